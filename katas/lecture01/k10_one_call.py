@@ -16,7 +16,7 @@ Afterwards open ``torch/distributed/fsdp/_flat_param.py`` (``FlatParameter``).
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - for `flatten`
+import torch
 
 
 def flatten(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:

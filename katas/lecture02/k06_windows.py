@@ -21,7 +21,7 @@ Afterwards read ``unfold`` in PyTorch's ``aten/src/ATen/native/TensorShape.cpp``
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 def windows(x: torch.Tensor, size: int, step: int) -> torch.Tensor:

@@ -14,7 +14,7 @@ Afterwards read ``as_strided_tensorimpl`` in PyTorch's ``aten/src/ATen/native/Te
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - you may want to call it
+import torch
 
 
 # TODO: there are six bugs below, at least one in each function.

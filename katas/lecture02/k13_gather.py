@@ -21,7 +21,7 @@ Afterwards read ``reshape_indexer`` in ``aten/src/ATen/native/TensorAdvancedInde
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 def block_start(indices: list[torch.Tensor | None]) -> int:

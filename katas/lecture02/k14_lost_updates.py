@@ -16,7 +16,7 @@ Afterwards read ``index_put_`` in ``aten/src/ATen/native/TensorAdvancedIndexing.
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 # TODO: one bug in each function.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002 - your answer names its formats
+import torch
 
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ Afterwards read ``reorder_dimensions`` in PyTorch's ``aten/src/ATen/TensorIterat
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 def recurrence(x: torch.Tensor, decay: float) -> torch.Tensor:

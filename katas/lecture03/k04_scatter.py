@@ -15,7 +15,7 @@ Afterwards search ``torch/__init__.py`` in site-packages for ``use_deterministic
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 def last_wins(target: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> torch.Tensor:

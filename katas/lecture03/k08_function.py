@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable  # noqa: F401
+from torch.autograd.function import once_differentiable
 
 
 def cube_kernel(x: torch.Tensor) -> torch.Tensor:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002 - your answer calls it
-from torch.utils.checkpoint import checkpoint  # noqa: F401 - your answer calls it
+import torch
+from torch.utils.checkpoint import checkpoint
 
 
 if TYPE_CHECKING:

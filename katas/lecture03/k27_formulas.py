@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: F401 - for `parts`
+from torch.utils._python_dispatch import TorchDispatchMode
 
 
 if TYPE_CHECKING:

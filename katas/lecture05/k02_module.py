@@ -26,8 +26,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: TC002 - your answer asks for kinds
-from torch.nn import Parameter  # noqa: TC002 - as above
+import torch
+from torch.nn import Parameter
 
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002 - your answer calls it
-from torch.func import functional_call  # noqa: F401 - your answer calls it
+import torch
+from torch.func import functional_call
 
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch.func import functional_call  # noqa: F401 - your answer calls it
-from torch.func import stack_module_state  # noqa: F401 - as above
-from torch.func import vmap  # noqa: F401 - as above
+from torch.func import functional_call
+from torch.func import stack_module_state
+from torch.func import vmap
 
 
 if TYPE_CHECKING:

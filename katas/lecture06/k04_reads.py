@@ -15,7 +15,7 @@ Afterwards find the call in ``torch/utils/data/_utils/fetch.py``, in site-packag
 
 from __future__ import annotations
 
-from itertools import groupby  # noqa: F401 - it may help
+from itertools import groupby
 from typing import Protocol
 
 

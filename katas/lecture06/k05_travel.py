@@ -17,7 +17,7 @@ Afterwards open ``torch/multiprocessing/reductions.py`` in site-packages (``redu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler  # noqa: F401 - your answer calls it
+from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING
 from typing import Any
 

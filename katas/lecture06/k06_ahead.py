@@ -21,8 +21,8 @@ the DataLoader's own thread.
 
 from __future__ import annotations
 
-import threading  # noqa: F401 - your answer calls it
-from queue import SimpleQueue  # noqa: F401 - it may help
+import threading
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from typing import TypeVar
 

@@ -24,7 +24,7 @@ whether its trainer is gone, while yours keeps waiting.
 from __future__ import annotations
 
 import multiprocessing as mp
-import traceback  # noqa: F401 - your answer calls it
+import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch  # noqa: F401 - your answer calls it
+import torch
 
 
 if TYPE_CHECKING:

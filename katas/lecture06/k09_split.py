@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch.utils.data import IterableDataset
-from torch.utils.data import get_worker_info  # noqa: F401 - your answer calls it
+from torch.utils.data import get_worker_info
 
 
 if TYPE_CHECKING:

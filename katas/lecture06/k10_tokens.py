@@ -24,8 +24,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import numpy as np  # noqa: F401 - one way to map a file; torch.from_file is another
-import torch  # noqa: TC002 - your answer calls it
+import numpy as np
+import torch
 
 
 if TYPE_CHECKING:

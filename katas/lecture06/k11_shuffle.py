@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import TypeVar
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 if TYPE_CHECKING:

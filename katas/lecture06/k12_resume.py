@@ -22,7 +22,7 @@ Afterwards see ``DataLoader`` in ``torch/utils/data/dataloader.py``, in site-pac
 
 from __future__ import annotations
 
-from collections import deque  # noqa: F401 - your answer may call it
+from collections import deque
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import Protocol

@@ -27,7 +27,7 @@ PyTorch's repository.
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 def weights(before: int, after: int) -> torch.Tensor:

@@ -17,7 +17,7 @@ Real life differs: text is first split into words, and counts are updated instea
 
 from __future__ import annotations
 
-from collections import Counter  # noqa: F401 - it may help
+from collections import Counter
 
 
 Pair = tuple[int, int]

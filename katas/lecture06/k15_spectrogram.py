@@ -21,8 +21,8 @@ do in Python?
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer calls it
-from torch.nn import functional as F  # noqa: F401 - F.pad has all modes
+import torch
+from torch.nn import functional as F
 
 
 def frames(signal: torch.Tensor, size: int, hop: int, pad_mode: str | None) -> torch.Tensor:

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch.profiler import ProfilerActivity  # noqa: F401 - your answer names it
-from torch.profiler import profile  # noqa: TC002 - your answer calls it
+from torch.profiler import ProfilerActivity
+from torch.profiler import profile
 
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ Afterwards read ``schedule`` in ``torch/profiler/profiler.py``, in site-packages
 
 from __future__ import annotations
 
-from torch.profiler import ProfilerAction  # noqa: TC002 - your answer returns it
+from torch.profiler import ProfilerAction
 
 
 def action(step: int, wait: int, warmup: int, active: int, repeat: int = 0) -> ProfilerAction:

@@ -27,7 +27,7 @@ Real life differs: images, texts and ``new_style=True`` use other fields of a va
 from __future__ import annotations
 
 from collections import defaultdict
-from struct import unpack  # noqa: F401 - your answer may call it
+from struct import unpack
 from typing import TYPE_CHECKING
 
 

@@ -28,7 +28,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.export import Dim  # noqa: F401 - your answer calls it
+from torch.export import Dim
 
 
 if TYPE_CHECKING:

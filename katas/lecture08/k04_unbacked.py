@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 @dataclass

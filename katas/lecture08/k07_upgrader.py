@@ -15,8 +15,8 @@ Afterwards print ``code`` of the loaded model, and find aten::div and aten::full
 
 from __future__ import annotations
 
-from io import BytesIO  # noqa: F401 - it may help
-from zipfile import ZipFile  # noqa: F401 - it may help
+from io import BytesIO
+from zipfile import ZipFile
 
 
 def aged(archive: bytes, version: int) -> bytes:

@@ -19,8 +19,8 @@ Afterwards read `_load_state_dict` in ``torch/export/pt2_archive/_package.py``, 
 
 from __future__ import annotations
 
-import json  # noqa: F401 - it may help
-import pickletools  # noqa: F401 - it may help
+import json
+import pickletools
 from io import BytesIO
 from zipfile import ZipFile
 

@@ -23,11 +23,11 @@ list, read ``get_call_spec``.
 
 from __future__ import annotations
 
-import subprocess  # noqa: F401 - your answer starts a process
-import sys  # noqa: F401 - your answer names the running Python
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002 - your answer has the loader from it
+import torch
 
 
 if TYPE_CHECKING:

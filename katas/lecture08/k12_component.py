@@ -24,16 +24,16 @@ Real life differs: the image is a container, and logs come from the scheduler.
 # TorchX reads the annotations of a component as types, so here they must not become strings.
 # ruff: noqa: I002
 
-import copy  # noqa: F401 - your answer may use it
-import sys  # noqa: F401 - your answer names the running Python
+import copy
+import sys
 
 
 try:
-    from torchx.runner import get_runner  # noqa: F401 - your answer calls it
-    from torchx.schedulers.api import Stream  # noqa: F401 - your answer names it
+    from torchx.runner import get_runner
+    from torchx.schedulers.api import Stream
     from torchx.specs import AppDef
-    from torchx.specs import Role  # noqa: F401 - your answer makes one
-    from torchx.specs import macros  # noqa: F401 - your answer names one
+    from torchx.specs import Role
+    from torchx.specs import macros
 except ModuleNotFoundError:  # optional: the tests say how to install it
     AppDef = object
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: F401 - your answer calls it
+import torch
 
 
 if TYPE_CHECKING:

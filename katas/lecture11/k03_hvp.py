@@ -31,9 +31,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-from torch.func import grad  # noqa: F401 - your answer calls them
-from torch.func import jvp  # noqa: F401
-from torch.func import vjp  # noqa: F401
+from torch.func import grad
+from torch.func import jvp
+from torch.func import vjp
 from torch.utils.flop_counter import FlopCounterMode
 
 

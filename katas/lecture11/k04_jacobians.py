@@ -24,10 +24,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: F401 - your answer calls it
-from torch.func import jvp  # noqa: F401
-from torch.func import vjp  # noqa: F401
-from torch.func import vmap  # noqa: F401
+import torch
+from torch.func import jvp
+from torch.func import vjp
+from torch.func import vmap
 
 
 if TYPE_CHECKING:

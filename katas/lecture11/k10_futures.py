@@ -28,7 +28,7 @@ import threading
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: F401 - for `fork`
+import torch
 
 
 if TYPE_CHECKING:

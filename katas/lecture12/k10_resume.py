@@ -23,7 +23,7 @@ Afterwards read ``_cast`` and ``_process_value_according_to_param_policy`` in
 
 from __future__ import annotations
 
-import copy  # noqa: F401 - your answer may call it
+import copy
 import random
 from typing import Any
 

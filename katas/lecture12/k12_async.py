@@ -28,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: TC002 - your answer may call it
+import torch
 
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ does the rate do after ``T_max`` steps? Which ``T_max`` suits a run that may sto
 
 from __future__ import annotations
 
-import math  # noqa: F401 - your answer may need it
+import math
 from typing import TYPE_CHECKING
 
 

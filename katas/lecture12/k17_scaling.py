@@ -22,8 +22,8 @@ have?
 
 from __future__ import annotations
 
-import math  # noqa: F401 - your answer may need it
-import statistics  # noqa: F401 - your answer may need it
+import math
+import statistics
 from typing import NamedTuple
 
 import torch

@@ -28,8 +28,8 @@ does it wait for several processes, and which does it kill when one fails?
 from __future__ import annotations
 
 import json
-import os  # noqa: F401 - your answer calls it
-from multiprocessing.connection import wait  # noqa: F401 - your answer calls it
+import os
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 from typing import Any
 

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: F401 - your answer calls it
-from torch import distributed as dist  # noqa: F401
-from torch import nn  # noqa: TC002
+import torch
+from torch import distributed as dist
+from torch import nn
 
 
 if TYPE_CHECKING:

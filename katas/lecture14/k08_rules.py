@@ -51,7 +51,7 @@ def verdict(operator: Any, *operands: Any) -> Verdict:
     `kind` is "raises" if the call raises NotImplementedError, otherwise "rule" if the operator
     itself reaches DTensor, otherwise "parts". Let other errors propagate.
     """
-    from torch.distributed.tensor.debug import CommDebugMode  # noqa: F401, PLC0415 - takes a second
+    from torch.distributed.tensor.debug import CommDebugMode  # noqa: PLC0415 - takes a second
 
     # TODO: seen.names, and the total counts of CommDebugMode.
     raise NotImplementedError("verdict")

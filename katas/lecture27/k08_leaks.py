@@ -26,7 +26,7 @@ writes it, use different names for the second state.
 
 from __future__ import annotations
 
-from collections import Counter  # noqa: TC003 - your answer calls it
+from collections import Counter
 from typing import TYPE_CHECKING
 from typing import Any
 

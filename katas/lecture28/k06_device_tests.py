@@ -26,8 +26,8 @@ Afterwards read ``instantiate_device_type_tests`` in
 
 from __future__ import annotations
 
-import functools  # noqa: F401 - your answer may need it
-import unittest  # noqa: TC003 - your answer may need it
+import functools
+import unittest
 from typing import TYPE_CHECKING
 from typing import Any
 

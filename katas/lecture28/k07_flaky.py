@@ -26,7 +26,7 @@ Afterwards read ``check_if_enable`` in ``torch/testing/_internal/common_utils.py
 
 from __future__ import annotations
 
-import math  # noqa: F401 - your answer may need it
+import math
 from typing import TYPE_CHECKING
 from typing import NamedTuple
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - you may want to call it
+import torch
 
 
 def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:

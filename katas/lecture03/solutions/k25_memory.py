@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002
+import torch
 from torch.utils.checkpoint import checkpoint
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch  # noqa: TC002
+import torch
 from torch.utils.checkpoint import checkpoint_sequential
 
 
