@@ -190,7 +190,8 @@ def test_an_interrupt_ends_as_one(kata: MiniCourse, name: str, arguments: tuple[
     result = kata.run(*arguments)
 
     check(result, kata)
-    if name not in {"the garbage collector", "a program that runs"}:
+    # The garbage collector may begin where `ast.parse` does, and the interrupt is heard there.
+    if name not in {"the garbage collector", "a parser", "a program that runs"}:
         result.stdout.fnmatch_lines(["*katas/lecture01/test_k01_first.py:*: KeyboardInterrupt"])
 
 
