@@ -9,6 +9,7 @@ import pytest
 
 from plugins import ROOT
 from tests.tools_only import WINGS
+from tests.tools_only import lectures_with_tools
 from tests.tools_only import names_a_tool
 
 
@@ -39,10 +40,23 @@ def test_others_are_left_out_of_a_run() -> None:
     assert " deselected" in own
 
 
+def test_of_a_test_for_each_lecture_those_with_tools_are_kept() -> None:
+    """One that needs no more than torch looks the same everywhere."""
+    kept = collected("tests/house/test_wall.py", "-m", "torch")
+
+    assert {"lecture08", "lecture09", "lecture27"} <= lectures_with_tools()
+    assert lectures_with_tools().isdisjoint({"lecture02", "lecture13", "lecture14"})
+    assert "test_any_lecture[lecture09]" in kept
+    assert "test_any_lecture[lecture13]" not in kept
+    assert "test_a_source_that_does_not_compile" in kept
+
+
 @pytest.mark.torch
 def test_other_katas_are_left_out_of_a_run() -> None:
-    """Those without a backend."""
-    katas = collected("katas/lecture02/test_k01_bytes.py", "katas/lecture04/test_k02_clamp.py")
+    """Those without a backend, or with one that is in torch."""
+    others = ("katas/lecture02/test_k01_bytes.py", "katas/lecture13/test_k11_ddp.py")
+    katas = collected(*others, "katas/lecture04/test_k02_clamp.py")
 
+    assert "test_k11_ddp" not in katas
     assert "test_k01_bytes" not in katas
     assert "test_k02_clamp" in katas
