@@ -38,6 +38,7 @@ from plugins.fork.summary import format_practice
 from plugins.fork.upstream import RefusedError
 from plugins.fork.upstream import find_base
 from plugins.guide.catalogue import read_catalogue
+from plugins.guide.definitions import read_text
 from plugins.guide.reading import reading_of
 from plugins.guide.traceback import edit_place
 from plugins.tools.git import GitError
@@ -120,17 +121,22 @@ def add_advice(
 ) -> Practised:
     """Add the place to edit and the episodes of its kata to a result."""
     root = repo.root
-    place = find_place(repo, base, result.failure, exercise_texts(kata, root))
     test = kata.test.relative_to(root).as_posix()
+    tests = {test: read_text(kata.test)}
+    place = find_place(repo, base, result.failure, exercise_texts(kata, root), tests)
     episodes = reading_of(kata, kata.episodes, catalogue, "main", "").episodes
     return Practised(kata, result, test, place, episodes)
 
 
 def find_place(
-    repo: Repo, base: str, failure: Failure | None, files: Mapping[str, str]
+    repo: Repo,
+    base: str,
+    failure: Failure | None,
+    files: Mapping[str, str],
+    tests: Mapping[str, str],
 ) -> tuple[str, int]:
     """Return the file and the line to edit: the first changed one, if the failure names none."""
-    path, line = edit_place(failure, files)
+    path, line = edit_place(failure, files, tests=tests)
     return path, line if line > 1 else first_changed_line(repo, base, path)
 
 

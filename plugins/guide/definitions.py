@@ -36,6 +36,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 # What stands in parentheses in front of the name of a function in C++.
 ATTRIBUTES = {"__launch_bounds__", "alignas", "decltype", "__attribute__", "requires"}
 WORD = re.compile(r"[^\W\d]\w*")
+DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 # The end of the head of a function in Python.
 END_OF_HEAD = re.compile(r":\s*(#.*)?$")
 
@@ -285,8 +286,12 @@ def first_named(places: Mapping[str, Sequence[Definition]], words: str) -> tuple
         part: (path, each.line)
         for path, own in reversed([*places.items()])
         for each in reversed(own)
-        for part in each.name.split(".")
+        for part in (*each.name.split("."), each.name)
     }
-    named = (lines[word] for word in WORD.findall(words) if word in lines)
-    first = ((path, each.line) for path, own in places.items() for each in own)
-    return next(named, next(first, None))
+    for word in DOTTED.findall(words):
+        parts = word.split(".")
+        # Of Tape.record the method counts, and of kata.Tape the class.
+        for name in (*(".".join(parts[at:]) for at in range(len(parts))), *reversed(parts)):
+            if name in lines:
+                return lines[name]
+    return next(((path, each.line) for path, own in places.items() for each in own), None)

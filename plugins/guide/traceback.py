@@ -14,6 +14,7 @@ from plugins.guide.failure import ShownFrame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Iterator
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -35,6 +36,10 @@ UNWRITTEN = re.compile(
 DEFINITION = re.compile(r"\s*(?:async def|def|class) ")
 DEFINED = re.compile(r"\s*(?:async def|def|class) (?P<name>\w+)")
 WORD = re.compile(r"[^\W\d]\w*")
+# What stands in a line of a test beside the code: strings and comments.
+PROSE = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1|#.*""")
+# What a message shows as code: in backticks, or called.
+CODE = re.compile(r"`([^`\n]+)`|([\w.]+)\(")
 # How many lines, the stub's included, are searched upwards for its TODO.
 ABOVE = 12
 
@@ -78,13 +83,15 @@ def edit_place(
     failure: Failure | None,
     files: Mapping[str, str],
     places: Mapping[str, Sequence[Definition]] | None = None,
+    tests: Mapping[str, str] | None = None,
 ) -> tuple[str, int]:
     """Return the file and line to edit: where it failed, what was called, or the first TODO.
 
-    A wrong result fails in the test: then it is the function that the message names, or that the
-    test called. `files` maps the exercise's paths, as the traceback has them, to their texts, and
-    `places` to what a learner writes in them, if that is known: given code is pointed at only if
-    there is nothing else.
+    A wrong result fails in the test: then it is the function that the message names as code, that
+    the test called last, or that the message has as a word. `files` maps the exercise's paths, as
+    the traceback has them, to their texts, `tests` those of the tests, and `places` to what a
+    learner writes in them, if that is known: given code is pointed at only if there is nothing
+    else.
     """
     frames, message = (failure.frames, failure.message) if failure else ((), ())
     calls = [(frame.path, frame.line) for frame in frames if frame.path in files]
@@ -93,13 +100,16 @@ def edit_place(
         place = innermost(places, calls) or last_outside(files, calls)
     else:
         place = calls[-1] if calls else find_mention(text, files)
-    if place is None and places:
-        # Of a call its first line says where it is.
-        shown = [line for frame in reversed(frames) for line in frame.lines[1:]]
-        place = first_named(places, "\n".join([text, *shown]))
-        place = place and row_in(place, failure, files)
     if place is None:
-        return called_place(frames, files) or first_todo(files)
+        led = [*lines_before(frames, tests or {})]
+        if places:
+            named = (word for pair in CODE.findall(text) for word in pair)
+            place = first_named(places, "\n".join([*named, *led, text]))
+            place = place and row_in(place, failure, files)
+        else:
+            place = called_place(led, files)
+    if place is None:
+        return first_todo(files)
     path, line = place
     lines = files[path].splitlines()
     if line <= len(lines) and UNWRITTEN.search(lines[line - 1]):
@@ -131,20 +141,37 @@ def row_in(
     return place
 
 
-def called_place(frames: Sequence[ShownFrame], files: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return where the learner defines what the test called before it saw a wrong result.
+def lines_before(frames: Sequence[ShownFrame], tests: Mapping[str, str]) -> Iterator[str]:
+    """Return the lines that led to a failure, the nearest first: those shown, and those above.
 
-    That is the first name of theirs in the innermost call that has one. Only definitions in
-    Python are found.
+    A test compares a result some lines below the call that returned it. Those above are the lines
+    of the functions in `tests`, from the call upwards. What a test says, it does not call.
     """
-    defined = {
-        found["name"]: (path, number)
-        for path, text in files.items()
-        for number, line in enumerate(text.splitlines(), 1)
-        if (found := DEFINED.match(line))
-    }
-    shown = [line for frame in reversed(frames) for line in frame.lines[1:]]
-    names = (name for line in shown for name in WORD.findall(line))
+    for frame in reversed(frames):
+        # The first line says where it is.
+        yield from (PROSE.sub("", line) for line in frame.lines[1:])
+    for frame in reversed(frames):
+        lines = tests.get(frame.path, "").splitlines()[: frame.line - 1]
+        for line in reversed(lines):
+            if DEFINITION.match(line):
+                # A function within the test is a part of it.
+                if line[0].isspace():
+                    continue
+                break
+            yield PROSE.sub("", line)
+
+
+def called_place(lines: Iterable[str], files: Mapping[str, str]) -> tuple[str, int] | None:
+    """Return where the learner defines what the lines of a test call, the first that is theirs."""
+    defined: dict[str, tuple[str, int]] = {}
+    for path, text in files.items():
+        if path.endswith(".py"):
+            found = enumerate(map(DEFINED.match, text.splitlines()), 1)
+            defined |= {match["name"]: (path, number) for number, match in found if match}
+        else:
+            functions = definitions(text, python=False).values()
+            defined |= {each.name: (path, each.line) for each in functions}
+    names = (name for line in lines for name in WORD.findall(line))
     return next((defined[name] for name in names if name in defined), None)
 
 

@@ -17,6 +17,7 @@ from plugins.course.notes import status_key
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.guide.definitions import places_to_write
+from plugins.guide.definitions import read_text
 from plugins.guide.failures import failure_beside
 from plugins.guide.failures import failure_of
 from plugins.guide.reading import format_hint
@@ -235,7 +236,7 @@ class Teller:
         if self.watched and reading.hint:
             reading = replace(reading, hint="press h")
         effort = f" ({self.kata.effort})" if self.kata.effort else ""
-        name = report.nodeid.partition("::")[2]
+        name, module = report.nodeid.partition("::")[2], path_from(self.start, self.kata.test)
         course = self.config.stash[course_key]
         katas = [kata for kata in course.katas if kata.lecture == self.kata.lecture]
         return Lesson(
@@ -246,7 +247,8 @@ class Teller:
                 "hint": format_hint(reading),
             },
             files=exercise_texts(self.kata, self.start),
-            module=path_from(self.start, self.kata.test),
+            module=module,
+            tests={module: read_text(self.kata.test)},
             test=name or "the module cannot be imported",
             says=self.says if name else "",
             failure=failure,

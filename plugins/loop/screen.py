@@ -108,7 +108,8 @@ class Lesson:
     printed: Sequence[tuple[str, str]] = ()
     # Where the kata is the first of its lecture, or comes after a place to stop.
     lecture: Sequence[str] = ()
-    # What is to be written in each of the files, if that is known.
+    # The texts of the tests, by their paths, and what is to be written in each of the files.
+    tests: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, Sequence[Definition]] = field(default_factory=dict)
 
 
@@ -119,7 +120,7 @@ def lesson_lines(
 
     They take at most `rows` of a terminal, if that is given: what matters least is left out.
     """
-    path, number = edit_place(lesson.failure, lesson.files, lesson.places)
+    path, number = edit_place(lesson.failure, lesson.files, lesson.places, lesson.tests)
     forms = (
         [
             *head_lines(lesson, limits, f"{path}:{number}"),

@@ -234,4 +234,5 @@ def test_words_name_a_function_a_method_or_a_class() -> None:
     assert ("a.py", 23) == first_named(places, "assert Tape().record() == run(1)")
     assert ("a.py", 23) == first_named(places, "in record: 1 for 2")
     assert ("a.py", 9) == first_named(places, "assert given()")
+    assert ("a.py", 23) == first_named(places, "`Tape.record` after run")
     assert first_named({}, "record") is None

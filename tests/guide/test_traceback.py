@@ -11,6 +11,7 @@ from plugins.guide.traceback import called_place
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import find_mention
 from plugins.guide.traceback import keep_own_calls
+from plugins.guide.traceback import lines_before
 from tests.support.failures import CPP
 from tests.support.failures import EXERCISE
 from tests.support.failures import OWN
@@ -125,6 +126,11 @@ def test_a_wrong_result_leads_to_what_the_test_called() -> None:
     assert ("k.py", 1) == place_in(text.replace("outer", "none"), **{"k.py": "x = 1"})
 
 
+def led_to(text: str, **tests: str) -> list[str]:
+    """Return the lines before a failure."""
+    return [*lines_before(failure_in(text).frames, {f"{name}.py": it for name, it in tests.items()})]
+
+
 def test_what_a_test_called_is_a_place() -> None:
     """The innermost call that names a definition of the learner's decides."""
     files = {"k.py": "def inner():\n    return 1\n\n\nasync def outer():\n    pass\n"}
@@ -134,9 +140,90 @@ test_k.py:9: in check
     assert 2 == inner() + outer
 E   assert 2 == 1"""
 
-    assert ("k.py", 1) == called_place(failure_in(text).frames, files)
-    assert ("k.py", 5) == called_place(failure_in(text.replace("inner", "other")).frames, files)
-    assert called_place(failure_in(text).frames, {"k.cpp": "int inner() { return 1; }"}) is None
+    assert ("k.py", 1) == called_place(led_to(text), files)
+    assert ("k.py", 5) == called_place(led_to(text.replace("inner", "other")), files)
+    cxx = {"k.cpp": "// a\nint inner() { return 1; }"}
+    assert ("k.cpp", 2) == called_place(led_to(text), cxx)
+    assert called_place(led_to(text.replace("inner", "other")), cxx) is None
+
+
+TEST = """kata = 1
+
+
+def check(tape, wanted):
+    x = 1
+    tape.backward(x)
+    assert x == wanted
+
+
+def test_it():
+    tape = kata.Tape()
+
+    def program(n):
+        return n
+
+    tape.record(program(1))  # not forward
+    check(tape, 3)
+"""
+CHECKED = """test_k.py:17: in test_it
+    check(tape, "record")
+test_k.py:7: in check
+    assert x == wanted  # by forward
+E   AssertionError: the record is wrong"""
+
+
+def test_the_lines_before_a_failure_are_those_of_the_tests() -> None:
+    """What is shown, and then each function upwards, the innermost first; without its prose."""
+    assert led_to(CHECKED, test_k=TEST) == [
+        "    assert x == wanted  ",
+        "    check(tape, )",
+        "    tape.backward(x)",
+        "    x = 1",
+        "    tape.record(program(1))  ",
+        "",
+        "        return n",
+        "",
+        "    tape = kata.Tape()",
+    ]
+    assert led_to(CHECKED) == ["    assert x == wanted  ", "    check(tape, )"]
+
+
+TAPE = """class Tape:
+    def record(self):
+        return 1
+
+    def backward(self, x):
+        return 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("", "", 5),
+        ("the record is wrong", "`Tape.record` is wrong", 2),
+        ("the record is wrong", "record() is wrong", 2),
+        ("the record is wrong", "`tape` is wrong", 5),
+        ("x == wanted", "tape.record(x)", 2),
+    ],
+    ids=["above", "backticks", "call", "no-place", "shown"],
+)
+def test_a_wrong_result_leads_to_what_the_test_called_last(old: str, new: str, line: int) -> None:
+    """Of several functions to write: a word of the message counts less than a call."""
+    places = {"k.py": [*definitions(TAPE, python=True).values()]}
+    failure = failure_in(CHECKED.replace(old, new) if old else CHECKED)
+
+    assert ("k.py", line) == edit_place(failure, {"k.py": TAPE}, places, {"test_k.py": TEST})
+
+
+def test_a_hunt_for_bugs_leads_to_what_the_test_called() -> None:
+    """Whether or not the TODO is still there."""
+    text = "# TODO: find the bugs.\n\n\nclass Noise:\n    pass\n\n\nclass Gain:\n    pass\n"
+    test = "def test_gain():\n    gain = Gain()\n    x = 1\n    assert gain(x) == 2\n"
+    failure = failure_in("test_k.py:4: in test_gain\n    assert gain(x) == 2\nE   assert 1 == 2")
+
+    assert ("k.py", 8) == edit_place(failure, {"k.py": text}, {}, {"test_k.py": test})
+    assert ("k.py", 1) == edit_place(failure, {"k.py": text}, {})
 
 
 def test_an_error_in_the_modules_own_code_is_a_place() -> None:

@@ -91,6 +91,38 @@ def test_the_screen_of_a_wrong_answer(fresh: Path, options: list[str]) -> None:
     assert (KEYS in rows) == bool(options)
 
 
+@pytest.mark.parametrize(
+    ("kata", "old", "new", "line"),
+    [
+        (
+            "k05_tape",
+            "each.grad = grad if each.grad is None else each.grad + grad",
+            "each.grad = grad",
+            "    def backward(",
+        ),
+        (
+            "k09_captured",
+            'self.register_buffer("gain", torch.tensor(2.0))',
+            "self.gain = torch.nn.Parameter(torch.tensor(2.0))",
+            "class Gain(",
+        ),
+    ],
+)
+def test_the_line_to_edit_is_in_what_the_test_called(
+    fresh: Path, kata: str, old: str, new: str, line: str
+) -> None:
+    """Of two methods to write that differ from the reference, and of a bug whose TODO is gone."""
+    exercise = fresh / LECTURE / f"{kata}.py"
+    solution = (fresh / LECTURE / "solutions" / exercise.name).read_text()
+    assert old in solution
+    wrong = solution.replace(old, new).replace("return result", "pass\n        return result")
+    exercise.write_text(wrong)
+    rows = shown(fresh, "--watch", "--from", f"lecture01/{kata}")
+
+    at = 1 + next(n for n, text in enumerate(wrong.splitlines()) if text.startswith(line))
+    assert f"edit    {LECTURE}/{kata}.py:{at}" in rows
+
+
 def test_the_screens_of_an_evening(fresh: Path) -> None:
     """A kata that waits, a crash, a solved kata, the end of the lecture, and ``q``: all of each."""
     folder = fresh / LECTURE
