@@ -7,8 +7,10 @@ that takes more than a screen. ``-v``, ``--tb=long`` and ``--all-failures`` leav
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -36,6 +38,10 @@ FOREIGN = (
 )
 # How pytest marks the lines of a message.
 MARK = "E"
+# What pytest adds below the sentence of an assertion: a value that says nothing, unless the next
+# line says where it comes from.
+BARE = re.compile(r"E? *assert (?:not )?(?:True|False|None|tensor\((?:True|False)\))")
+WHERE = re.compile(r"E? *\+ *where ")
 # How many lines of a message are shown.
 MOST = 24
 CUT = "... {} more lines: -v shows them"
@@ -91,6 +97,7 @@ def shorten_report(
     message, more = list[str](), 0
     for text in texts:
         _, found = read_lines(text.strip().splitlines())
+        found = found if whole else drop_bare(found)
         cut = len(found) if whole else shown_of(found)
         message += found[:cut]
         more += len(found) - cut
@@ -128,7 +135,7 @@ def shorten_traceback(traceback: Any, lecture: Path) -> Any:
     own = own or list(entries[-1:])
     message = [line for line in entries[-1].lines if line.startswith(MARK)]
     code = [line for line in own[-1].lines if not line.startswith(MARK)]
-    own[-1] = replace(own[-1], lines=[*code, *shorten_message(message)])
+    own[-1] = replace(own[-1], lines=[*code, *shorten_message(drop_bare(message))])
     return replace(traceback, reprentries=own)
 
 
@@ -142,6 +149,15 @@ def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
             foreign = False
         if not foreign:
             yield line
+
+
+def drop_bare(message: Sequence[str]) -> list[str]:
+    """Return the lines of a message without bare values below its first line."""
+    return [
+        line
+        for at, (line, below) in enumerate(zip_longest(message, message[1:], fillvalue=""))
+        if not at or not BARE.fullmatch(line) or WHERE.match(below)
+    ]
 
 
 def shown_of(message: Sequence[object]) -> int:

@@ -7,9 +7,10 @@ import signal
 import textwrap
 from dataclasses import dataclass
 from dataclasses import field
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
-from typing import Literal
+from typing import Any
 from typing import NamedTuple
 
 from plugins.course.files import brief_title
@@ -34,8 +35,8 @@ WIDTH = 80
 INDENT = 8
 # A link as terminals take it, around its text.
 LINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
-# How the lines of a difference begin.
-ALIGNED = " +-?^"
+# How the lines of a difference begin, and not those that say where a value comes from.
+ALIGNED = re.compile(r" *[-?^] | *\+ (?! *where )|[-+?^]")
 # Move to the top left and erase below, and erase this row: every current terminal knows these.
 CLEAR = "\x1b[H\x1b[2J"
 ERASE = "\r\x1b[K"
@@ -53,32 +54,37 @@ KEYS = {
 class LinesShown(NamedTuple):
     """How much of a lesson is shown.
 
-    That is how many lines of the message, calls, and lines of each output of the test; what to
-    read, and whether the brief and what the test says may take more than a line each.
+    That is how many lines of the message, calls, and lines of each output of the test; how many
+    lines of what to read and to hear, or all with the addresses; whether the brief and what the
+    test says may take more than a line each, and whether the message keeps its blank lines.
     """
 
-    message: int
-    calls: int
-    printed: int
-    reading: Literal["whole", "brief", "hint"]
-    wrapped: bool = True
+    message: int = 3
+    calls: int = 0
+    printed: int = 0
+    reading: int | None = 0
+    wrapped: bool = False
+    blank: bool = False
 
 
-# The first that fits is taken; the first of all where there is room for any. Addresses go first:
-# --hint and the page have them. Then whole calls go, the outermost first.
-LIMITS = (
-    LinesShown(40, 1000, 20, "whole"),
-    LinesShown(40, 1000, 20, "brief"),
-    LinesShown(40, 2, 5, "brief"),
-    LinesShown(40, 1, 5, "brief"),
-    LinesShown(10, 2, 5, "brief"),
-    LinesShown(10, 1, 3, "brief"),
-    LinesShown(6, 1, 3, "brief"),
-    LinesShown(6, 1, 3, "hint"),
-    LinesShown(6, 1, 1, "hint", wrapped=False),
-    LinesShown(3, 1, 1, "hint", wrapped=False),
-    LinesShown(3, 0, 1, "hint", wrapped=False),
-    LinesShown(3, 0, 0, "hint", wrapped=False),
+# What is added as long as there is room, and what is left out otherwise: one order on all screens.
+# Addresses go first: --hint and the page have them. Then whole calls go, the outermost first, what
+# to hear, and what to read.
+STEPS: tuple[dict[str, Any], ...] = (
+    {"printed": 1},
+    *({"message": many} for many in range(4, 7)),
+    {"calls": 1},
+    *({"message": many} for many in range(7, 41)),
+    {"wrapped": True},
+    {"blank": True, "message": 40},
+    {"printed": 3},
+    {"reading": 1},
+    {"reading": 2},
+    {"calls": 2},
+    {"printed": 5},
+    {"calls": 1000},
+    {"printed": 20},
+    {"reading": None},
 )
 
 
@@ -121,24 +127,31 @@ def lesson_lines(
     They take at most `rows` of a terminal, if that is given: what matters least is left out.
     """
     path, number = edit_place(lesson.failure, lesson.files, lesson.places, lesson.tests)
-    forms = (
-        [
+
+    def form(limits: LinesShown) -> list[ScreenLine]:
+        return [
             *head_lines(lesson, limits, f"{path}:{number}"),
             *failure_lines(lesson, command, limits, columns),
         ]
-        for limits in LIMITS
-    )
-    for form in forms:
-        if rows is None or count_rows(form, columns) <= rows:
-            break
-    return form
+
+    if rows is None:
+        return form(LinesShown(**{name: it for step in STEPS for name, it in step.items()}))
+    limits = LinesShown()
+    lines = form(limits)
+    most = sum(len(wrap_message(line)) for line in lesson.failure.message)
+    for step in STEPS:
+        if [*step] == ["message"] and step["message"] > most <= limits.message:
+            continue
+        more = form(limits._replace(**step))
+        if count_rows(more, columns) <= rows:
+            limits, lines = limits._replace(**step), more
+    return lines
 
 
 def head_lines(lesson: Lesson, limits: LinesShown, place: str) -> Iterator[ScreenLine]:
     """Return the lines above the message: which kata and test, and the place to edit."""
-    yield ScreenLine(lesson.heading, "bold")
-    if lesson.failure.step:
-        yield ScreenLine(str(lesson.failure.step), "bold")
+    for line in (lesson.heading, str(lesson.failure.step or "")):
+        yield from (ScreenLine(part, "bold") for part in wrap_line(line))
     yield from map(ScreenLine, lesson.lecture)
     brief, test = brief_title(lesson.files), f"{lesson.test}: {lesson.says}".removesuffix(": ")
     if not limits.wrapped:
@@ -158,20 +171,25 @@ def failure_lines(
         return ScreenLine(rest_line(f"{more} {what} {noun}", lesson, columns, here=bool(command)))
 
     failure = lesson.failure
-    parts = [part for line in failure.message for part in wrap_message(line)]
+    message = (line for line in failure.message if limits.blank or line.strip())
+    parts = [part for line in message for part in wrap_message(line)]
     yield from (ScreenLine(part, "red") for part in parts[: limits.message])
     if more := failure.more + max(len(parts) - limits.message, 0):
         yield say_rest(more, "more")
     calls = keep_own_calls(failure.frames, {*lesson.files, lesson.module})
     if calls := calls[max(len(calls) - limits.calls, 0) :]:
-        yield from map(ScreenLine, ["", *chain.from_iterable(calls)])
+        yield from map(ScreenLine, ["", *wrap_code(chain.from_iterable(calls))])
     for name, text in lesson.printed if limits.printed else ():
         printed = text.splitlines()
         yield from (ScreenLine(), ScreenLine(name, "bold"))
         if (more := len(printed) - limits.printed) > 0:
             yield say_rest(more, "earlier")
         yield from map(ScreenLine, printed[-limits.printed :])
-    if reading := lesson.reading[limits.reading]:
+    reading, hint = lesson.reading["whole"], lesson.reading["hint"]
+    if limits.reading is not None:
+        brief = [line for line in lesson.reading["brief"] if line not in hint]
+        reading = [*brief[: limits.reading], *hint]
+    if reading:
         yield from map(ScreenLine, ["", *reading])
     if command:
         again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
@@ -197,6 +215,7 @@ def count_rows(lines: Iterable[ScreenLine], columns: int) -> int:
     return sum(max(-(-length // columns), 1) for length in lengths)
 
 
+@cache
 def label_paragraph(label: str, text: str) -> list[str]:
     """Return a labelled paragraph, wrapped to the terminal."""
     return textwrap.wrap(
@@ -209,11 +228,33 @@ def label_paragraph(label: str, text: str) -> list[str]:
     )
 
 
+@cache
 def wrap_message(line: str) -> list[str]:
     """Return prose wrapped to the terminal, and a line of a difference unwrapped: it is aligned."""
-    if len(line) <= WIDTH or line[0] in ALIGNED:
-        return [line]
-    return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [line] if len(line) <= WIDTH or ALIGNED.match(line) else wrap_line(line)
+
+
+@cache
+def wrap_line(line: str) -> list[str]:
+    """Return a line wrapped to the terminal at spaces, as far in as it begins; an empty one is none."""
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        subsequent_indent=line[: len(line) - len(line.lstrip())],
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def wrap_code(lines: Iterable[str]) -> Iterator[str]:
+    """Return lines of code wrapped to the terminal, without the marks below one that is."""
+    wrapped = False
+    for line in lines:
+        if wrapped and not line.strip(" ^~"):
+            continue
+        parts = wrap_line(line) or [line]
+        wrapped = len(parts) > 1
+        yield from parts
 
 
 def skipped_lines(skipped: str, shown: str, *, watched: bool) -> Iterator[ScreenLine]:

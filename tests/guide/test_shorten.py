@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.guide.shorten import MOST
+from plugins.guide.shorten import drop_bare
 from plugins.guide.shorten import drop_foreign_calls
 from plugins.guide.shorten import is_foreign
 from plugins.guide.shorten import shorten_message
@@ -225,3 +226,31 @@ def test_the_first_lines_of_a_message_stay() -> None:
     assert shorten_message([str(n) for n in range(MOST + 1)], "")[-1] == (
         "... 2 more lines: -v shows them"
     )
+
+
+def test_a_value_that_says_nothing_is_left_out() -> None:
+    """Below the sentence of an assertion; a line that says where it comes from needs it."""
+    said = ["E   AssertionError: no view", "E   assert False"]
+    where = ["E   AssertionError: no view", "E   assert False", "E    +  where False = f(1)"]
+
+    assert drop_bare(said) == said[:1]
+    assert drop_bare([*said, "E   assert not tensor(True)", "E   more"]) == [said[0], "E   more"]
+    assert drop_bare(["AssertionError: no", "assert None", "assert 1"]) == [
+        "AssertionError: no",
+        "assert 1",
+    ]
+    assert drop_bare(where) == where
+    assert drop_bare(["E   assert False"]) == ["E   assert False"]
+    assert drop_bare([]) == []
+
+
+def test_a_failure_shows_no_value_that_says_nothing(katas: MiniCourse) -> None:
+    """In what pytest shows and in what --next does; -v leaves it."""
+    katas.write(
+        "katas/lecture01/test_k01_first.py", "def test_it(): assert False, 'twice is two'\n"
+    )
+    short, whole = katas.run(), katas.run("-v")
+
+    assert "E   AssertionError: twice is two" in short.outlines
+    assert "assert False" not in [line.removeprefix("E").strip() for line in short.outlines]
+    assert "E   assert False" in whole.outlines

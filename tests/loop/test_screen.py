@@ -145,6 +145,70 @@ def test_addresses_go_first_and_then_whole_calls() -> None:
     assert "TypeError: two arguments" in shown(1)
 
 
+SAYS = "\n".join([f"E   AssertionError: row {n} differs" for n in range(12)])
+
+
+@pytest.mark.parametrize("rows", range(11, 40))
+@pytest.mark.parametrize("text", [SAYS, TRACEBACK, f"{CALLS}{SAYS}"])
+def test_a_message_is_cut_only_where_no_row_is_free(text: str, rows: int) -> None:
+    """In each height of the terminal."""
+    lesson = replace(LESSON, failure=failure_in(text))
+    lines = lesson_lines(lesson, "", rows)
+
+    used = count_rows(lines, WIDTH)
+    assert used <= rows
+    if any("more line" in line.text for line in lines):
+        assert used == rows
+
+
+def test_what_to_read_goes_in_one_order() -> None:
+    """First what to hear, then what to read; both come back where there are rows for them."""
+    brief = ["read    a/b.h: c", "listen  #1 A", "hint    pytest it --hint"]
+    reading = {**LESSON.reading, "brief": brief}
+    whole = [*brief[:2], f"        https://{'x' * 90}", brief[2]]
+
+    def kinds(text: str, rows: int) -> list[str]:
+        lesson = replace(LESSON, failure=failure_in(text), reading={**reading, "whole": whole})
+        lines = [line.text for line in lesson_lines(lesson, "", rows)]
+        return [line[:6].strip() for line in lines if line in whole]
+
+    for text in (TRACEBACK, SAYS, "E   one", f"{CALLS}{SAYS}"):
+        shown = {tuple(kinds(text, rows)) for rows in range(8, 60)}
+        assert shown == {
+            ("hint",),
+            ("read", "hint"),
+            ("read", "listen", "hint"),
+            ("read", "listen", "", "hint"),
+        }
+
+
+def test_blank_lines_of_a_message_go_before_its_words() -> None:
+    """They come back where all of the rest is shown."""
+    lesson = replace(LESSON, failure=failure_in("E   one\nE   \nE   two\nE     \nE   three"))
+    whole = [line.text for line in lesson_lines(lesson, "")]
+    few = [line.text for line in lesson_lines(lesson, "", 9)]
+
+    at = whole.index("one")
+    assert ["one", "", "two", "  ", "three"] == whole[at : at + 5]
+    assert ["one", "two", "three"] == few[few.index("one") :][:3]
+
+
+def test_no_word_of_the_course_is_broken() -> None:
+    """A heading, a message that is indented and a line of code are wrapped at spaces, as far in."""
+    code = f"k.py:3: in f\n    assert {'word ' * 20}\n           ^^^^^^^\n    ^"
+    text = f"{code.replace('k.py', PATH)}\nE   {'one two ' * 15}\nE     {'three four ' * 12}"
+    where = f"{text}\nE    +  where {'five ' * 30}"
+    lesson = replace(LESSON, failure=failure_in(where), heading=f"k: {'title ' * 20}")
+    lines = [line.text for line in lesson_lines(replace(lesson, reading=LESSON.reading), "")]
+
+    assert [] == [line for line in lines if len(line) > WIDTH and "https" not in line]
+    assert "  three four three" in [line[:18] for line in lines]
+    assert not any("^" in line for line in lines)
+    words = {"k:", "title", "assert", "word", "one", "two", "three", "four", "+", "where", "five"}
+    broken = [line.split() for line in lines if words.intersection(line.split())]
+    assert [] == [parts for parts in broken if not words.issuperset(parts)]
+
+
 def test_what_is_not_shown_is_told_in_one_row() -> None:
     """By the kata's name where the path is too long, and without a command where that is too."""
     failure = failure_in("\n".join(f"E   {n}" for n in range(3)), more=7)
