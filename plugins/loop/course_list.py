@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from plugins.course.files import content_of
 from plugins.progress.map import kata_lines
 from plugins.progress.map import lecture_line
+from plugins.tools.terminal import format_duration
 from plugins.tools.terminal import shows_blocks
 
 
@@ -77,7 +78,11 @@ def format_list(
         own = [place for place in places if place.kata.lecture == lecture.name]
         yield lecture_line(lecture, own, here, blocks=blocks)
         if here in own or len(lectures) == 1:
-            yield from kata_lines(own, here)
+            lines = [*kata_lines(own, here)]
+            yield from lines
+            if seconds := sum(place.standing.seconds for place in own):
+                # Each kata's minutes are rounded; this is the sum that the lecture's end names.
+                yield f"{f'in all {format_duration(seconds)}':>{max(map(len, lines))}}"
 
 
 class Restorer:

@@ -18,6 +18,9 @@ from plugins.loop.channel import Channel
 from plugins.loop.channel import channel_key
 from plugins.loop.course_list import KEYS as LIST_KEYS
 from plugins.loop.kata_session import Order
+from plugins.loop.pages import CLOSE
+from plugins.loop.pages import KEYS as PAGE_KEYS
+from plugins.loop.pages import Pages
 from plugins.loop.reporter import style_line
 from plugins.loop.saved_files import keep_no_bytecode
 from plugins.loop.screen import ERASE
@@ -71,6 +74,8 @@ class Runner:
         self.found: Told | None = None  # by the last run
         # What is to be said of a save that ran nothing.
         self.note: list[str] = []
+        # What a key has shown and is longer than the screen.
+        self.pages: Pages | None = None
         self.began = 0.0
 
     def forked(self, blocked: Iterable[int], begin: Callable[[], None]) -> bool:
@@ -78,7 +83,7 @@ class Runner:
         order = self.waiting
         if self.run or not order:
             return False
-        self.order, self.waiting = order, None
+        self.order, self.waiting, self.pages = order, None, None
         self.shown = [order.why] if order.why else []
         print_lines(self.shown, before=clear_sequence(os.environ))
         self.channel.clear()
@@ -157,11 +162,25 @@ class Runner:
     def serve(self) -> None:
         """Serve the queued keys, until one of them runs something."""
         while self.keys and not self.run and not self.waiting:
-            match self.desk.pressed(self.keys.popleft(), self.width):
+            key = self.keys.popleft()
+            if self.turned(key):
+                continue
+            match self.desk.pressed(key, self.width):
                 case Order() as order:
                     self.waiting = order
                 case [*lines]:
                     self.draw(self.styled(lines))
+
+    def turned(self, key: str) -> bool:
+        """Turn the pages, if that is what the key is for; another key closes them."""
+        if not self.pages:
+            return False
+        mine = self.pages.move(key, self.rows) or key == CLOSE
+        if key == CLOSE or not mine:
+            self.pages = None
+        if mine:
+            self.draw()
+        return mine
 
     def draw(self, panel: Sequence[str] = ()) -> None:
         """Draw the screen anew: the last run, and a panel below it instead of the one before.
@@ -175,9 +194,17 @@ class Runner:
             return
         panel = panel or self.note
         self.note = []
+        if panel:
+            pages = Pages(panel, self.width)
+            self.pages = None if pages.fit(self.rows) else pages
+        if self.pages:
+            shown = self.pages.shown(self.rows)
+            print_lines(shown, before=clear_sequence(os.environ))
+            self.prompt(self.pages.place(self.rows))
+            return
         if self.desk.list:
-            # The keys have a row, the cursor another, and a blank one stands above each part.
-            rows = shutil.get_terminal_size().lines - 3 - len(panel) - bool(panel)
+            # A blank row stands above each part.
+            rows = self.rows - len(panel) - bool(panel)
             listed = self.desk.list.lines(max(rows, 1))
             print_lines(listed, before=clear_sequence(os.environ))
         else:
@@ -190,6 +217,7 @@ class Runner:
         """Show the keys, below what there is to say or a blank row."""
         solved, back = self.desk.passed is not None, self.desk.can_go_back
         keys = LIST_KEYS if self.desk.list else keys_line(solved=solved, back=back)
+        keys = PAGE_KEYS if self.pages else keys
         print_lines([said, keys])
 
     def tick(self) -> None:
@@ -203,6 +231,11 @@ class Runner:
     def size(self) -> tuple[int, int]:
         """The columns, and the rows beside the name of the saved file and the keys."""
         return self.width, shutil.get_terminal_size().lines - 4
+
+    @property
+    def rows(self) -> int:
+        """The rows above the keys: these have one, the cursor another, and one is blank."""
+        return max(shutil.get_terminal_size().lines - 3, 1)
 
     @property
     def width(self) -> int:

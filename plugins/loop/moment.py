@@ -174,13 +174,20 @@ def ended_lecture(root: Path, course: Course, kata: Kata) -> Lecture | None:
 
 
 def celebrate(
-    root: Path, course: Course, moment: Moment, offer: Sequence[ScreenLine], size: tuple[int, int]
+    root: Path,
+    course: Course,
+    moment: Moment,
+    offer: Sequence[ScreenLine],
+    size: tuple[int, int],
+    *,
+    first: bool = True,
 ) -> list[ScreenLine]:
     """Return the lines for a solved kata: below the reference, or below the page of its lecture.
 
-    `offer` says what is optional in the lecture; `size` is as for `format_moment`.
+    That page comes when its last kata is solved `first`. `offer` says what is optional in the
+    lecture; `size` is as for `format_moment`.
     """
-    lecture = ended_lecture(root, course, moment.kata)
+    lecture = ended_lecture(root, course, moment.kata) if first else None
     if lecture:
         above = [Comparison((line,)) for line in format_ended(root, lecture, offer)]
         return [*format_moment(moment, above, size, blocks=shows_blocks())]

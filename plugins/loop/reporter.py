@@ -44,12 +44,16 @@ from plugins.loop.tally import read_tally
 from plugins.progress.map import why_away
 from plugins.progress.order import core_path
 from plugins.progress.order import ends_lecture
+from plugins.progress.order import first_outside
+from plugins.progress.order import lecture_command
 from plugins.progress.order import offer_optional
 from plugins.progress.order import passed_over
 from plugins.progress.plugin import outcome_of
 from plugins.progress.plugin import totals_key
+from plugins.progress.standing import DONE
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
+from plugins.progress.store import state_of
 from plugins.tools.terminal import shows_blocks
 
 
@@ -216,9 +220,22 @@ class Teller:
         """Return the last lines when no test has failed."""
         where = f"the core path of {self.scope()}" if self.optional else self.scope()
         total = len(self.katas)
-        yield from format_done(where, len(self.solved), total, whole=self.whole, away=self.away)
+        yield from format_done(where, len(self.solved), total, rest=self.rest(), away=self.away)
         if len(self.solved) + len(self.away) >= total:
             yield from self.offer_lines(self.optional)
+
+    def rest(self) -> str:
+        """Return the command for the rest of the course, if the command leaves any out.
+
+        Under ``--watch`` it is that of the page at the end of a lecture.
+        """
+        if self.whole or not self.watched:
+            return "" if self.whole else "pytest katas --next"
+        root, course = course_root(self.config), self.config.stash[course_key]
+        following = first_outside(
+            course, self.katas, self.kata, lambda kata: state_of(root, kata) in DONE
+        )
+        return lecture_command(following, course, self.start)
 
     def offer_lines(self, optional: Sequence[Kata]) -> Iterator[ScreenLine]:
         """Return how many of the katas beside the core path are left, and how to take them."""

@@ -236,7 +236,7 @@ def wrap_message(line: str) -> list[str]:
 
 @cache
 def wrap_line(line: str) -> list[str]:
-    """Return a line wrapped to the terminal at spaces, as far in as it begins; an empty one is none."""
+    """Return a line wrapped to the terminal at spaces, as far in as it begins; none if empty."""
     return textwrap.wrap(
         line,
         WIDTH,
@@ -285,11 +285,11 @@ def format_away(away: Mapping[str, str]) -> Iterator[ScreenLine]:
 
 
 def format_done(
-    where: str, solved: int, total: int, *, whole: bool, away: Mapping[str, str]
+    where: str, solved: int, total: int, *, rest: str, away: Mapping[str, str]
 ) -> Iterator[ScreenLine]:
     """Return that everything `where` is solved, apart from the katas that cannot run here.
 
-    `where` names lectures, or the core path of them.
+    `where` names lectures, or the core path of them; `rest` is the command for other lectures.
     """
     if solved + len(away) < total:
         # -k, -m or --device left tests out.
@@ -299,8 +299,12 @@ def format_done(
         return
     what = "that can run here " if away else ""
     yield ScreenLine(f"Everything {what}in {where} is solved: {solved} of {total} katas.", "green")
-    if not whole:
-        yield ScreenLine("The rest of the course: pytest katas --next")
+    yield from format_rest(rest)
+
+
+def format_rest(command: str) -> list[ScreenLine]:
+    """Return the line with the command for the lectures beside this one's, if there is one."""
+    return [ScreenLine(f"The rest of the course: {command}")] * bool(command)
 
 
 def clear_sequence(environ: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ own command line and goes on as pytest.
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from plugins.course.model import Course
@@ -24,11 +23,13 @@ from plugins.loop.reference import reference_lines
 from plugins.loop.saved_files import SavedFiles
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import format_rest
 from plugins.loop.tally import read_tally
 from plugins.progress.map import places_of
-from plugins.progress.order import core_path
 from plugins.progress.order import ends_lecture
+from plugins.progress.order import first_outside
 from plugins.progress.order import lecture_arguments
+from plugins.progress.order import lecture_command
 from plugins.progress.order import offer_optional
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
@@ -122,18 +123,8 @@ class Desk:
 
     @property
     def beyond(self) -> Kata | None:
-        """The first open kata of the course's core path outside of this command's lectures.
-
-        One of a later lecture comes before those of earlier ones.
-        """
-        names = [lecture.name for lecture in self.course.lectures]
-        here = {kata.lecture for kata in self.katas}
-        later = names.index(self.kata.lecture)
-        order = [*names[later:], *names[:later]]
-        others = [kata for kata in core_path(self.course.katas) if kata.lecture not in here]
-        others.sort(key=lambda kata: order.index(kata.lecture))
-        # What a kata's state is, its files say: they are read up to the first that is open.
-        return next((kata for kata in others if not self.done(kata)), None)
+        """The first open kata of the course's core path outside of this command's lectures."""
+        return first_outside(self.course, self.katas, self.kata, self.done)
 
     def done(self, kata: Kata) -> bool:
         """Whether there is nothing left to do in a kata, on this machine."""
@@ -200,24 +191,24 @@ class Desk:
         self.passed = self.kata if solved else None
 
     def moment(self, order: Order, size: tuple[int, int]) -> list[ScreenLine]:
-        """Return the lines that celebrate the kata that this order ran, if that has solved it.
+        """Return the lines for the kata that this order ran, if it is solved, now or before.
 
         `size` are the columns and the rows of the terminal that they may take.
         """
         kata = self.passed
-        if kata is None or order.kind != "kata" or self._solved_before:
+        if kata is None or order.kind != "kata":
             return []
         seconds, hints = read_standing(self.root, kata).seconds, read_counts(self.root)
         following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
         solved = {each.id for each in self.path if is_solved(self.root, each)}
         tally = read_tally(self.root, self.course, kata, self.path, solved)
         beyond = None if following else self.beyond
-        args = lecture_arguments(beyond, self.course, self.start) if beyond else []
-        command = shlex.join(["pytest", *args]) if beyond else ""
+        command = lecture_command(beyond, self.course, self.start)
         taken = hints.get(kata.id, 0)
         moment = Moment(kata, seconds, taken, following, tally, beyond, command)
         offer = self.offer(kata.lecture) if ends_lecture(kata, self.open()) else []
-        return celebrate(self.root, self.course, moment, offer, size)
+        first = not self._solved_before
+        return celebrate(self.root, self.course, moment, offer, size, first=first)
 
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
         """Return the order for a key, or the lines to show; None if the key means nothing."""
@@ -289,7 +280,8 @@ class Desk:
             return self.forward()
         kata = self.later_kata
         if kata is None:
-            return [ScreenLine(NONE_OPEN), *self.offer()]
+            command = lecture_command(self.beyond, self.course, self.start)
+            return [ScreenLine(NONE_OPEN), *format_rest(command), *self.offer()]
         self._left.append(self.kata)
         why = "" if self.done(self.kata) else WAITS.format(self.kata.id)
         self.kata = kata

@@ -13,6 +13,7 @@ from plugins.course.names import restore_argument
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Sequence
@@ -71,6 +72,28 @@ def offer_optional(
 def lecture_arguments(kata: Kata, course: Course, start: Path) -> list[str]:
     """Return the arguments with which pytest goes through the lecture of a kata, on each save."""
     return [restore_argument(course, start, str(kata.folder)), "--watch", "--next"]
+
+
+def lecture_command(kata: Kata | None, course: Course, start: Path) -> str:
+    """Return the command that goes through the lecture of a kata; none without a kata."""
+    return shlex.join(["pytest", *lecture_arguments(kata, course, start)]) if kata else ""
+
+
+def first_outside(
+    course: Course, katas: Iterable[Kata], at: Kata, done: Callable[[Kata], bool]
+) -> Kata | None:
+    """Return the first kata of the course's core path that is not done, outside of their lectures.
+
+    One of a lecture after that of `at` comes before those of earlier ones.
+    """
+    names = [lecture.name for lecture in course.lectures]
+    here = {kata.lecture for kata in katas}
+    later = names.index(at.lecture)
+    order = [*names[later:], *names[:later]]
+    others = [kata for kata in core_path(course.katas) if kata.lecture not in here]
+    others.sort(key=lambda kata: order.index(kata.lecture))
+    # What a kata's state is, its files say: they are read up to the first that is open.
+    return next((kata for kata in others if not done(kata)), None)
 
 
 def order_katas(

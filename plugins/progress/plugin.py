@@ -38,6 +38,7 @@ from plugins.progress.standing import pause_between
 from plugins.progress.standing import share_time
 from plugins.progress.store import change_standing
 from plugins.progress.store import note_run
+from plugins.progress.store import note_time
 from plugins.progress.store import read_standing
 from plugins.tools.files import why_nothing_is_kept
 
@@ -239,13 +240,17 @@ class Progress:
             return
         now = datetime.now(UTC)
         self.note_run(now)
+        spent = 0.0
         for name, run in self.runs.items():
             kata = self.katas[name]
             if self.pause and read_standing(self.root, kata).edited(run):
                 # One learner edits one file at a time.
                 self.seconds[name] += self.pause
                 self.pause = 0.0
-            remember_run(self.root, kata, run, self.seconds.pop(name, 0.0), now)
+            seconds = self.seconds.pop(name, 0.0)
+            spent += seconds
+            remember_run(self.root, kata, run, seconds, now)
+        note_time(self.root, now, spent)
         self.lost = why_nothing_is_kept(self.root)
         self.runs, self.written = {}, time.monotonic()
         self.tests.clear()

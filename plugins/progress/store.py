@@ -12,6 +12,7 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from typing import Any
@@ -19,7 +20,6 @@ from typing import TypeVar
 
 from plugins.course.files import content_of
 from plugins.progress.standing import Standing
-from plugins.progress.standing import pause_between
 from plugins.tools.files import write_whole
 from plugins.tools.locks import locked
 
@@ -99,7 +99,7 @@ class LastRun:
     found
         The devices and backends that are here, as far as tests have looked for them.
     day, seconds
-        The day of it, and the time between this day's runs, but for long pauses.
+        A day, and what the katas took on it: what their standings have got as `Standing.seconds`.
     """
 
     at: str = ""
@@ -109,7 +109,7 @@ class LastRun:
     seconds: float = 0.0
 
     def spent_on(self, day: date) -> float:
-        """Return the seconds that were spent on a day, if it is the one of this run."""
+        """Return the seconds that katas took on a day, if they took any on no later one."""
         return self.seconds if self.day == day.isoformat() else 0.0
 
 
@@ -135,15 +135,24 @@ def note_run(
     def changed() -> LastRun:
         old = read_last_run(root)
         here = {*old.found} - {*lacked} | {*found}
-        day = now.astimezone().date()
-        last = datetime.fromisoformat(old.at).timestamp() if old.at else 0.0
-        seconds = old.spent_on(day) + pause_between(last, now.timestamp())
-        return LastRun(now.isoformat(), old.at, tuple(sorted(here)), day.isoformat(), seconds)
+        return replace(old, at=now.isoformat(), before=old.at, found=tuple(sorted(here)))
 
-    def dump(run: LastRun) -> str:
-        return json.dumps(asdict(run), indent=2)
+    return _change(root / LAST, changed, dump_run)
 
-    return _change(root / LAST, changed, dump)
+
+def note_time(root: Path, now: datetime, seconds: float) -> LastRun:
+    """Store that katas took so many seconds more, on the day of `now`."""
+
+    def changed() -> LastRun:
+        old, day = read_last_run(root), now.astimezone().date()
+        return replace(old, day=day.isoformat(), seconds=old.spent_on(day) + seconds)
+
+    return _change(root / LAST, changed, dump_run)
+
+
+def dump_run(run: LastRun) -> str:
+    """Return a run as JSON."""
+    return json.dumps(asdict(run), indent=2)
 
 
 def read_counts(root: Path) -> dict[str, int]:

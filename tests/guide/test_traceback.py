@@ -128,7 +128,9 @@ def test_a_wrong_result_leads_to_what_the_test_called() -> None:
 
 def led_to(text: str, **tests: str) -> list[str]:
     """Return the lines before a failure."""
-    return [*lines_before(failure_in(text).frames, {f"{name}.py": it for name, it in tests.items()})]
+    return [
+        *lines_before(failure_in(text).frames, {f"{name}.py": it for name, it in tests.items()})
+    ]
 
 
 def test_what_a_test_called_is_a_place() -> None:

@@ -85,6 +85,21 @@ def test_the_only_lecture_has_its_katas_listed(tmp_path: Path) -> None:
     ]
 
 
+def test_the_time_of_a_lecture_is_one_number(tmp_path: Path) -> None:
+    """The sum below its katas is of what they took, not of the minutes to which that is rounded."""
+    katas = [
+        Kata("lecture01", f"k0{n}_a", "T", "lab", (), (), (), (), (), (), (), tmp_path)
+        for n in range(1, 7)
+    ]
+    places = [Place(kata, "solved", Standing(seconds=25.0)) for kata in katas]
+    lecture = Lecture("lecture01", "First", {}, tuple(katas), tmp_path)
+    lines = [*format_list([lecture], places, None, blocks=False)]
+
+    assert all(line.endswith("  0 min") for line in lines[1:-1])
+    assert "in all 2 min" == lines[-1].strip()
+    assert len(lines[1]) == len(lines[-1])
+
+
 def test_a_stub_is_put_back_when_the_key_came_twice(
     course: MiniCourse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

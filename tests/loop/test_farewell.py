@@ -15,6 +15,7 @@ from plugins.progress.plugin import remember_run
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
 from plugins.progress.store import note_run
+from plugins.progress.store import note_time
 
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def test_it_counts_today_and_names_what_is_next(course: MiniCourse) -> None:
-    """The katas solved today, the time between today's runs, the next kata, the command."""
+    """The katas solved today, what katas took today, the next kata, the command."""
     names = ("k01_first", "k02_second", "k03_third")
     for name in names:
         course.kata(name)
@@ -33,8 +34,9 @@ def test_it_counts_today_and_names_what_is_next(course: MiniCourse) -> None:
     for kata, when in ((katas[0], noon), (katas[1], noon - timedelta(days=2))):
         run = Results(content_of(kata), {"test": TestOutcome("passed")}, 1)
         remember_run(course.path, kata, run, 1.0, when)
-    for minutes in (0, 10, 22):
-        note_run(course.path, noon + timedelta(minutes=minutes))
+    note_run(course.path, noon)
+    for minutes in (10, 12):
+        note_time(course.path, noon, 60.0 * minutes)
     following = replace(katas[2], minutes=25)
     args = ["katas", "--watch", "--next", "--skip"]
 
@@ -53,8 +55,8 @@ def test_yesterday_is_not_today(course: MiniCourse) -> None:
     katas = read_course([course.katas / "lecture01"]).katas
     none = farewell_lines(course.path, katas, katas[0], [])
     yesterday = datetime.now(UTC) - timedelta(days=1)
-    note_run(course.path, yesterday - timedelta(minutes=5))
     note_run(course.path, yesterday)
+    note_time(course.path, yesterday, 300.0)
 
     told = "today: 0 katas, 0 min; next lecture01/k01_first; go on with pytest"
     assert [told] == none == farewell_lines(course.path, katas, katas[0], [])

@@ -343,6 +343,33 @@ def test_the_list_has_the_screen_to_itself(
     assert f"{CLEAR}18 rows\n\nsaid\ntwice\n\nj down" in capsys.readouterr().out
 
 
+def test_what_is_longer_than_the_screen_is_paged(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From its beginning; a key that does not turn pages closes them, and means what it meant."""
+    long = [ScreenLine(f"line {n}") for n in range(40)]
+    meanings: dict[str, Any] = {"s": long, "h": [ScreenLine("a hint")], "n": Order("next")}
+    monkeypatch.setattr(runner.desk, "pressed", lambda key, _: meanings[key])
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("LINES", "24")
+    runner.shown = ["the lesson"]
+
+    def screen(key: str) -> str:
+        runner.press(key)
+        return capsys.readouterr().out.rpartition(CLEAR)[2]
+
+    assert screen("s").startswith("line 0\nline 1\n")
+    assert screen(" ").startswith("line 19\n")
+    runner.draw()
+    assert "lines 20 to 40 of 40\nspace on  b back" in capsys.readouterr().out
+    assert screen("s").startswith("the lesson\n\nn next")
+    screen("s")
+    assert screen("h").startswith("the lesson\n\na hint\n\nn next")
+    screen("s")
+    screen("n")
+    assert (None, Order("next")) == (runner.pages, runner.waiting)
+
+
 def test_an_arrow_is_one_key(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though a terminal sends three characters."""
     pressed: list[str] = []

@@ -237,14 +237,14 @@ def test_a_row_is_as_wide_as_the_terminal() -> None:
 def test_the_end_names_how_much_is_solved() -> None:
     """All, all that can run here, or all that was asked for."""
 
-    def text(solved: int, away: dict[str, str], *, whole: bool = True) -> list[str]:
-        return [line.text for line in format_done("there", solved, 3, whole=whole, away=away)]
+    def text(solved: int, away: dict[str, str], rest: str = "") -> list[str]:
+        return [line.text for line in format_done("there", solved, 3, rest=rest, away=away)]
 
     assert text(3, {}) == ["Everything in there is solved: 3 of 3 katas."]
     assert text(2, {"k": "gpu"}) == [
         "Everything that can run here in there is solved: 2 of 3 katas."
     ]
-    assert text(3, {}, whole=False)[1:] == ["The rest of the course: pytest katas --next"]
+    assert text(3, {}, "pytest katas --next")[1:] == ["The rest of the course: pytest katas --next"]
     assert text(2, {}) == ["Nothing failed, but not all tests ran: 2 of 3 katas are solved."]
 
 

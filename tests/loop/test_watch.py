@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import sys
 import time
+from datetime import UTC
+from datetime import datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +20,7 @@ from plugins import HERE
 from plugins.loop.screen import CLEAR
 from plugins.loop.watch import find_obstacle
 from plugins.loop.watch_state import WELCOME
+from plugins.progress.store import LAST
 from tests.support.terminal import KEYS
 from tests.support.terminal import Terminal
 from tests.support.terminal import children_of
@@ -193,6 +198,81 @@ def test_it_goes_on_by_itself(three: MiniCourse) -> None:
     assert "Everything in the course is solved: 3 of 3 katas.\n" in end
     assert "Everything in the course is solved: 3 of 3 katas.\n" in none
     assert 128 + signal.SIGTERM == status
+
+
+def test_a_long_reference_begins_at_its_beginning(three: MiniCourse) -> None:
+    """In 24 rows; keys turn its pages, and the one that has opened it closes it."""
+    long = "".join(f"    n = n + {n} - {n}\n" for n in range(50))
+    three.write(
+        f"katas/lecture01/solutions/{FIRST[10:]}.py", f"def answer(n):\n{long}    return 2 * n\n"
+    )
+    with Terminal(three.path, "katas/lecture01", "--watch", rows=24) as terminal:
+        terminal.shown()
+        solve(three, FIRST, "def answer(n):\n    return 2 * n\n")
+        solved = screen_of(terminal.shown())
+        first = screen_of(terminal.press("s"))
+        second = screen_of(terminal.press(" "))
+        line = screen_of(terminal.press("j"))
+        back = screen_of(terminal.press("b"))
+        closed = screen_of(terminal.press("s"))
+        terminal.press("s")
+        following = screen_of(terminal.press("n"))
+        terminal.process.send("q")
+        terminal.end()
+
+    assert f"{FIRST}: The title of k01_first" == first[0]
+    assert "space on  b back  j down  k up  s close  q quit" == first[-2]
+    assert first[-3].startswith("lines 1 to 21 of ")
+    assert second[-3].startswith("lines 22 to 42 of ")
+    assert second[0] not in first
+    assert second[1] == line[0]
+    assert back[-3].startswith("lines 2 to 22 of ")
+    assert solved[1:] == closed[-len(solved[1:]) :]
+    assert "lecture01/k02_second: The title of k02_second" in following
+    assert following[-2].startswith("n next  b back")
+
+
+def test_the_key_back_shows_all_of_a_solved_kata(three: MiniCourse) -> None:
+    """What its screen showed when it was solved."""
+    with Terminal(three.path, "katas", "--watch", "--next", rows=24) as terminal:
+        terminal.shown()
+        solve(three, FIRST)
+        solved = screen_of(terminal.shown())
+        terminal.press("n")
+        back = screen_of(terminal.press("b"))
+        terminal.process.send("q")
+        terminal.end()
+
+    assert f"{FIRST} is solved: The title of k01_first" in solved
+    assert "k01_first.py: the same as the reference" in solved
+    assert [row for row in solved if row.startswith("time ")]
+    shown = [row for row in solved if row and not row.startswith(("saved ", "time ", "n next"))]
+    assert shown == [row for row in back if row in shown]
+
+
+def test_the_last_page_and_the_key_there_name_one_command(three: MiniCourse) -> None:
+    """And one time: so do the list and what is said at the end."""
+    with Terminal(three.path, "katas/lecture02", "--watch", "--next", rows=24) as terminal:
+        terminal.shown()
+        before = datetime.now(UTC) - timedelta(minutes=5)
+        last = three.path / LAST
+        data = json.loads(last.read_text())
+        last.write_text(json.dumps({**data, "at": before.isoformat()}))
+        solve(three, "lecture02/k01_third")
+        page = screen_of(terminal.shown())
+        listed = screen_of(terminal.press("l"))
+        none = screen_of(terminal.press("n"))
+        terminal.process.send("q")
+        _, goodbye = terminal.end()
+
+    command = "katas/lecture01 --watch --next"
+    assert "The end of lecture02: The title of lecture02" in page
+    assert command in " ".join(row.strip() for row in page)
+    assert [row for row in none if row.startswith("The rest of the course: ") and command in row]
+    assert not [row for row in none if "pytest katas --next" in row]
+    assert "It took 5 min. This is a good place to stop." in page
+    assert [row for row in listed if row.endswith("in all 5 min")]
+    assert "today: 1 kata, 5 min; " in goodbye
 
 
 def test_it_stops_at_a_kata_that_is_solved(three: MiniCourse) -> None:

@@ -223,8 +223,11 @@ def test_a_solved_kata_is_stopped_at_unless_one_flies(
     assert ("kata", THIRD) == other[:2]
 
 
-def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> None:
-    """What was learned, the time, the hints, the reference beside, and what comes next."""
+def test_a_solved_kata_has_its_screen(course: MiniCourse, read: Course) -> None:
+    """What was learned, the time, the hints, the reference beside, and what comes next.
+
+    Whenever it runs again: by a key that goes back to it, too.
+    """
     course.write("katas/lecture01/solutions/k01_first.py", "def f(): return 1\n")
     desk = desk_of(course, read, moving=True)
     desk.pressed("h")
@@ -247,8 +250,42 @@ def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> 
         f"lecture01 {BLOCKS} 1 of 2   core path: 1 of 3",
         f"next    press n: {SECOND}, The title of k02_second",
     ] == texts(first)
-    assert [] == desk.moment(RUN, (80, 60))
+    assert first == desk.moment(RUN, (80, 60))
     assert [] == desk.moment(NEXT, (80, 60))
+
+
+def test_a_lecture_ends_once(course: MiniCourse, read: Course) -> None:
+    """Its page comes when its last kata is solved; later that kata's own screen is shown."""
+    desk = Desk(course.path, course.path, read, read.lectures[1].katas, moving=False)
+    desk.run()
+    solve(course, read, THIRD)
+    desk.ran(RUN, Told(solved=(THIRD,)))
+    first = texts(desk.moment(RUN, (80, 60)))
+    desk.run()
+    desk.ran(RUN, Told(solved=(THIRD,)))
+    again = texts(desk.moment(RUN, (80, 60)))
+
+    assert "The end of lecture02: The title of lecture02" in first
+    assert "k03_third.py: the same as the reference" in again
+    assert not any(line.startswith("The end of ") for line in again)
+    assert first[-4:] == again[-4:]
+
+
+def test_the_key_for_the_next_kata_names_the_command_of_the_page(
+    course: MiniCourse, read: Course
+) -> None:
+    """Where nothing of the command is open, and something of the course is."""
+    desk = Desk(course.path, course.path, read, read.lectures[1].katas, moving=False)
+    desk.run()
+    solve(course, read, THIRD)
+    desk.ran(RUN, Told(solved=(THIRD,)))
+    page = texts(desk.moment(RUN, (200, 60)))
+    said = texts(desk.pressed("n"))
+
+    command = said[1].removeprefix("The rest of the course: ")
+    assert NONE_OPEN == said[0]
+    assert command.endswith("lecture01 --watch --next")
+    assert command in " ".join(line.strip() for line in page)
 
 
 def test_the_end_of_a_command_leads_to_another_lecture(course: MiniCourse, read: Course) -> None:

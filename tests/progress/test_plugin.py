@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC
+from datetime import date
 from datetime import datetime
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from plugins.course.model import Kata
 from plugins.progress.store import FOLDER
 from plugins.progress.store import LAST
 from plugins.progress.store import change_standing
+from plugins.progress.store import read_last_run
 from plugins.progress.store import read_standing
 
 
@@ -367,6 +369,19 @@ def test_a_kata_that_was_not_edited_takes_no_pause(two_katas: MiniCourse) -> Non
     spent = [standing(two_katas, name).seconds for name in ("k01_first", "k02_second")]
 
     assert spent[0] + 600 < 900 > spent[1] >= 600
+
+
+def test_the_day_is_the_sum_of_its_katas(two_katas: MiniCourse) -> None:
+    """A pause before a run of what was not edited is in neither."""
+    for name, pause in (("k01_first", 600), ("k02_second", 300), ("", 120)):
+        edit(two_katas, *([name] if name else []))
+        let_time_pass(two_katas, pause)
+        two_katas.run("katas")
+    spent = [standing(two_katas, name).seconds for name in ("k01_first", "k02_second")]
+
+    last = read_last_run(two_katas.path)
+    assert pytest.approx(sum(spent)) == last.spent_on(date.fromisoformat(last.day))
+    assert 900 <= sum(spent) < 1000
 
 
 def test_a_checkout_of_an_older_version_goes_on(two_katas: MiniCourse) -> None:

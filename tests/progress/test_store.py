@@ -29,6 +29,7 @@ from plugins.progress.store import change_bookmark
 from plugins.progress.store import change_count
 from plugins.progress.store import change_standing
 from plugins.progress.store import note_run
+from plugins.progress.store import note_time
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_last_run
@@ -172,8 +173,7 @@ def test_a_run_is_told_the_run_before(tmp_path: Path) -> None:
     """Of whichever kata; each run is stored in one step with that."""
     moments = [NOON + timedelta(microseconds=number) for number in range(20)]
 
-    day = NOON.astimezone().date().isoformat()
-    first = LastRun(NOON.isoformat(), day=day)
+    first = LastRun(NOON.isoformat())
     assert first == note_run(tmp_path, NOON) == read_last_run(tmp_path)
     with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(lambda now: note_run(tmp_path, now), moments[1:]))
@@ -299,18 +299,19 @@ def test_no_change_of_the_bookmark_is_lost(tmp_path: Path) -> None:
     assert set(map(str, range(40))) == set(read_bookmark(tmp_path).skipped)
 
 
-def test_the_time_between_the_runs_of_a_day_counts(tmp_path: Path) -> None:
-    """But for long pauses, and from the first run of a day on; an older file knows none."""
+def test_what_the_katas_of_a_day_took_is_added_up(tmp_path: Path) -> None:
+    """A new day begins anew, a run alone adds nothing, and an older file knows none."""
     older = {"at": NOON.isoformat(), "before": "", "found": []}
     (tmp_path / LAST).parent.mkdir(parents=True)
     (tmp_path / LAST).write_text(json.dumps(older))
     local = NOON.astimezone().replace(hour=9)
     day = local.date()
-    note_run(tmp_path, local - timedelta(days=1))
-    note_run(tmp_path, local)
-    for minutes in (10, 50, 55):
-        last = note_run(tmp_path, local + timedelta(minutes=minutes))
+    note_time(tmp_path, local - timedelta(days=1), 30.0)
+    note_time(tmp_path, local, 60.0)
+    note_run(tmp_path, local + timedelta(minutes=10))
+    last = note_time(tmp_path, local + timedelta(minutes=11), 90.0)
 
-    assert 15 * 60.0 == last.spent_on(day)
+    assert 150.0 == last.spent_on(day)
     assert 0.0 == last.spent_on(day - timedelta(days=1))
+    assert (local + timedelta(minutes=10)).isoformat() == last.at
     assert last == read_last_run(tmp_path)
