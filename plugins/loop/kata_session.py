@@ -20,9 +20,9 @@ from plugins.course.session import course_root
 from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
 from plugins.loop.reporter import Teller
-from plugins.loop.screen import INDENT
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import clear_sequence
+from plugins.loop.screen import tests_lines
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import is_solved
@@ -192,9 +192,10 @@ class OneTeller(Teller):
         """Write the failing test, unless that is done, and how many pass; or the closing lines."""
         self.tell_once()
         run = self.results()
-        if self.failed and run.total:
+        # The report of a module that cannot be imported has the name of none.
+        if self.failed and "::" in self.failed.nodeid and run.total:
             passing = f"{run.count('passed')} of {run.total - run.count('skipped')}"
-            self.write([ScreenLine(f"{'tests':<{INDENT}}{passing} pass")])
+            self.write(tests_lines(passing))
 
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return a line if the kata is neither solved nor unavailable, though no test failed."""

@@ -266,6 +266,12 @@ def skipped_lines(skipped: str, shown: str, *, watched: bool) -> Iterator[Screen
         yield ScreenLine(f"{skipped} waits: {back}", "yellow")
 
 
+def tests_lines(passing: str) -> Iterator[ScreenLine]:
+    """Return the line that says how many tests pass, as in ``3 of 20``; none if that is ""."""
+    if passing:
+        yield ScreenLine(f"{'tests':<{INDENT}}{passing} pass")
+
+
 def waiting_lines(waiting: Mapping[str, Sequence[Kata]]) -> Iterator[ScreenLine]:
     """Return how many katas were passed over, by the id of the kata that they wait for."""
     for blocker, katas in waiting.items():

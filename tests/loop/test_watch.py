@@ -232,6 +232,27 @@ def test_a_long_reference_begins_at_its_beginning(three: MiniCourse) -> None:
     assert following[-2].startswith("n next  b back")
 
 
+def test_the_tests_that_pass_are_counted_on_each_screen(three: MiniCourse) -> None:
+    """After a crash, after a wrong answer, and when the kata is shown again; not of an import."""
+    with Terminal(three.path, "katas", "--watch", "--next", rows=24) as terminal:
+        terminal.shown()
+        solve(three, FIRST, "def answer(n): return 2 if n == 1 else __import__('os').abort()\n")
+        crashed = screen_of(terminal.shown())
+        waits = screen_of(terminal.press("n"))
+        again = screen_of(terminal.press("n"))
+        solve(three, FIRST, "__import__('os').abort()\n")
+        broken = screen_of(terminal.shown())
+        terminal.process.send("q")
+        terminal.end()
+
+    assert "tests   1 of 2 pass" in crashed
+    assert not [row for row in waits if row.startswith("tests ")]
+    assert f"{FIRST}: The title of k01_first" in again
+    assert "tests   1 of 2 pass" in again
+    assert [row for row in broken if "abort (SIGABRT)" in row]
+    assert not [row for row in broken if row.startswith("tests ")]
+
+
 def test_the_key_back_shows_all_of_a_solved_kata(three: MiniCourse) -> None:
     """What its screen showed when it was solved."""
     with Terminal(three.path, "katas", "--watch", "--next", rows=24) as terminal:
@@ -306,7 +327,8 @@ def test_it_stops_at_a_kata_that_is_solved(three: MiniCourse) -> None:
     assert "\nlecture02/k01_third: " in third
     assert "b back" in third
     assert f"{FIRST} is solved: " in back
-    assert "learned" not in back
+    assert "learned why strides fits\n" in back
+    assert "The end of lecture01" not in back
     assert "You have left no kata yet" in twice
     assert panels.startswith(CLEAR)
     assert "Hint 2 of 3" in panels
