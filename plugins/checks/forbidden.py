@@ -187,9 +187,9 @@ def calling(exercise: ModuleType, names: Collection[str]) -> Iterator[set[str]]:
 
     # Python traces nothing within a profile function, so coverage cannot see it.
     def note(frame: FrameType, event: str, arg: Any) -> None:  # pragma: no cover
-        if event == "call" and frame.f_code in codes:
+        if event == "call" and id(frame.f_code) in codes:
             if from_exercise(frame.f_back, file):
-                called.add(codes[frame.f_code])
+                called.add(codes[id(frame.f_code)][1])
         elif event == "c_call" and arg.__name__ in builtins and from_exercise(frame, file):
             called.add(builtins[arg.__name__])
 

@@ -131,20 +131,24 @@ def below(owner: ast.AST, name: str, aliases: dict[str, str]) -> str:
     return f"{dotted(owner, aliases) or '*'}.{name}"
 
 
-def callables(names: Collection[str]) -> tuple[dict[CodeType, str], dict[str, str]]:
+def callables(
+    names: Collection[str],
+) -> tuple[dict[int, tuple[CodeType, str]], dict[str, str]]:
     """Return what is behind these names: the code of Python functions, the names of builtins.
 
-    Of a class its methods count, and of a module what it defines. Each leads to the name that was
-    given. A name that this torch does not have is left out.
+    Code is known by its id, as two functions are equal that are alike on the same line of two
+    files; the code beside the name keeps the id. Of a class its methods count, and of a module what
+    it defines. Each leads to the name that was given. A name that this torch does not have is left
+    out.
     """
-    codes: dict[CodeType, str] = {}
+    codes: dict[int, tuple[CodeType, str]] = {}
     builtins: dict[str, str] = {}
     with unwarned():
         # Of a deprecated name each attribute warns, and even `isinstance` asks for one.
         found = [(name, function) for name in names for function in functions_of(name)]
         for name, function in found:
             if isinstance(function, FunctionType):
-                codes[function.__code__] = name
+                codes[id(function.__code__)] = function.__code__, name
             elif callable(function) and not isinstance(function, type):
                 called = getattr(function, "__name__", name)
                 # An enum has object.__new__ among its own, which everything else calls as well.

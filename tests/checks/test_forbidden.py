@@ -178,6 +178,24 @@ def test_what_only_resembles_it_passes(exercise: Callable[[str], ModuleType], te
         fresh.answer(torch.rand(4))
 
 
+def test_a_function_that_is_alike_is_another_one(
+    exercise: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    """A forbidden one in the same line of another file, with the same name and code."""
+    text = "def twice(x): return x + x"
+    (tmp_path / "forbidden_twin.py").write_text(f"import torch\n{text}\n")
+    own = f"{text}\ndef answer(x): return twice(x)"
+    with forbids(exercise(own), "forbidden_twin.twice") as fresh:
+        assert 4 == fresh.answer(2)
+    twin = importlib.import_module("forbidden_twin")
+    assert fresh.twice.__code__ == twin.twice.__code__
+
+    used = "import sys\ndef answer(x): return sys.modules['forbidden_' + 'twin'].twice(x)\n"
+    with pytest.raises(AssertionError, match=r"calls forbidden_twin\.twice"):  # noqa: SIM117
+        with forbids(exercise(used), "forbidden_twin.twice", allow=["sys.modules"]) as fresh:
+            assert 4 == fresh.answer(2) == twin.twice(2)
+
+
 def test_what_the_exercise_needs_is_allowed(exercise: Callable[[str], ModuleType]) -> None:
     """A kata that writes code runs it; and a profiler that was there is there again."""
     before = sys.getprofile()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from types import ModuleType
@@ -17,6 +18,7 @@ from plugins.checks.names import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -87,9 +89,13 @@ def test_names_lead_to_what_is_called() -> None:
     names = ("torch.func.jacrev", "torch.reshape", "torch.fx.Graph", "torch.fx.proxy", "torch.no")
     codes, builtins = callables(names)
 
-    assert "torch.func.jacrev" == codes[torch.func.jacrev.__code__]
-    assert "torch.fx.Graph" == codes[torch.fx.Graph.lint.__code__]
-    assert "torch.fx.proxy" == codes[torch.fx.proxy.Proxy.__iter__.__code__]
+    for name, function in (
+        ("torch.func.jacrev", torch.func.jacrev),
+        ("torch.fx.Graph", torch.fx.Graph.lint),
+        ("torch.fx.proxy", torch.fx.proxy.Proxy.__iter__),
+    ):
+        code = function.__code__
+        assert (code, name) == codes[id(code)]
     assert "torch.reshape" == builtins["reshape"]
 
 
@@ -111,7 +117,20 @@ def test_class_methods_and_static_methods_are_methods() -> None:
     """As in `dict.fromkeys`, and of a class in Python."""
     codes, _ = callables(("fractions.Fraction",))
 
-    assert "from_float" in {code.co_name for code in codes}
+    assert "from_float" in {code.co_name for code, _ in codes.values()}
+
+
+def test_functions_that_are_alike_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though they stand on the same line of two files: Python calls their code equal."""
+    names = ("alike_one", "alike_other")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("def f(x): return x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    one, other = map(importlib.import_module, names)
+    codes, _ = callables(("alike_one.f", "alike_other.f"))
+
+    assert one.f.__code__ == other.f.__code__
+    assert ["alike_one.f", "alike_other.f"] == [name for _, name in codes.values()]
 
 
 class Deprecated:
@@ -140,7 +159,7 @@ def test_a_look_up_of_a_deprecated_name_does_not_warn(
 ) -> None:
     """In a module with such a name among others, or by its own name, whatever the filter."""
     codes, _ = callables(("old", "old.thing", "old.f"))
-    assert ([], ["old.f"]) == (warned, list(codes.values()))
+    assert ([], ["old.f"]) == (warned, [name for _, name in codes.values()])
 
     warnings.simplefilter("error")
     assert codes == callables(("old", "old.thing", "old.f"))[0]
