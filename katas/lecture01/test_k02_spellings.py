@@ -57,6 +57,6 @@ def test_prediction(name: str) -> None:
     is_right = kata.arrivals(lambda: PROGRAMS[name](x, rows)) == row
 
     assert is_right, (
-        f"{name}: {PROGRAMS[name].__doc__}\nyours {row}, but something else arrives\n"
-        f"rule  {RULES[name]}"
+        f"{name}: your row says {row}, but something else arrives\n"
+        f"program  {PROGRAMS[name].__doc__}\nrule     {RULES[name]}"
     )

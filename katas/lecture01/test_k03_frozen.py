@@ -79,6 +79,6 @@ def test_prediction(name: str) -> None:
     is_right = verdict(name) == row
 
     assert is_right, (
-        f"{name}: {program.__doc__} {tool.__doc__}\n"
-        f"yours {row!r}, but PyTorch disagrees\nrule  {RULES[name]}"
+        f"{name}: your row says {row!r}, but PyTorch does something else\n"
+        f"program  {program.__doc__}\ntool     {tool.__doc__}\nrule     {RULES[name]}"
     )

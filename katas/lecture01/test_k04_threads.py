@@ -68,6 +68,6 @@ def test_prediction(name: str) -> None:
     is_right = PROGRAMS[name]() == row
 
     assert is_right, (
-        f"{name}: {PROGRAMS[name].__doc__}\n"
-        f"yours {row} (here, there), but PyTorch disagrees\nrule  {RULES[name]}"
+        f"{name}: your row says {row} (here, there), but the threads see something else\n"
+        f"program  {PROGRAMS[name].__doc__}\nrule     {RULES[name]}"
     )

@@ -217,7 +217,7 @@ def test_the_past_is_let_go() -> None:
     del value
     gc.collect()
 
-    assert lazy.inputs == (), f"yours has inputs {lazy.inputs}: clear them once the value is known"
+    assert lazy.inputs == (), f"yours has inputs {lazy.inputs}, but its value is known: expected ()"
     assert gone() is None, "the input is still alive: a program has places, not tensors"
 
 

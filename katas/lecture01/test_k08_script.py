@@ -80,6 +80,6 @@ def test_prediction(name: str) -> None:
     is_right = verdict(name) == row
 
     assert is_right, (
-        f"{name}: {LINES[name][0].__doc__}\nyours {row!r}, but PyTorch disagrees\n"
-        f"rule  {RULES[name]}"
+        f"{name}: your row says {row!r}, but today's PyTorch does something else\n"
+        f"line  {LINES[name][0].__doc__}\nrule  {RULES[name]}"
     )

@@ -74,7 +74,7 @@ def test_noise_differs_from_call_to_call() -> None:
         assert not torch.equal(first, second), f"{name}: two calls gave the same noise {first}"
         for noise in (first, second):
             spread = noise.max() - noise.min()
-            assert spread < 1e-6, f"{name}: add one number to all of x; yours adds {noise.tolist()}"
+            assert spread < 1e-6, f"{name}: yours adds {noise.tolist()}, not one number to all of x"
             assert 0 <= noise.mean() <= 1, (
                 f"{name}: the noise must be between 0 and 1; yours is {noise.mean()}"
             )
