@@ -80,9 +80,10 @@ def format_list(
         if here in own or len(lectures) == 1:
             lines = [*kata_lines(own, here)]
             yield from lines
-            if seconds := sum(place.standing.seconds for place in own):
+            spent = format_duration(sum(place.standing.seconds for place in own))
+            if spent != format_duration(0):
                 # Each kata's minutes are rounded; this is the sum that the lecture's end names.
-                yield f"{f'in all {format_duration(seconds)}':>{max(map(len, lines))}}"
+                yield f"{f'in all {spent}':>{max(map(len, lines))}}"
 
 
 class Restorer:

@@ -25,6 +25,7 @@ from plugins.loop.columns import side_by_side
 from plugins.loop.hint import require_kata
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import wrap_line
 from plugins.progress.map import format_why
 from plugins.progress.map import why_away
 from plugins.progress.store import read_standing
@@ -89,10 +90,13 @@ def explain_unsolved(kata: Kata, standing: Standing, test: str = "") -> Iterator
     if state == "unavailable":
         yield from format_why(kata.id, why_away(results))
     else:
-        yield f"{kata.id} is not solved yet: " + (
-            f"{results.passing} tests pass."
-            if state == "failing" and results.passing
-            else "its tests have not passed with your current answer."
+        yield from wrap_line(
+            f"{kata.id} is not solved yet: "
+            + (
+                f"{results.passing} tests pass."
+                if state == "failing" and results.passing
+                else "its tests have not passed with your current answer."
+            )
         )
     if test:
         yield f"  Run them:               pytest {test} -x"

@@ -299,12 +299,12 @@ def format_done(
     """
     if solved + len(away) < total:
         # -k, -m or --device left tests out.
-        yield ScreenLine(
-            f"Nothing failed, but not all tests ran: {solved} of {total} katas are solved."
-        )
+        text = f"Nothing failed, but not all tests ran: {solved} of {total} katas are solved."
+        yield from map(ScreenLine, wrap_line(text))
         return
     what = "that can run here " if away else ""
-    yield ScreenLine(f"Everything {what}in {where} is solved: {solved} of {total} katas.", "green")
+    text = f"Everything {what}in {where} is solved: {solved} of {total} katas."
+    yield from (ScreenLine(line, "green") for line in wrap_line(text))
     yield from format_rest(rest)
 
 

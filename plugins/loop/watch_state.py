@@ -24,6 +24,7 @@ from plugins.loop.saved_files import SavedFiles
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import format_rest
+from plugins.loop.screen import wrap_line
 from plugins.loop.tally import read_tally
 from plugins.progress.map import places_of
 from plugins.progress.order import ends_lecture
@@ -174,7 +175,8 @@ class Desk:
             file = shared[0]
         elif others := [file for file in files if file in self.files.others]:
             name = self.files.others[others[0]]
-            return [*map(ScreenLine, [self.files.describe(others[0]), OUTSIDE.format(name)])]
+            said = [self.files.describe(others[0]), *wrap_line(OUTSIDE.format(name))]
+            return [*map(ScreenLine, said)]
         else:
             return None
         return self.run(self.restorer.said(self.kata) or self.files.describe(file))

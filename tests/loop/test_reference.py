@@ -90,9 +90,10 @@ def test_what_is_not_solved_asks_first(course: MiniCourse, kata: Kata) -> None:
     results.append(course.run(file, "--solution"))
 
     assert [1, 1] == [result.ret for result in results]
-    assert results[0].outlines[0] == (
-        "lecture01/k01_first is not solved yet: its tests have not passed with your current answer."
-    )
+    assert results[0].outlines[:2] == [
+        "lecture01/k01_first is not solved yet: its tests have not passed with your",
+        "current answer.",
+    ]
     assert [line for line in results[1].outlines if line] == [
         "lecture01/k01_first is not solved yet: 1 of 2 tests pass.",
         f"  Run them:               pytest {file} -x",
@@ -130,9 +131,9 @@ def test_a_run_that_stopped_counts_all_tests(course: MiniCourse, test: str, says
     """``-x`` ended it at the first failure; a module that cannot be imported has no number."""
     course.kata(test=test)
     course.run("katas", "-x")
-    said = course.run("katas/lecture01/test_k01_first.py", "--solution").outlines[0]
+    said = " ".join(course.run("katas/lecture01/test_k01_first.py", "--solution").outlines)
 
-    assert f"lecture01/k01_first is not solved yet: {says}." == said
+    assert said.startswith(f"lecture01/k01_first is not solved yet: {says}. ")
 
 
 def test_now_means_now(course: MiniCourse, kata: Kata) -> None:

@@ -246,6 +246,12 @@ def test_the_end_names_how_much_is_solved() -> None:
     ]
     assert text(3, {}, "pytest katas --next")[1:] == ["The rest of the course: pytest katas --next"]
     assert text(2, {}) == ["Nothing failed, but not all tests ran: 2 of 3 katas are solved."]
+    where = "the core path of lecture01 to lecture12"
+    lines = [*format_done(where, 235, 267, rest="", away=dict.fromkeys(map(str, range(32)), ""))]
+    assert ["Everything that can run here in the core path of lecture01 to lecture12 is"] == [
+        line.text for line in lines[:-1]
+    ]
+    assert "solved: 235 of 267 katas." == lines[-1].text
 
 
 def test_a_skip_is_described_by_what_is_shown_next() -> None:

@@ -114,7 +114,8 @@ def test_a_save_of_a_kata_that_was_left_out_is_answered(course: MiniCourse, read
 
     assert [
         "saved   katas/lecture01/k01_first.py",
-        f"{FIRST} is not among the katas of this command: its tests do not run.",
+        f"{FIRST} is not among the katas of this command: its tests do not",
+        "run.",
     ] == texts(desk.saved([left_out]))
     assert ("kata", THIRD, "saved   katas/lecture02/k03_third.py") == describe_order(
         desk.saved(katas_files)
@@ -168,11 +169,11 @@ def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> No
     desk.ran(RUN, Told(solved=(SECOND,)))
 
     assert passed is None
-    assert (
-        f"{SECOND} is not solved yet: its tests have not passed with your current answer."
-        == (before[0])
-    )
-    assert ["  s shows the reference once they pass."] == before[1:]
+    assert [
+        f"{SECOND} is not solved yet: its tests have not passed with your",
+        "current answer.",
+        "  s shows the reference once they pass.",
+    ] == before
     assert f"{SECOND}: The title of k02_second" == texts(desk.pressed("s"))[0]
     assert ["Hint 1 of 3: the first hint", "2 more: press h again."] == texts(desk.pressed("h"))[1:]
     assert ("kata", SECOND, "") == describe_order(desk.pressed("r"))
