@@ -22,7 +22,7 @@ from plugins.loop.channel import channel_key
 from plugins.loop.reporter import Teller
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import clear_sequence
-from plugins.loop.screen import tests_lines
+from plugins.loop.screen import passing_lines
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import is_solved
@@ -195,7 +195,7 @@ class OneTeller(Teller):
         # The report of a module that cannot be imported has the name of none.
         if self.failed and "::" in self.failed.nodeid and run.total:
             passing = f"{run.count('passed')} of {run.total - run.count('skipped')}"
-            self.write(tests_lines(passing))
+            self.write(passing_lines(passing))
 
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return a line if the kata is neither solved nor unavailable, though no test failed."""

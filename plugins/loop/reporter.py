@@ -36,8 +36,8 @@ from plugins.loop.screen import format_away
 from plugins.loop.screen import format_done
 from plugins.loop.screen import knows_sequences
 from plugins.loop.screen import lesson_lines
+from plugins.loop.screen import passing_lines
 from plugins.loop.screen import skipped_lines
-from plugins.loop.screen import tests_lines
 from plugins.loop.screen import waiting_lines
 from plugins.loop.solved import learned_lines
 from plugins.loop.solved import solved_line
@@ -220,7 +220,7 @@ class Teller:
         if self.watched and self.failed:
             known = read_standing(course_root(self.config), self.kata).results
             if known.content == content_of(self.kata):
-                yield from tests_lines(known.passing)
+                yield from passing_lines(known.passing)
 
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return the last lines when no test has failed."""

@@ -266,7 +266,7 @@ def skipped_lines(skipped: str, shown: str, *, watched: bool) -> Iterator[Screen
         yield ScreenLine(f"{skipped} waits: {back}", "yellow")
 
 
-def tests_lines(passing: str) -> Iterator[ScreenLine]:
+def passing_lines(passing: str) -> Iterator[ScreenLine]:
     """Return the line that says how many tests pass, as in ``3 of 20``; none if that is ""."""
     if passing:
         yield ScreenLine(f"{'tests':<{INDENT}}{passing} pass")

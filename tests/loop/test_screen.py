@@ -22,6 +22,7 @@ from plugins.loop.screen import format_done
 from plugins.loop.screen import format_end
 from plugins.loop.screen import keys_line
 from plugins.loop.screen import lesson_lines
+from plugins.loop.screen import passing_lines
 from plugins.loop.screen import skipped_lines
 from plugins.loop.screen import waiting_lines
 from tests.support.failures import EXERCISE
@@ -334,3 +335,19 @@ def test_the_clock_is_one_row(width: int) -> None:
     assert len(line) == width - 1
     assert line.startswith("  3 s  test_small"[: max(width - 18, 0)])
     assert line.endswith("r rerun  q quit") == (width > 20)
+
+
+def test_a_kata_without_anything_to_read_has_no_such_rows() -> None:
+    """As where something breaks beside it: nor the blank row above them."""
+    nothing: dict[str, list[str]] = {"whole": [], "brief": [], "hint": []}
+    lesson = replace(LESSON, reading=nothing)
+    lines = [line.text for line in lesson_lines(lesson, "", 40)]
+
+    assert "" != lines[-1]
+    assert lines == [line.text for line in lesson_lines(lesson, "")]
+
+
+def test_the_tests_that_pass_have_a_row() -> None:
+    """Where they were counted."""
+    assert [ScreenLine("tests   3 of 20 pass")] == [*passing_lines("3 of 20")]
+    assert [] == [*passing_lines("")]
