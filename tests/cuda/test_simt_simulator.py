@@ -150,14 +150,17 @@ class Fault:
     strict: bool = False
 
 
+BARRIER = " stands between the two: either may come first."
 FAULTS = {
     # The lanes of a warp run one after the other: the uninitialised read may show first.
     "no_barrier": Fault("", ("tile[", "__syncthreads()")),
     "no_second_barrier": Fault("race in kernel", ("tile[", "No __syncthreads()")),
+    "tile_filled_too_early": Fault("race in kernel", ("tile[", BARRIER)),
     "no_syncwarp": Fault("", ("tile[", "__syncthreads()")),
     "shuffle_is_no_barrier": Fault("race in kernel", ("tile[", "or __syncwarp()")),
     "plain_sum": Fault("race in kernel", ("y[0]", "Nothing orders two blocks", "atomicAdd")),
-    "counts_without_atomics": Fault("race in kernel", ("counts[1]", "atomicAdd")),
+    "counts_without_atomics": Fault("race in kernel", ("counts[1]", "A barrier does not help")),
+    "counts_in_two_steps": Fault("race in kernel", ("counts[1]", "If each adds to it, use an")),
     "no_fence": Fault("race in kernel", ("y[", "Nothing orders two blocks")),
     "atomic_and_plain": Fault("race in kernel", ("y[0]", "changes (atomically)")),
     "zeroes_while_adding": Fault("race in kernel", ("y[0]", "Nothing orders two blocks")),

@@ -29,6 +29,19 @@ __global__ void no_second_barrier(int n, const float* x, float* y) {
 }
 KERNEL(no_second_barrier, 1, 64)
 
+// A thread reads what it has stored itself, and stores to it again: no sum, so a barrier does help.
+__global__ void tile_filled_too_early(int n, const float* x, float* y) {
+    __shared__ float tile[64];
+    float sum = 0.0f;
+    for (int k = 0; k < 2; ++k) {
+        tile[threadIdx.x] = x[threadIdx.x] + k;  // WRONG
+        __syncthreads();
+        for (int i = 0; i < 64; ++i) sum += tile[i];
+    }
+    y[threadIdx.x] = sum;
+}
+KERNEL(tile_filled_too_early, 1, 64)
+
 __global__ void no_syncwarp(int n, const float* x, float* y) {
     __shared__ float tile[32];
     tile[threadIdx.x] = x[threadIdx.x];
@@ -63,6 +76,18 @@ __global__ void counts_without_atomics(int n, const float* x, float* y) {
     if (threadIdx.x < 2) y[threadIdx.x] = counts[threadIdx.x];
 }
 KERNEL(counts_without_atomics, 1, 64)
+
+// The same by two statements.
+__global__ void counts_in_two_steps(int n, const float* x, float* y) {
+    __shared__ float counts[2];
+    if (threadIdx.x < 2) counts[threadIdx.x] = 0.0f;
+    __syncthreads();
+    const float before = counts[x[threadIdx.x] > 0.0f];
+    counts[x[threadIdx.x] > 0.0f] = before + 1.0f;  // WRONG
+    __syncthreads();
+    if (threadIdx.x < 2) y[threadIdx.x] = counts[threadIdx.x];
+}
+KERNEL(counts_in_two_steps, 1, 64)
 
 __global__ void no_fence(int n, const float* x, float* y, unsigned* counter) {
     y[blockIdx.x] = x[blockIdx.x];

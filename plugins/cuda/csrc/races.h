@@ -116,12 +116,15 @@ SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, cons
     if (machine.block.fences) machine.chains.publish_fences(place, block, now, machine.block.fences);
 }
 
-// `change` if both read, change and write the element, as in `count += 1`.
+// What the thread that wrote an element has done with it where this one reads it: nothing; read it there and
+// written it elsewhere, as a tile that is filled again; read and written it in one statement, `count += 1`.
+enum class Change { None, Elsewhere, Here };
+
 [[noreturn]] SIMT_RARE void race(const Region& region, uintptr_t address, const Mark& mark, const char* before,
-                       const char* now, uint32_t place, bool change = false, bool useless = false) {
+                       const char* now, uint32_t place, Change change = Change::None, bool useless = false) {
     std::string found = headline("race") + at(place, myself(), std::string(now) + " " + region.element_at(address)) +
                         at(mark.place, who(mark), std::string(before) + " it");
-    if (change) {
+    if (change == Change::Here) {
         found += std::string(same_block(mark) ? "" : "\nNothing orders two blocks of one launch.") +
                  "\nEach reads it, changes it and writes it back, so what one adds is lost. A barrier does not help:"
                  " an atomic operation (atomicAdd for a sum) does all three as one step.";
@@ -134,7 +137,9 @@ SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, cons
     } else {
         found += "\nNo __syncthreads() stands between the two";
     }
-    fault(found + ": either may come first." + (useless ? USELESS : ""));
+    found += ": either may come first.";
+    if (change == Change::Elsewhere) found += " If each adds to it, use an atomic operation.";
+    fault(found + (useless ? USELESS : ""));
 }
 
 // The store that was to be looked at has been made.
@@ -194,7 +199,10 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     const auto unordered = [&](const Mark& mark) { return mark.thread && !ordered(mark, me, region.space); };
     // The other thread has read the element where this one does, and then written it.
     const auto read_here = [&](const Mark& read) { return read.thread == cell.write.thread && read.place == place; };
-    const bool change = kind == Kind::Read && (read_here(cell.read) || read_here(cell.other));
+    const auto change = [&] {
+        if (kind != Kind::Read || !(read_here(cell.read) || read_here(cell.other))) return Change::None;
+        return same_statement(cell.write.place & ~VOLATILE, place & ~VOLATILE) ? Change::Here : Change::Elsewhere;
+    };
     // A load of a volatile variable that another warp stores to is no race, nor is an atomic operation
     // on it: so threads wait for each other. Two stores are, for what one adds the other loses, unless
     // one thread has seen what the other stored after a fence.
@@ -203,7 +211,7 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     if (unordered(cell.write) && !(handed(cell.write) && (kind != Kind::Write || seen(cell.write, me, region, address)))) {
         if (kind != Kind::Write || !perhaps_same(cell.write, region, address, place)) {
             const Use use = kind == Kind::Read ? use_of_value(place, address, cell.write.thread) : Use::Unknown;
-            if (use != Use::Trial) race(region, address, cell.write, "writes", verb_of(kind), place, change && use != Use::None, use == Use::None);
+            if (use != Use::Trial) race(region, address, cell.write, "writes", verb_of(kind), place, use == Use::None ? Change::None : change(), use == Use::None);
             replace(region, address);
             return;
         }
@@ -230,7 +238,7 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     for (const Mark* read : {&cell.read, &cell.other}) {
         if (!unordered(*read) || handed(*read)) continue;
         const Use use = kind == Kind::Write ? use_of_value(read->place, address, now.thread) : Use::Unknown;
-        if (use != Use::Trial) race(region, address, *read, "reads", verb_of(kind), place, false, use == Use::None);
+        if (use != Use::Trial) race(region, address, *read, "reads", verb_of(kind), place, Change::None, use == Use::None);
         if (!machine.trial.found) run_block_again();
     }
     // An atomic operation does not hide the write before it from the blocks that follow.
