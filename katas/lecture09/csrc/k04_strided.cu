@@ -1,24 +1,20 @@
 // Subtract tensors that lie in memory as they like: from a linear index to three offsets.
 //
-// x.t(), x[::2] and x.expand(3, 4) share x's memory. A kernel that takes data[i] for element i
-// reads wrong elements of all three, and no error tells you. Sizes and strides say where they are:
+// A kernel that takes data[i] for element i of x.t(), x[::2] or x.expand(3, 4) reads wrong
+// elements. Sizes and strides say where the right ones are:
 //
 //   sizes (2, 3), strides (1, 2)          linear  0  1  2  3  4  5
 //   [ a b c ]                             index   00 01 02 10 11 12
 //   [ d e f ]    memory: a d b e c f      offset  0  2  4  1  3  5
 //
-// Write the kernel `subtract`, about 12 lines; the launch is given. Loop as in k03_axpy. The linear
-// index counts elements row by row, the last dim fastest, whatever the strides.
+// Write `subtract`, about 12 lines, with a loop as in k03_axpy. The linear index counts elements
+// row by row, whatever the strides.
 //
-// - The indices are the same in all three tensors; the offsets are not.
-// - Load each element of x and y once, and store each of out once.
-// - Give the loop over dims a constant bound, with #pragma unroll. Registers have no index: an
-//   array whose index is unknown when compiling is put into local memory, which is as far away as
-//   global memory.
+// Unroll the loop over dims, by #pragma unroll and a constant bound: an array whose index is
+// unknown when compiling is put into local memory, as far away as global memory.
 //
-// Begin on paper: in the picture, which division gives row and column of linear index 4?
+// Begin on paper: which division gives row and column of linear index 4?
 // Afterwards read IndexToOffset in aten/src/ATen/cuda/detail/TensorInfo.cuh.
-// Real life differs: TensorIterator sorts and merges dims, and multiplies instead of dividing.
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,7 @@
 // Running sums by shuffles: what a warp can do without shared memory.
 //
-// Through shared memory, torch.cumsum(x, 1) of 1024 columns takes ten rounds of barriers. The 32
-// lanes of a warp need none: they read each other's registers.
+// Through shared memory, 1024 running sums take ten rounds of barriers. The lanes of a warp need
+// none: they read each other's registers.
 //
 //     lane      0  1   2   3    4
 //     value     a  b   c   d    e
@@ -10,16 +10,14 @@
 //
 // 1. warp_scan: these five steps.
 // 2. scan: each warp scans its columns, one warp scans the totals of all, each adds what came
-//    before. About 25 lines; the launch is given.
+//    before. About 25 lines.
 //
-// - Every lane that a mask names comes to the shuffle: none inside an `if` that some lanes skip.
+// - No shuffle inside an `if` that some lanes of its mask skip.
 // - Shared memory is for totals, with at most 2 barriers.
 // - Subtract nothing: inf - inf is NaN.
 //
-// Begin on paper: 33 columns are two warps. What do the 31 lanes without a column do?
-// Afterwards read BlockReduceSum in PyTorch's aten/src/ATen/native/cuda/block_reduce.cuh.
-// Real life differs: since Volta a barrier waits only for threads that have not returned. The
-// simulator asks for all, as CUDA's guide does. On an H200 torch.cumsum took 0.92 of the time.
+// Begin on paper: what do the lanes without a column do, if there are 33 columns?
+// Afterwards read BlockReduceSum in aten/src/ATen/native/cuda/block_reduce.cuh.
 
 #include <cuda_runtime.h>
 

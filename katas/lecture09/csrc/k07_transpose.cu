@@ -1,25 +1,21 @@
 // Transpose through shared memory: read rows, write rows.
 //
-// out[j][i] = x[i][j] is right and slow. A warp that reads along a row touches 4 sectors of 32
-// bytes; then it writes down a column, into 32 sectors. So a block turns its tile in shared memory,
-// which has no sectors. It has 32 banks: word a is in bank a % 32, and lanes that want different
-// words of one bank wait for each other.
+// A warp that reads along a row touches 4 sectors of 32 bytes; one that writes down a column, 32.
+// So a block turns a tile in shared memory. That has banks: word a is in bank a % 32, and lanes
+// that want different words of one bank wait for each other.
 //
 //   tile[32][32]         bank                  tile[32][33]     bank
 //   row 0                0 1 2 ... 31          row 0            0 1 2 ... 31
 //   row 1                0 1 2 ... 31          row 1            1 2 3 ...  0
 //   down column 0        0 0 0 ...             down column 0    0 1 2 ...
 //
-// Write the kernel, about 10 lines: load the tile row by row, wait, store it row by row of out. The
-// launch is given: a block for each tile, all numbered along x.
+// Write the kernel, about 10 lines: load the tile, wait, store it row by row of out.
 //
 // - threadIdx.x goes along a row in both halves.
 // - Every thread comes to the barrier, also one beyond the edge.
-// - No bank conflicts. Bits are moved: a NaN keeps its payload.
 //
-// Begin on paper: which tile of x does block 1 load, and where in out does it go?
+// Begin on paper: where in out does the tile of block 1 go?
 // Afterwards find padded_bx in aten/src/ATen/native/cuda/layer_norm_kernel.cu.
-// Real life differs: on an H200 x.t().contiguous() takes 2.9 times as long as this kernel.
 
 #include <cuda_runtime.h>
 

@@ -1,24 +1,22 @@
 // Multiply matrices by tiles: load a number once, and use it 16 times.
 //
-// A thread that goes through a row of a and a column of b loads 2 k numbers for one element of out:
-// 2 m n k in all. So a block loads tiles, and all its threads use them:
+// A thread that goes through a row of a and a column of b loads 2 k numbers for one element of out.
+// So a block loads tiles, and all its threads use them:
 //
 //            b   .  B  .            step along k
 //                .  B' .       1    A  with B
 //    a  A A'  .    out tile    2    A' with B'
 //                              ...
 //
-// Write the kernel, about 12 lines; the launch is given. In each step along k a thread loads one
-// element of a and one of b, waits, adds 16 products, and waits again.
+// Write the kernel, about 12 lines. In each step a thread loads one element of a and one of b,
+// waits, adds 16 products, and waits again.
 //
 // - Beyond an edge both tiles hold 0: 0 times what happens to be in memory may be NaN.
-// - Every thread comes to each barrier, also one without an element of out.
-// - A warp goes along rows, in a, b and out. No bank conflicts. The sum stays in a float register.
+// - Every thread comes to each barrier.
+// - A warp goes along rows, in a, b and out. The sum stays in a register.
 //
 // Begin on paper: why two barriers per step?
 // Afterwards read gemm in aten/src/ATen/cuda/CUDABlas.h: PyTorch leaves the rest to cuBLAS.
-// Real life differs: on an H200 cuBLAS takes 0.16 to 0.24 of this kernel's time. It has tiles of
-// tiles, down to registers.
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,7 @@
 // Add up a whole grid in one launch: the block that arrives last does the rest.
 //
-// k05_block_sum launches twice. One atomicAdd of a float per block would do, but blocks come in any
-// order: other last bits each time. So count the blocks:
+// k05_block_sum launches twice. One atomicAdd of a float per block would give other last bits each
+// time. So count the blocks:
 //
 //   block 3   partial[3] = 2.5   fence   arrived 0 -> 1
 //   block 0   partial[0] = 1.0   fence   arrived 1 -> 2
@@ -11,16 +11,13 @@
 // 2. grid_sum: a sum for each block, then the sum of the sums, by the last block.
 //
 // - Without the first fence the count may be seen before the write.
-// - The fence after the count keeps partial from being read before it.
+// - A fence after the count keeps partial from being read before it. A test looks for it in your
+//   text.
 // - The next launch wants arrived to be 0 again.
 //
 // About 20 lines. Begin on paper: which threads know what atomicAdd returned?
 // Afterwards find your steps in global_reduce and mark_block_finished, in
 // aten/src/ATen/native/cuda/Reduce.cuh.
-//
-// Real life differs: PyTorch clears its counters before each launch, and each thread of the last
-// block takes the second fence. The simulator asks for the first alone; a test reads your text for
-// both, and where nvcc is there, another one reads what it makes of them.
 
 #include <cuda_runtime.h>
 

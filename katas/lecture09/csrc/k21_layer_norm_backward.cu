@@ -1,7 +1,7 @@
 // Layer norm, backward: sums along rows, and sums down columns.
 //
-// Forward has stored mean and rstd of each row; backward takes them as they are. With grad the
-// gradient of out, normal = (x - mean) * rstd and g = grad * weight:
+// mean and rstd of each row are forward's. With grad the gradient of out, normal = (x - mean) *
+// rstd and g = grad * weight:
 //
 //   one    = sum of g over the row / n
 //   two    = sum of g * normal over the row / n
@@ -10,14 +10,12 @@
 //   grad_weight[i] = sum of grad * normal down column i
 //   grad_bias[i]   = sum of grad down column i
 //
-// 1. input_gradient: a block per row, two passes, sum_of_block (given) twice between them.
-// 2. column_sums: 32 lanes are 32 neighbouring columns; each warp goes down in steps of WARPS rows.
-//    The last part and the launch are given.
+// 1. input_gradient: a block per row, two passes, with sum_of_block twice between them.
+// 2. column_sums: a lane per column; each warp goes down in steps of WARPS rows.
 //
-// About 15 lines, all computed in T. gradcheck compares them with finite differences in float64.
+// About 15 lines, all in T: gradcheck asks for float64.
 //
 // - A thread without a column comes to the barrier too.
-// - Divide by n in T: an int would divide in integers somewhere.
 //
 // Begin on paper: if a row's grad is 3 everywhere and weight is 1, what is grad_x?
 // Afterwards read compute_gI in aten/src/ATen/native/cuda/layer_norm_kernel.cu.
