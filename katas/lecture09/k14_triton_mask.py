@@ -81,9 +81,9 @@ def lanes(program: int, size: int, n: int, row_stride: int, column_stride: int) 
 def vector_width(places: torch.Tensor, mask: torch.Tensor, element_size: int) -> int:
     """Return how many neighbouring lanes one instruction can serve.
 
-    A thread moves at most 16 bytes, so begin with 16 // element_size lanes, cut the block into
-    groups of so many, and halve until each group is fit: none of its lanes stands for an element,
-    or all do, with places p, p + 1, p + 2, ... where p is a multiple of the number.
+    A thread of an H100 moves at most 16 bytes at once, so begin with 16 // element_size lanes, cut
+    the block into groups of so many, and halve until each group is fit: none of its lanes stands
+    for an element, or all do, with places p, p + 1, p + 2, ... where p is a multiple of the number.
     """
     # TODO: the widest groups that are all fit.
     raise NotImplementedError("vector_width")

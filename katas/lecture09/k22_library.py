@@ -11,11 +11,12 @@ answers what they ask, each by a registration:
 
 It replaces each row by the nearest y without negative elements whose sum is the row's total:
 
-  y[i] = max(x[i] - tau, 0)     tau = (sum of x where y is positive - total) / how many these are
+  y[i] = max(x[i] - tau, 0)    tau = (sum of x where y is positive - total) / number of positive y
 
 Register lecture09_k22::simplex and lecture09_k22::simplex_, which writes over x. About 25 lines.
 
-- Both kernels are for the CPU alone, and call check and project once.
+- Both kernels are for the CPU alone, and call check and project once; the fake kernel calls check
+  too.
 - simplex returns a contiguous tensor, whatever the strides of x.
 
 Begin on paper: how far does y[0] move if x[0] rises by 1, and k elements are positive?
@@ -63,8 +64,7 @@ def check(x: Tensor, total: Tensor) -> None:
 def simplex(x: Tensor, total: Tensor) -> Tensor:
     """Return the rows of `x`, each projected to its element of `total`, as a new tensor.
 
-    x is float32 or float64, of shape (..., n), with any strides; total has the shape (...). x may
-    require grad, which NumPy refuses in grad mode.
+    x is float32 or float64, of shape (..., n), with any strides; total has the shape (...).
     """
     raise NotImplementedError("simplex")
 

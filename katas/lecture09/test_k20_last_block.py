@@ -46,7 +46,7 @@ def summed(extension: CudaExtension, x: torch.Tensor, arrived: torch.Tensor) -> 
         yours: float = extension.op("grid_sum")(x, arrived).item()
     left = arrived.item()
     assert left == 0, (
-        f"{x.numel()} elements: yours leaves the counter at {left}, expected 0, or the next launch"
+        f"n = {x.numel()}: yours leaves the counter at {left}, expected 0, or the next launch"
         " finds its last block too early or not at all"
     )
     return yours
@@ -61,7 +61,7 @@ def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
         right = x.sum().item()
         yours = summed(extension, x, arrived)
         assert yours == right, (
-            f"{n} elements, {call} call with this counter: yours is {yours}, expected {right}, as"
+            f"n = {n}, {call} call with this counter: yours is {yours}, expected {right}, as"
             " x.sum() is: which blocks did the last one leave out?"
         )
 
@@ -152,7 +152,8 @@ def test_a_fence_on_either_side_of_the_count(extension: CudaExtension) -> None:
     missing = [
         where for where, part in (("before", before), ("after", after)) if not FENCE.search(part)
     ]
-    assert not missing or IS_BOTH.search(count), (
+    published = not missing or IS_BOTH.search(count) is not None
+    assert published, (
         f"yours has no fence {' or '.join(missing)} the count, expected one on either side, or an"
         " atomic operation that is both: the second keeps partial from being read before the count"
     )

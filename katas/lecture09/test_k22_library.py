@@ -18,6 +18,7 @@ from plugins.kit import unchanged
 NAME = "lecture09_k22::simplex"
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
 BETWEEN = "yours writes to elements between those of x. "
+KERNELS = {"cpu": "the kernel for the CPU", "meta": "the fake kernel"}
 CHECKS = [
     "test_schema",
     "test_autograd_registration",
@@ -98,7 +99,8 @@ def test_any_strides_and_a_contiguous_result() -> None:
 
         unlike = f"x of strides {one.stride()} gives other values than its copy. ".__add__
         torch.testing.assert_close(result, again, rtol=0, atol=0, msg=unlike)
-        assert result.is_contiguous(), (
+        contiguous = result.is_contiguous()
+        assert contiguous, (
             f"yours has strides {result.stride()} for x of {one.stride()}: NumPy keeps the layout"
         )
 
@@ -119,8 +121,16 @@ def test_check_is_called(
     """By the kernels and by the fake one: what fails when it runs must fail while one plans."""
     op = operator(name)
     for place in ("cpu", "meta") if name == "simplex" else ("cpu",):
-        with pytest.raises(error, match=r"^simplex: expected"):
+        said = ""
+        try:
             op(x.to(place), total.to(place))
+        except error as raised:
+            said = str(raised)
+        checked = said.startswith("simplex: expected")
+        assert checked, (
+            f"{name} with tensors on {place!r}: expected {error.__name__} from check, and yours"
+            f" {f'says {said}' if said else 'raises nothing'}: does {KERNELS[place]} call check?"
+        )
 
 
 def test_the_kernel_is_for_the_cpu() -> None:

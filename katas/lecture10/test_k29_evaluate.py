@@ -158,7 +158,8 @@ def test_a_result_has_the_size_of_the_loops() -> None:
     for kernel in (column, sevens, Pointwise((), first.make_loader()), transposed(X)):
         before = memory["x"].clone()
         got = evaluate(kernel, memory)
-        assert got.is_contiguous(), "a kernel fills a contiguous buffer"
+        contiguous = got.is_contiguous()
+        assert contiguous, "a kernel fills a contiguous buffer"
         got.zero_()
         assert torch.equal(before, memory["x"]), (
             "the result is a view of the memory it was read from"
