@@ -20,7 +20,7 @@ About 27 lines; only step 4 needs Triton.
 - Scores are float32: scale * x may be larger than any float16.
 - Load what is seen once, nothing else, and store each element once.
 
-Begin on paper: what has a masked lane to hold, before or after the scale?
+Begin on paper: what must a masked lane hold, before or after the scale?
 Afterwards read should_use_persistent_reduction in torch/_inductor/choices.py.
 """
 

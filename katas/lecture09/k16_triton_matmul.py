@@ -20,7 +20,7 @@ About 23 lines.
   does not.
 - Sums are float32, bias included, and are rounded once.
 
-Begin on paper: which shape has p in x's block, and in w's?
+Begin on paper: what shape does p have in x's block, and in w's?
 Afterwards read torch/_inductor/kernel/templates/triton_mm.py.jinja.
 Real life differs: templates try many sizes of tiles.
 """

@@ -15,7 +15,7 @@ Of 16 x 16 tiles, 16 at a time:
 
 About 13 lines, without Triton.
 
-Begin on paper: 5 rows of 2 tiles, groups of 4. Which tile has program 9?
+Begin on paper: 5 rows of 2 tiles, groups of 4. Which tile does program 9 compute?
 Afterwards find GROUP_M in torch/_inductor/kernel/templates/triton_mm.py.jinja: torch.compile
 writes these lines.
 Real life differs: no program knows what the cache still holds, and waves overlap.

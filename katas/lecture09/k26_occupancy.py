@@ -11,7 +11,7 @@ for.
 
 Write the six numbers of `blocks`.
 
-Begin with the last line of KERNELS: how many registers is 33?
+Begin with the last line of KERNELS: what is 33 rounded up to?
 Afterwards find C10_LAUNCH_BOUNDS_1 in aten/src/ATen/native/cuda/CUDALoops.cuh.
 """
 

@@ -1,4 +1,4 @@
-"""Find what may be folded, and mend the graph.
+"""Find what may be folded, and repair the graph.
 
 ``fuse_conv_bn_eval`` of ``torch.nn.utils`` folds one batch norm into one convolution. Which pairs
 of a whole model may it fold? The arithmetic does not say; the graph does.
@@ -44,5 +44,5 @@ def fold_batch_norms(module: fx.GraphModule) -> fx.GraphModule:
     a second batch norm behind it is folded in turn. Submodules that nobody uses any more are gone
     too (``GraphModule.delete_all_unused_submodules``).
     """
-    # TODO: find each pair, make sure that it is one, fold, and mend the graph.
+    # TODO: find each pair, make sure that it is one, fold, and repair the graph.
     raise NotImplementedError("fold_batch_norms")

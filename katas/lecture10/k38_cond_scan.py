@@ -12,7 +12,7 @@ Write both, about 25 lines; the plain `loop` is given. Recording and lifting are
 ``levels.py`` beside this file: ``tracer.record(function, count, known)`` returns a `Level`, whose
 ``lifted`` holds what came from outside.
 
-Begin with tensors. Then ask: which operands has the node if only the false branch needs y?
+Begin with tensors. Then ask: which operands does the node have if only the false branch needs y?
 Afterwards read ``trace_cond`` in ``torch/_higher_order_ops/cond.py``. Real life differs: PyTorch
 also wants branches to agree in dtypes and numbers of dims.
 """

@@ -6,7 +6,7 @@ luck the sizes do not fit and the backend says so. Without luck they fit, and th
     rank 0    all_reduce(grad of "a")    all_reduce(grad of "b")
     rank 1    all_reduce(grad of "b")    all_reduce(grad of "a")      a + b, twice
 
-Mend all three, one to three lines each, so that they do what the docstrings say.
+Fix all three, one to three lines each, so that they do what the docstrings say.
 
 Begin with one question to each: what decides whether, how often and in which order this rank calls
 a collective? If only this rank knows, another rank may decide otherwise.
@@ -20,7 +20,7 @@ import torch
 from torch import distributed as dist
 
 
-# TODO: mend them. Nothing here raises NotImplementedError: the code is written, and wrong.
+# TODO: fix them. Nothing here raises NotImplementedError: the code is written, and wrong.
 
 
 def mean_on_first(loss: torch.Tensor) -> float | None:

@@ -6,7 +6,7 @@ lengths. Each of the functions below is written as if all ranks were alike:
     rank 0    3 batches    all_reduce  all_reduce  all_reduce ...
     rank 1    2 batches    all_reduce  all_reduce
 
-Mend all three. What the ranks must know of each other before they move data, they tell each other
+Fix all three. What the ranks must know of each other before they move data, they tell each other
 by one small collective first.
 
 - The arguments keep their values, but for `weights`.
@@ -23,7 +23,7 @@ import torch
 from torch import distributed as dist
 
 
-# TODO: mend them. Nothing here raises NotImplementedError: the code is written, and wrong.
+# TODO: fix them. Nothing here raises NotImplementedError: the code is written, and wrong.
 
 
 def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tensor]:

@@ -3,8 +3,8 @@
 // Two elementwise operations and a reduction, fused: one pass over memory forward, one backward.
 //
 // gelu(input + bias) is two operators: the first writes z = input + bias to memory, the second
-// reads it again. Backward is two more, and z stays alive until then. An elementwise operator waits
-// for memory, so one pass instead of two is nearly twice as fast:
+// reads it again. Backward is two more, and z stays alive until then. An elementwise operator is
+// bound by memory, so one pass instead of two is nearly twice as fast:
 //
 //   z = input + bias
 //   output     = 0.5 * z * (1 + tanh(kBeta * (z + kKappa * z^3)))

@@ -9,7 +9,7 @@
 //   sum      the sum of all x                wrong since Volta; wrong with several blocks; not 0
 //                                            where n is 0
 //
-// Mend the seven bugs; about ten lines change. The simulator stops at the first pair of accesses
+// Fix the seven bugs; about ten lines change. The simulator stops at the first pair of accesses
 // that nothing orders, and names both threads.
 //
 // - All threads of a block come to each __syncthreads(), and to the same one.

@@ -1,4 +1,4 @@
-"""Find what may be folded, and mend the graph."""
+"""Find what may be folded, and repair the graph."""
 
 from __future__ import annotations
 
