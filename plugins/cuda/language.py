@@ -83,7 +83,7 @@ CUDA = Language(
     tier=Tier(
         "simt",
         ("simt.h",),
-        (6, 6),
+        (9, 11),
         (*SIMT, *[PROBES] * (platform.system() == "Linux")),
         compiled=False,
         torch=False,

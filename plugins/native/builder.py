@@ -40,6 +40,7 @@ from plugins.tools.locks import slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from plugins.native.sources import Unit
     from plugins.native.tiers import Tier
@@ -235,13 +236,22 @@ def write_copies(unit: Unit, folder: Path) -> None:
         (folder / file.copy).write_text(file.numbered, encoding="utf-8")
 
 
-def describe_build(builder: Builder, unit: Unit, kata: str) -> str:
-    """Return the line shown while `unit` is built; a first build says how long it may take."""
+def describe_build(builder: Builder, units: Sequence[Unit], kata: str) -> str:
+    """Return the line shown while the first of `units` is built; the others wait for it.
+
+    A first build says how long it may take to compile the headers of all of them.
+    """
+    unit = units[0]
     compiler = builder.recipe(unit).toolchain.compiler
     refused = "".join(f"; {name} cannot" for name in builder.passed_over(unit.tier))
     text = f"building {kata} ({unit.tier.name}, {compiler.name}{refused}) ..."
-    if builder.needs_headers(unit):
-        clang, gxx = unit.tier.seconds
-        seconds = clang if compiler.clang else gxx
+    first = {each.tier.name: each for each in units if builder.needs_headers(each)}
+    if seconds := sum(_seconds(builder, each) for each in first.values()):
         text += f" first build: about {seconds} s"
     return text
+
+
+def _seconds(builder: Builder, unit: Unit) -> int:
+    """Return about how long the headers of `unit` take."""
+    clang, gxx = unit.tier.seconds
+    return clang if builder.recipe(unit).toolchain.compiler.clang else gxx

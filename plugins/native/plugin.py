@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterable
     from collections.abc import Iterator
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from plugins.course.model import Course
@@ -194,13 +195,16 @@ def _extension(request: pytest.FixtureRequest, check: Callable[[Path], str | Non
     shown = ""
     libraries: list[Path] = []
     try:
+        units: list[Unit] = []
         for name, files in wanted.items():
             sources = [source(request.module.__package__, file) for file in files]
             shown = shown or os.path.relpath(sources[0], native.root)
             beside = kata.folder / "csrc"
-            unit = read_unit(name, sources, native.root, beside, native.languages)
-            builder = native.builder
-            with announce_build(request.config, builder, unit, kata.id, request.node.nodeid):
+            units.append(read_unit(name, sources, native.root, beside, native.languages))
+        builder = native.builder
+        for number, unit in enumerate(units):
+            left = units[number:]
+            with announce_build(request.config, builder, left, kata.id, request.node.nodeid):
                 libraries.append(builder.build(unit))
     except (SourceError, BuildError) as error:
         problem: str | None = str(error)
@@ -248,18 +252,18 @@ def build_source(config: pytest.Config, name: str, source: Path) -> Path:
 
 @contextmanager
 def announce_build(
-    config: pytest.Config, builder: Builder, unit: Unit, kata: str, nodeid: str
+    config: pytest.Config, builder: Builder, units: Sequence[Unit], kata: str, nodeid: str
 ) -> Iterator[None]:
-    """Show what is built during the block, unless it is ready.
+    """Show that the first of `units` is built during the block, unless it is ready.
 
     A terminal forgets the line when the build is done; a file keeps it, and gets that of the first
     build alone. Workers of xdist have no reporter, and show nothing.
     """
     reporter: pytest.TerminalReporter | None = config.pluginmanager.getplugin("terminalreporter")
-    if reporter is None or builder.ready(unit):
+    if reporter is None or builder.ready(units[0]):
         yield
         return
-    text = describe_build(builder, unit, kata)
+    text = describe_build(builder, units, kata)
     if tell := config.stash.get(status_key, None):
         tell(text)
         try:

@@ -341,7 +341,7 @@ def test_a_compiler_that_cannot_build_a_tier_is_passed_over(two: Two) -> None:
 
     assert "g++" == builder.recipe(unit).toolchain.compiler.name
     assert ["clang++"] == builder.passed_over(tiers()["small"])
-    assert "(small, g++; clang++ cannot) ..." in describe_build(builder, unit, "lecture01/k01")
+    assert "(small, g++; clang++ cannot) ..." in describe_build(builder, [unit], "lecture01/k01")
     later = two.builder()
     assert later.ready(unit)
     assert library == later.build(unit)
@@ -413,4 +413,26 @@ def test_the_line_about_a_build_says_how_long_the_first_one_takes(
     )
     unit: Any = SimpleNamespace(tier=Tier("small", (), (8, 13)))
 
-    assert f"building lecture01/k01 {line}" == describe_build(builder, unit, "lecture01/k01")
+    assert f"building lecture01/k01 {line}" == describe_build(builder, [unit], "lecture01/k01")
+
+
+def test_a_first_build_counts_the_headers_of_all_libraries_of_the_kata() -> None:
+    """Each tier once, and none that is ready."""
+    units: Any = [
+        SimpleNamespace(tier=Tier(name, (), (seconds, 0)))
+        for name, seconds in (("simt", 9), ("small", 8), ("small", 8), ("ready", 100))
+    ]
+    compiler = SimpleNamespace(name="cc-19", clang=True)
+    builder: Any = SimpleNamespace(
+        needs_headers=lambda unit: unit.tier.name != "ready",
+        recipe=lambda _unit: SimpleNamespace(toolchain=SimpleNamespace(compiler=compiler)),
+        passed_over=lambda _tier: [],
+    )
+
+    found = [describe_build(builder, units[start:], "lecture09/k01") for start in (0, 1, 3)]
+
+    assert [
+        "building lecture09/k01 (simt, cc-19) ... first build: about 17 s",
+        "building lecture09/k01 (small, cc-19) ... first build: about 8 s",
+        "building lecture09/k01 (ready, cc-19) ...",
+    ] == found

@@ -130,12 +130,12 @@ def test_the_clock_of_a_watch_shows_a_build_and_then_the_test(
     builder: Any = SimpleNamespace(ready=lambda unit: unit == "ready")
     unit: Any
     for unit in ("ready", "new"):
-        with announce_build(session, builder, unit, "lecture01/k01", "test_k01.py::test_it[1]"):
+        with announce_build(session, builder, [unit], "lecture01/k01", "test_k01.py::test_it[1]"):
             told.append(unit)
 
     with (
         pytest.raises(SourceError),
-        announce_build(session, builder, unit, "lecture01/k01", "test_k01.py::test_wrong"),
+        announce_build(session, builder, [unit], "lecture01/k01", "test_k01.py::test_wrong"),
     ):
         raise SourceError
 
