@@ -14,12 +14,15 @@ import sys
 import threading
 from contextlib import contextmanager
 from contextlib import nullcontext
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.checks.names import callables
+from plugins.checks.names import forbidden_as
 from plugins.checks.names import imported
+from plugins.checks.names import is_standard
 from plugins.checks.names import names_in
 from plugins.tools.private import CALLERS_FRAME
 from plugins.tools.private import DECORATOR_MODULE
@@ -101,7 +104,8 @@ def forbids(
     ):
         yield reimported(exercise)
     if called:
-        raise AssertionError(f"the exercise calls {', '.join(sorted(called))}: {WRITE_IT}")
+        calls = ", ".join(f"{name} ({how})" for name, how in sorted(called.items()))
+        raise AssertionError(f"the exercise calls {calls}: {WRITE_IT}")
 
 
 def refuse(used: Collection[str], forbidden: Collection[str]) -> None:
@@ -173,12 +177,13 @@ def without_torch() -> Iterator[None]:
 
 
 @contextmanager
-def calling(exercise: ModuleType, names: Collection[str]) -> Iterator[set[str]]:
+def calling(exercise: ModuleType, names: Collection[str]) -> Iterator[dict[str, str]]:
     """Collect which of these names code of the exercise calls meanwhile, in this and new threads.
 
-    What PyTorch calls of itself does not count, however deep below the exercise.
+    Each leads to what is called first, and where. What PyTorch calls of itself does not count,
+    however deep below the exercise.
     """
-    called: set[str] = set()
+    called: dict[str, str] = {}
     if not names:
         yield called
         return
@@ -188,10 +193,13 @@ def calling(exercise: ModuleType, names: Collection[str]) -> Iterator[set[str]]:
     # Python traces nothing within a profile function, so coverage cannot see it.
     def note(frame: FrameType, event: str, arg: Any) -> None:  # pragma: no cover
         if event == "call" and id(frame.f_code) in codes:
-            if from_exercise(frame.f_back, file):
-                called.add(codes[id(frame.f_code)][1])
-        elif event == "c_call" and arg.__name__ in builtins and from_exercise(frame, file):
-            called.add(builtins[arg.__name__])
+            if place := place_in_exercise(frame.f_back, file):
+                name = codes[id(frame.f_code)][1]
+                called.setdefault(name, f"{frame.f_code.co_name}, {place}")
+        elif event == "c_call" and arg.__name__ in builtins:
+            name = forbidden_as(arg, builtins[arg.__name__])
+            if name and (place := place_in_exercise(frame, file)):
+                called.setdefault(name, f"{arg.__name__}, {place}")
 
     before, before_in_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(note)
@@ -203,16 +211,19 @@ def calling(exercise: ModuleType, names: Collection[str]) -> Iterator[set[str]]:
         threading.setprofile(before_in_threads)
 
 
-def from_exercise(frame: FrameType | None, file: str | None) -> bool:
-    """Whether a call comes from the exercise: by itself, by the library, or in a new thread."""
+def place_in_exercise(frame: FrameType | None, file: str | None) -> str:
+    """Return where the exercise makes a call: by itself, by the library, or in a new thread.
+
+    It is "" if something else makes the call.
+    """
     while frame is not None:
         if frame.f_code.co_filename == file:
-            return True
+            return f"{Path(file).name}:{frame.f_lineno}"
         module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] not in sys.stdlib_module_names and module != DECORATOR_MODULE:
-            return False
+        if not is_standard(module) and module != DECORATOR_MODULE:
+            return ""
         frame = frame.f_back
-    return True
+    return "in a thread"
 
 
 @contextmanager

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import sys
 from types import CodeType
 from types import FunctionType
 from types import ModuleType
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import NamedTuple
 from typing import cast
 
 from plugins.tools.text import parse_python
@@ -18,6 +20,7 @@ from plugins.tools.text import unwarned
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Iterable
     from collections.abc import Iterator
 
 
@@ -131,10 +134,19 @@ def below(owner: ast.AST, name: str, aliases: dict[str, str]) -> str:
     return f"{dotted(owner, aliases) or '*'}.{name}"
 
 
+class Builtin(NamedTuple):
+    """A function or method in C, and the given name that leads to it."""
+
+    given: str
+    function: object
+    # Whether the name is its class's or its module's.
+    inside: bool
+
+
 def callables(
     names: Collection[str],
-) -> tuple[dict[int, tuple[CodeType, str]], dict[str, str]]:
-    """Return what is behind these names: the code of Python functions, the names of builtins.
+) -> tuple[dict[int, tuple[CodeType, str]], dict[str, list[Builtin]]]:
+    """Return what is behind these names: the code of Python functions, and builtins by their names.
 
     Code is known by its id, as two functions are equal that are alike on the same line of two
     files; the code beside the name keeps the id. Of a class its methods count, and of a module what
@@ -142,24 +154,55 @@ def callables(
     out.
     """
     codes: dict[int, tuple[CodeType, str]] = {}
-    builtins: dict[str, str] = {}
+    builtins: dict[str, list[Builtin]] = {}
     with unwarned():
         # Of a deprecated name each attribute warns, and even `isinstance` asks for one.
-        found = [(name, function) for name in names for function in functions_of(name)]
-        for name, function in found:
+        found = [(name, resolve(name)) for name in names]
+        pairs = [(name, owner, each) for name, owner in found for each in functions_of(owner)]
+        for name, owner, function in pairs:
             if isinstance(function, FunctionType):
                 codes[id(function.__code__)] = function.__code__, name
             elif callable(function) and not isinstance(function, type):
                 called = getattr(function, "__name__", name)
                 # An enum has object.__new__ among its own, which everything else calls as well.
                 if not called.startswith("__"):
-                    builtins[called] = name
+                    inside = isinstance(owner, type | ModuleType)
+                    builtins.setdefault(called, []).append(Builtin(name, function, inside))
     return codes, builtins
 
 
-def functions_of(name: str) -> Iterator[object]:
+def forbidden_as(called: Any, builtins: Iterable[Builtin]) -> str:
+    """Return the name under which a call in C is forbidden; "" if none of these is called.
+
+    What is given by its own name counts as a function and as a method: ``x.exp()`` is ``torch.exp``
+    too. What Python has under such a name, as ``math.exp`` and ``set.add``, does not.
+    """
+    module, defined = origin(called)
+    for given, function, inside in builtins:
+        alike = is_standard(given) or not is_standard(module)
+        if (defined == function) if inside else alike:
+            return given
+    return ""
+
+
+def origin(called: Any) -> tuple[str, object]:
+    """Return the module of a function or method in C, and the object that module or class has."""
+    if called.__module__ is not None:
+        return called.__module__, called
+    owner = called.__self__ if isinstance(called.__self__, type) else type(called.__self__)
+    # A subclass of dict has dict's methods; a class has those of `type`.
+    made_by = next((each for each in owner.__mro__ if called.__name__ in vars(each)), type)
+    return made_by.__module__, vars(made_by).get(called.__name__)
+
+
+def is_standard(name: str) -> bool:
+    """Whether a dotted name begins with a module of the standard library."""
+    return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def functions_of(owner: object) -> Iterator[object]:
     """Yield what can be called of the object that a name stands for, without its decorators."""
-    for found in members(resolve(name)):
+    for found in members(owner):
         yield inspect.unwrap(cast("Any", getattr(found, "__func__", found)))
 
 
@@ -192,8 +235,10 @@ def members(found: object) -> Iterator[object]:
         )
     elif isinstance(found, ModuleType):
         for each in vars(found).values():
-            if getattr(each, "__module__", None) == found.__name__:
-                yield from members(each)
+            name = getattr(each, "__name__", "")
+            # Every tensor has the methods of a base such as `torch._C.TensorBase`.
+            if getattr(each, "__module__", None) == found.__name__ and not name.endswith("Base"):
+                yield from (own for own in members(each) if belongs(own, found.__name__))
     elif found is not None:
         yield found
 
@@ -201,3 +246,10 @@ def members(found: object) -> Iterator[object]:
 def has_function(member: object) -> bool:
     """Whether a member of a class is a class method or a static one."""
     return isinstance(member, classmethod | staticmethod)
+
+
+def belongs(member: object, module: str) -> bool:
+    """Whether a module defines a member: `torch._C` only holds torch.add, in a class of it."""
+    function = getattr(member, "__func__", member)
+    home = getattr(function, "__module__", None)
+    return isinstance(function, FunctionType) or home in {None, module}

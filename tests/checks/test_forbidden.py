@@ -16,7 +16,7 @@ import pytest
 
 from plugins.checks.forbidden import Absent
 from plugins.checks.forbidden import forbids
-from plugins.checks.forbidden import from_exercise
+from plugins.checks.forbidden import place_in_exercise
 from plugins.checks.forbidden import reimported
 from plugins.checks.forbidden import watched_operators
 
@@ -280,9 +280,43 @@ def test_a_call_by_the_library_is_one_by_its_caller() -> None:
     frames: list[FrameType] = []
     json.loads("{}", object_hook=lambda _: frames.append(sys._getframe(1)))  # noqa: SLF001
 
-    assert from_exercise(frames[0], __file__)
-    assert not from_exercise(frames[0], "another.py")
-    assert from_exercise(None, "another.py")
+    assert place_in_exercise(frames[0], __file__).startswith("test_forbidden.py:")
+    assert "" == place_in_exercise(frames[0], "another.py")
+    assert "in a thread" == place_in_exercise(None, "another.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("torch.func.jacrev", COMPUTED.strip()),
+        (
+            "torch.Tensor.reshape",
+            "n = 're'\ndef work(): torch.ones(4).__getattribute__(n + 'shape')(4)",
+        ),
+    ],
+)
+def test_a_call_is_shown_with_its_place(
+    exercise: Callable[[str], ModuleType], name: str, text: str
+) -> None:
+    """The function or method, and the line that calls it: for a computed name nothing else says."""
+    module = exercise(text)
+    called = name.rpartition(".")[2]
+
+    with pytest.raises(AssertionError) as caught:  # noqa: SIM117
+        with forbids(module, name) as fresh:
+            fresh.work()
+    expected = f"the exercise calls {name} ({called}, {module.__name__}.py:3): "
+    assert str(caught.value).startswith(expected)
+
+
+def test_what_python_has_under_a_forbidden_name_passes(
+    exercise: Callable[[str], ModuleType],
+) -> None:
+    """Sets have `add`, dictionaries `get`, and so has something in `torch._C`."""
+    text = "def answer(x):\n    set().add(1)\n    return {}.get(1), x.add(1), sum([1]), (2).real"
+
+    with forbids(exercise(text), "torch._C", "torch.sum", allow=("torch._",)) as fresh:
+        fresh.answer(torch.ones(2))
 
 
 def test_only_the_exercise_warns(exercise: Callable[[str], ModuleType]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import warnings
 from types import ModuleType
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from plugins.checks.names import callables
+from plugins.checks.names import forbidden_as
 from plugins.checks.names import names_in
+from plugins.checks.names import origin
 from plugins.checks.names import resolve
 
 
@@ -96,7 +99,7 @@ def test_names_lead_to_what_is_called() -> None:
     ):
         code = function.__code__
         assert (code, name) == codes[id(code)]
-    assert "torch.reshape" == builtins["reshape"]
+    assert [("torch.reshape", torch.reshape, False)] == builtins["reshape"]
 
 
 @pytest.mark.torch
@@ -105,6 +108,53 @@ def test_a_builtin_that_any_class_has_leads_to_no_name() -> None:
     _, builtins = callables(("torch.nn.parallel",))
 
     assert "__new__" not in builtins
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("given", "called", "expected"),
+    [
+        ("torch.exp", "torch.exp", "torch.exp"),
+        ("torch.exp", "torch.ones(1).exp", "torch.exp"),
+        ("torch.exp", "math.exp", ""),
+        ("torch.Tensor.add", "torch.add", "torch.Tensor.add"),
+        ("torch.add", "set().add", ""),
+        ("torch.sum", "sum", ""),
+        ("builtins.open", "open", "builtins.open"),
+        ("builtins", "len", "builtins"),
+        ("builtins", "math.exp", ""),
+        ("torch._C", "torch._C._get_tracing_state", "torch._C"),
+        ("torch._C", "torch.add", ""),
+        ("torch._C", "torch.ones(1).add", ""),
+        ("torch._C", "set().add", ""),
+        ("torch._C", "{}.get", ""),
+        ("torch.Size", "torch.Size((1,)).numel", "torch.Size"),
+        ("torch.Size", "torch.ones(1).numel", ""),
+    ],
+)
+def test_a_builtin_is_judged_by_what_it_is(given: str, called: str, expected: str) -> None:
+    """Not by its name: many classes have an `add`. A function is forbidden as a method too."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    # What a profiler is told is called, bound to what it is called on.
+    function = eval(called, {"torch": torch, "math": math})  # noqa: S307
+    _, found = callables((given,))
+
+    assert expected == forbidden_as(function, found.get(function.__name__, ()))
+
+
+@pytest.mark.torch
+def test_a_method_belongs_to_the_class_that_defines_it() -> None:
+    """A subclass in another module only inherits it, and a class has those of `type`."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    class Fields(dict[str, int]):
+        """A class of another module."""
+
+    assert ("builtins", tuple.count) == origin(torch.Size((1,)).count)
+    assert ("builtins", vars(dict)["fromkeys"]) == origin(Fields.fromkeys)
+    assert ("builtins", type.mro) == origin(torch.Tensor.mro)
+    assert ("math", math.exp) == origin(math.exp)
 
 
 def test_a_module_is_imported_to_resolve_a_name() -> None:
