@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class GraphBreak(Exception):  # noqa: N818 - given; it is what Dynamo calls it
-    """why tracing ends, and at which line of which file's source."""
+    """Why tracing ends, and at which line."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -34,7 +34,7 @@ class GraphBreak(Exception):  # noqa: N818 - given; it is what Dynamo calls it
 
 
 class Captured(NamedTuple):
-    """what one trace found."""
+    """What one trace found."""
 
     graph: fx.GraphModule
     guards: dict[str, Any]
@@ -42,25 +42,52 @@ class Captured(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TensorVariable:
-    """what stands on the stack for a tensor: its node, and a fake tensor."""
+    """What is on the stack in place of a tensor: its node, and a fake tensor."""
 
     node: fx.Node
     fake: torch.Tensor
 
 
 class Instruction(NamedTuple):
-    """one instruction; `arg` is described in the brief."""
+    """One instruction: `op`, its argument `arg`, and the line in the source.
+
+    ========  ==================  =================================================================
+    op        arg                 what it does to the stack
+    ========  ==================  =================================================================
+    const     value               push it
+    local     name                push that variable
+    store     name                pop, and set that variable
+    global    name                push that global, or builtin
+    attr      name                pop an object, push its attribute
+    operator  (function, count)   pop `count` operands, push what the function returns
+    build     (type, count)       pop `count` items, push a tuple, list or slice of them
+    unpack    count               pop a sequence of `count` items, push them, the first one on top
+    call      (count, names)      pop `count` arguments and the function, push what it returns; the
+                                  last arguments are keywords of these names
+    pop       None                pop
+    copy      n                   push the nth from the top once more
+    swap      n                   swap the top and the nth from the top
+    iter      None                pop, and push its iterator
+    next      target              push the iterator's next item; at its end pop it, and jump
+    jump      target              jump
+    branch    (flag, target)      pop, and jump if its truth is the flag
+    return    None                pop, and return it
+    unknown   name                break the graph
+    ========  ==================  =================================================================
+
+    A target is a place in the list of instructions.
+    """
 
     op: str
     arg: Any
     line: int
 
 
-# what a guard compares by class and value.
+# What a guard compares by class and value.
 CONSTANTS = (bool, int, float, str, NoneType)
 
 
-# what may run at trace time, since it depends on its arguments alone and changes nothing.
+# What may run at trace time, since it depends on its arguments alone and changes nothing.
 PURE: tuple[Any, ...] = (len, range, enumerate, zip, list, tuple)
 
 

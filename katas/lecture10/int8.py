@@ -1,4 +1,7 @@
-"""Given to the katas on quantization: the numbers, the observer, and the pass that inserts it."""
+"""Given to the kata on integer layers: the numbers, the observer, and the pass that inserts it.
+
+They are the answers to k14 and k15: read them after those.
+"""
 
 from __future__ import annotations
 

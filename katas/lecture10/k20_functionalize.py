@@ -66,10 +66,10 @@ class Program:
 def functionalize(module: fx.GraphModule) -> fx.GraphModule:
     """Return a new module that computes the same, and writes to nothing but its inputs, at the end.
 
-    A write is the new value that `compute` adds. Before the module returns, each input that was
-    written to is given its last value by one ``copy_.default(input, value)``, in the order of the
-    inputs, after everything else. That node is the input from then on, so that outputs alias as
-    they did. `module` stays as it is.
+    Every node that does not write is read where it stands, views too. A write is the new value that
+    `compute` adds. Before the module returns, each input that was written to is given its last
+    value by one ``copy_.default(input, value)``, in the order of the inputs, after everything else.
+    That node is the input from then on, so that outputs alias as they did. `module` stays as it is.
     """
     # TODO: go through the nodes: read, or write what compute adds; and the output.
     raise NotImplementedError("functionalize")

@@ -15,7 +15,7 @@ branch on a tensor is a graph break. What touches a tensor arrives at your `Trac
 2. ``record``: run the call on fakes. Did a tensor come out? Then it is a node.
 3. ``wrap``: a result that is a list of tensors.
 
-Begin by printing ``instructions(f)`` for a loop.
+Begin by printing ``instructions(f)`` for a loop; `Instruction` says what each of them does.
 Afterwards find ``get_fake_value`` in ``torch/_dynamo/utils.py``, and the stack in
 ``symbolic_convert.py``.
 """

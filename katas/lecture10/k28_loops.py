@@ -16,7 +16,9 @@ To put a producer into its consumer is to call its function: no buffer in betwee
 2. `pointwise`: broadcasting is a matter of indices. No handler is installed then.
 3. `to_text`: a handler whose values are names.
 
-About 25 lines; ``loops.py`` beside this file has ``ops`` and `Handler`.
+About 25 lines. Open ``loops.py`` beside this file for `Handler`, ``ops`` and `handling`, all above
+`Buffer`; what comes below is the answer, but for `Reduction` and `symbols`: open it afterwards.
+
 Begin on paper: at which index is a (4,) row asked for element (i0, i1)?
 Afterwards read ``Pointwise`` in ``torch/_inductor/ir.py``.
 """

@@ -9,7 +9,8 @@ runs the body once more, under a handler that only counts.
 ``row`` is read at a place without i0, so the loop over i0 finds it in a cache: 4 reads, not 12.
 
 Write `Distinct`, whose values are names and which gives a call that was made before its name again,
-and `count`: about 20 lines.
+and `count`: about 20 lines. Open ``loops.py`` beside this file for `Handler`, `Reduction` and
+`symbols`; `Distinct` at its end is an answer: open it afterwards.
 
 Begin on paper: is ``x - y`` the call ``y - x``? And is 0.0 the constant -0.0?
 Afterwards read ``MemoryDep.get_numel`` in ``torch/_inductor/dependencies.py`` and ``OpCounterCSE``

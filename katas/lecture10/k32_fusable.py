@@ -8,9 +8,9 @@ is that allowed?
     m[i]    = max over j of x    d[i, j] = x[i, j] - m[i]    yes: row by row
     a -> c -> b                  a and b                     no: c would have to run inside
 
-Write `needs`, `saved` and `can_fuse`, about 25 lines. Nothing is computed here: ``schedule.py``
-beside this file has `Dep` (which element is read), `Node` (loops that write one buffer) and
-`accesses`.
+Write `needs`, `saved` and `can_fuse`, about 25 lines. Nothing is computed here.
+Open ``schedule.py`` beside this file for `Dep` (which element is read), `Node` (loops that write
+one buffer) and `accesses`, all above `needs`; the rest of it is the answer: open it afterwards.
 
 Begin on paper: what does a `Dep` hold for ``a[j, i]``?
 Afterwards read ``can_fuse_vertical`` and ``will_fusion_create_cycle`` in

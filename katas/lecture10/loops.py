@@ -1,4 +1,8 @@
-"""Given to the katas on loops: the operations, the handlers, and what a kernel is."""
+"""Given to the katas on loops: the operations, the handlers, and what a kernel is.
+
+Until you have solved k28, read only what is above `Buffer`: `Buffer`, `Pointwise` and `pointwise`
+are its answer. `Distinct` is the answer to k30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Given to the katas on scheduling: loops that read and write buffers, and which may be fused."""
+"""Given to the katas on scheduling: loops that read and write buffers, and which may be fused.
+
+Until you have solved k32, read only what is above `needs`: `needs`, `saved` and `can_fuse` are its
+answer.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +49,11 @@ class Node:
 Kernel = tuple[Node, ...]
 
 
+def accesses(kernel: Kernel) -> set[Dep]:
+    """Return what a kernel reads and writes."""
+    return {dep for node in kernel for dep in (*node.reads, node.write)}
+
+
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
     """Return for each kernel the positions of all that have to run before it."""
     writer = {node.name: place for place, kernel in enumerate(kernels) for node in kernel}
@@ -54,11 +63,6 @@ def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
         direct = {writer[name] for name in read & writer.keys()} - {place}
         result.append(direct.union(*(result[earlier] for earlier in direct)))
     return result
-
-
-def accesses(kernel: Kernel) -> set[Dep]:
-    """Return what a kernel reads and writes."""
-    return {dep for node in kernel for dep in (*node.reads, node.write)}
 
 
 def saved(first: Kernel, second: Kernel) -> int:

@@ -280,6 +280,8 @@ def test_the_code_reads_so() -> None:
         return torch.relu(x).mul(y, out=None)[0], x.shape
 
     source, constants = python_code(trace(function))
+    # Spaces, quotes and commas are yours to choose.
+    source = ast.unparse(ast.parse(source))
     for name in sorted(constants, key=len, reverse=True):
         value = constants[name]
         assert name not in {"x", "y", "relu", "mul", "getitem"}, f"the node {name} hides the global"
@@ -293,5 +295,5 @@ def forward(self, x, y=<2.0>):
     mul = relu.mul(y, out=None)
     getitem = <getitem>(mul, 0)
     getattr_1 = <getattr>(x, 'shape')
-    return (getitem, getattr_1, )""",
+    return (getitem, getattr_1)""",
     )

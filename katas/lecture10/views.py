@@ -1,4 +1,7 @@
-"""Given to the kata on functionalization: what is a view, what is a write, and how to put back."""
+"""Given to the kata on functionalization: what is a view, what is a write, and how to put back.
+
+`put_back` is the answer to k19: read it after that.
+"""
 
 from __future__ import annotations
 

@@ -566,7 +566,10 @@ def test_the_forward_decides_whether_backward_sends(world: World) -> None:
             for where, count in expected.items()
             if found[where] != count
         }
-        assert not wrong, f"all-reduces until then: {sorted(wrong)}"
+        assert not wrong, (
+            f"all-reduces until then: {sorted(wrong)}. A backward of the module alone sends "
+            f"nothing, unless a DDP forward waits: then it is taken for that forward's"
+        )
 
 
 def validate(data: Data) -> tuple[Any, int]:

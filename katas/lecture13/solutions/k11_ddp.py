@@ -59,8 +59,9 @@ class DDP(nn.Module):
     - Each bucket is one tensor, made once, and one ``dist.all_reduce(..., async_op=True)`` in each
       backward.
     - Each forward is followed by one backward, or by none. A forward under ``torch.no_grad()`` may
-      come between the two, and changes nothing. A backward of `module`, called without DDP, sends
-      nothing. Every forward uses every parameter.
+      come between the two, and changes nothing. Every forward uses every parameter.
+    - A backward of `module` alone sends nothing, unless a DDP forward still waits for its backward:
+      then it is taken for that one, as in PyTorch.
     """
 
     def __init__(self, module: nn.Module, bucket_cap: int = 25 << 20) -> None:
