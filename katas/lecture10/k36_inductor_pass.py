@@ -60,8 +60,8 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
     """Return a new pass whose ``apply(graph)`` replaces ReLUs of a product and a bias.
 
     That is ``relu(addmm(bias, a, b))``, ``relu(add(mm(a, b), bias))`` or ``relu(add(bias, mm(a,
-    b)))``. A chain is left if `fits` says so, if a node of it has keyword arguments (before torch
-    2.15 a pattern without any matches a call that has some), or if the result has fewer elements
+    b)))``. A chain is left if `fits` says so, if a node of it has keyword arguments (in torch
+    2.13 a pattern without any matches a call that has some), or if the result has fewer elements
     than `smallest`.
 
     In a check, ``match.nodes`` holds the nodes from the inside to the outside, ``match.kwargs``

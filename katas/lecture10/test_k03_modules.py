@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -50,10 +51,18 @@ def rows(graph: Any) -> list[tuple[Any, ...]]:
     return [(node.op, node.target, plain(node.args), plain(node.kwargs)) for node in graph.nodes]
 
 
+def assert_read_once(graph: Any) -> None:
+    """Check that no parameter or buffer has two nodes."""
+    reads = Counter(str(node.target) for node in graph.nodes if node.op == "get_attr")
+    again = [f"{count} for {name}" for name, count in reads.items() if count > 1]
+    assert not again, f"one node for a tensor: yours makes {', '.join(again)}"
+
+
 def assert_as_in_fx(root: Any) -> Any:
     """Compare the graph of `root` with that of FX, and return it."""
     with unchanged(root=root):
         graph = trace(root)
+    assert_read_once(graph)
     expected, actual = rows(Reference().trace(root)), rows(graph)
     for place, (theirs, ours) in enumerate(zip(expected, actual, strict=False)):
         assert theirs == ours, f"node {place}: FX records {theirs}, you record {ours}"
@@ -99,8 +108,10 @@ class Tower(nn.Module):
 
 def test_parameters_and_buffers_are_read_by_the_graph() -> None:
     """One node for each, at its first read, also where no input is in sight."""
-    actual = [row[:2] for row in rows(trace(Scale()))]
+    graph = trace(Scale())
+    actual = [row[:2] for row in rows(graph)]
 
+    assert_read_once(graph)
     assert [
         ("placeholder", "x"),
         ("get_attr", "weight"),

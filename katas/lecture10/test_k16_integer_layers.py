@@ -7,6 +7,7 @@ import tracemalloc
 from typing import TYPE_CHECKING
 from typing import Any
 
+import pytest
 import torch
 from expecttest import assert_expected_inline
 from hypothesis import given
@@ -24,6 +25,7 @@ from katas.lecture10.int8 import called
 from katas.lecture10.int8 import layers
 from katas.lecture10.int8 import prepare
 from katas.lecture10.int8 import symmetric
+from katas.lecture10.k16_integer_layers import IntegerLayer
 from katas.lecture10.k16_integer_layers import convert
 from plugins.kit import forbids
 from plugins.kit import graph_text
@@ -75,13 +77,31 @@ def rounded(layer: nn.Module, x: torch.Tensor, low: float, high: float) -> torch
     return torch.func.functional_call(layer, {"weight": weight}, (x,))
 
 
+@pytest.mark.parametrize("kind", [nn.Linear, nn.Conv2d])
+def test_a_difference_of_two_int8_is_no_int8(kind: type[nn.Module]) -> None:
+    """From -128 to 127 it is 255 steps, of which int8 would make -1."""
+    layer = nn.Linear(1, 1, bias=False) if kind is nn.Linear else nn.Conv2d(1, 1, 1, bias=False)
+    nn.init.ones_(layer.weight)
+    for q, zero_point in ((5, 3), (127, -128), (-128, 127)):
+        given = torch.full((1, 1) if kind is nn.Linear else (1, 1, 1, 1), q, dtype=torch.int8)
+        expected = (q - zero_point) * 0.5
+        found = IntegerLayer(layer, 0.5, zero_point)(given).item()
+        assert abs(expected - found) < 1e-4, (
+            f"{layer} of weight 1, scale 0.5 and zero point {zero_point}: for the int8 {q} yours "
+            f"is {found:g}, expected ({q} - {zero_point}) * 0.5 = {expected:g}"
+        )
+
+
 def test_an_integer_layer() -> None:
     """Integers compute what the simulation said."""
     layer, x = nn.Linear(8, 3), torch.rand(5, 8) * 4 - 1
     _, prepared = calibrated(nn.Sequential(layer), x)
+    low, high = x.min().item(), x.max().item()
 
     torch.testing.assert_close(
-        convert(prepared)(x), rounded(layer, x, x.min().item(), x.max().item())
+        convert(prepared)(x),
+        rounded(layer, x, low, high),
+        msg=lambda m: f"{layer}, scale and zero point {affine(low, high)}: {m}",
     )
 
 
@@ -91,7 +111,9 @@ def test_the_range_was_seen_before() -> None:
     _, prepared = calibrated(nn.Sequential(layer), x)
     expected = rounded(layer, 3 * x, x.min().item(), x.max().item())
 
-    torch.testing.assert_close(convert(prepared)(3 * x), expected)
+    torch.testing.assert_close(
+        convert(prepared)(3 * x), expected, msg=lambda m: f"{layer}, for 3 times what was seen: {m}"
+    )
 
 
 def check(model: nn.Module, *inputs: torch.Tensor, layers: int) -> fx.GraphModule:
@@ -135,7 +157,13 @@ def test_convolutions(layer: nn.Conv2d, shift: float, seed: int) -> None:
     expected = rounded(layer, x, x.min().item(), x.max().item())
 
     torch.testing.assert_close(
-        converted(x), expected, rtol=1e-5, atol=1e-5, msg=lambda text: f"{layer}: {text}"
+        converted(x),
+        expected,
+        rtol=1e-5,
+        atol=1e-5,
+        msg=lambda text: (
+            f"{layer}, scale and zero point {affine(x.min().item(), x.max().item())}: {text}"
+        ),
     )
 
 

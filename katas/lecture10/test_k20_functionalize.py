@@ -47,24 +47,26 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
     with unchanged(graph=graph, inputs=inputs):
         module = functionalize(graph)
     assert before == [node.meta for node in graph.graph.nodes], "the old graph's meta is not yours"
-    text = f"the program:\n{graph_text(graph)}\n\nwithout writes:\n{graph_text(module)}\n\n"
+    text = f"\n\nthe program:\n{graph_text(graph)}\n\nwithout writes:\n{graph_text(module)}"
     theirs, ours = [x.clone() for x in inputs], [x.clone() for x in inputs]
     written = [x._version for x in theirs]  # noqa: SLF001 - counts the writes to it
     expected, actual = tuple(function(*theirs)), tuple(module(*ours))
     written = [x._version > before for x, before in zip(theirs, written, strict=True)]  # noqa: SLF001
 
-    assert len(expected) == len(actual), f"{text}the program returns {len(expected)} tensors"
+    assert len(expected) == len(actual), f"the program returns {len(expected)} tensors{text}"
     for what, wanted, found in (("output", expected, actual), ("input", theirs, ours)):
         for number, (want, got) in enumerate(zip(wanted, found, strict=True)):
-            where = f"{text}{what} {number} afterwards"
-            assert want.dtype == got.dtype, f"{where} is {got.dtype}, expected {want.dtype}"
-            assert want.shape == got.shape, f"{where} is {got.shape}, expected {want.shape}"
+            where = f"{what} {number} afterwards"
+            assert want.dtype == got.dtype, f"{where} is {got.dtype}, expected {want.dtype}{text}"
+            assert want.shape == got.shape, f"{where} is {got.shape}, expected {want.shape}{text}"
             if want.dtype.is_floating_point:
-                torch.testing.assert_close(got, want, msg=f"{where} is {got}, expected {want}")
+                torch.testing.assert_close(
+                    got, want, msg=f"{where} is {got}, expected {want}{text}"
+                )
             else:
-                assert torch.equal(want, got), f"{where} is {got}, expected {want}"
+                assert torch.equal(want, got), f"{where} is {got}, expected {want}{text}"
     assert shared(theirs, expected) == shared(ours, actual), (
-        f"{text}who shares memory with whom (inputs, then outputs) has changed"
+        f"who shares memory with whom (inputs, then outputs) has changed{text}"
     )
     assert only_inputs_are_written(module, written), text
     return module

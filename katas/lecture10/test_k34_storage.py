@@ -175,8 +175,12 @@ def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
     a, b, c, d = (node(name, {"x": FULL}) for name in "abcd")
     e = node("e", {"a": FULL, "d": FULL})
     got = allocate(alone(a, b, c, d, e), ["b", "e"])
-    assert got["a"] not in {got["b"], got["d"], got["e"]}, "a is read by the last kernel"
-    assert got["b"] not in {got["a"], got["d"], got["e"]}, "b is an output"
+    assert got["a"] not in {got["b"], got["d"], got["e"]}, (
+        f"a is read by the last kernel, and another buffer got its storage before that: {got}"
+    )
+    assert got["b"] not in {got["a"], got["d"], got["e"]}, (
+        f"b is an output, and another buffer got its storage: {got}"
+    )
     assert 4 == len(set(got.values())), got
     assert "c" not in got, "nobody reads c"
 

@@ -63,20 +63,20 @@ def check(way: Function, function: Function, *args: torch.Tensor, found: int) ->
     before, metas = graph_text(gm), {node: dict(node.meta) for node in gm.graph.nodes}
     with unchanged(args=args):
         actual = way(gm.graph)
-    text = f"before:\n{before}\n\nafter:\n{graph_text(gm)}\n\n"
+    text = f"\n\nbefore:\n{before}\n\nafter:\n{graph_text(gm)}"
     calls = [node for node in gm.graph.nodes if node.target is FUSED]
 
-    assert found == actual, f"{text}{actual} chains were replaced, expected {found}"
-    assert found == len(calls), f"{text}the graph has {len(calls)} of the new operator"
+    assert found == actual, f"{actual} chains were replaced, expected {found}{text}"
+    assert found == len(calls), f"the graph has {len(calls)} of the new operator{text}"
     if not found:
-        assert before == graph_text(gm), f"{text}the chain is to be left as it was"
+        assert before == graph_text(gm), f"the chain is to be left as it was{text}"
     for node in gm.graph.nodes:
         changed = [k for k, old in metas.get(node, {}).items() if node.meta.get(k) is not old]
-        assert [] == changed, f"{text}of {node} the meta has another {', '.join(changed)} now"
+        assert [] == changed, f"of {node} the meta has another {', '.join(changed)} now{text}"
     gm.graph.lint()
     gm.recompile()
     expected, result = function(*(x.clone() for x in args)), gm(*(x.clone() for x in args))
-    torch.testing.assert_close(result, expected, msg=lambda m: f"{text}{m}")
+    torch.testing.assert_close(result, expected, msg=lambda m: f"{m}{text}")
     return gm
 
 

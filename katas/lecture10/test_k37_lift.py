@@ -46,7 +46,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
         with unchanged(signed=signed):
             expected, actual = function(*signed), module(*signed)
         assert torch.equal(expected, actual), (
-            f"{graph_text(module)}\n\nreturns {actual}; without tracing it is {expected}"
+            f"your graph returns {actual}; without tracing it is {expected}\n\n{graph_text(module)}"
         )
     return module
 
@@ -70,8 +70,9 @@ def test_a_node_from_outside_becomes_an_input() -> None:
     assert found.graph is inner.graph, "a node of the inner graph stands for it there"
     assert [own, found] == inner.inputs
     assert lift(inner, other) is found, "asked again: the same input"
-    assert lift(inner, node) is inner.inputs[2]
-    assert {other: found, node: inner.inputs[2]} == inner.lifted
+    second = lift(inner, node)
+    assert [own, found, second] == inner.inputs
+    assert {other: found, node: second} == inner.lifted
 
 
 def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
@@ -82,6 +83,10 @@ def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
     node = outer.graph.placeholder("x")
     found = lift(inner, node)
 
+    assert 1 == len(middle.inputs), (
+        f"the middle graph has {len(middle.inputs)} inputs for it, expected one: what comes from "
+        "far outside goes through every graph on the way"
+    )
     assert {node: middle.inputs[0]} == middle.lifted
     assert {middle.inputs[0]: found} == inner.lifted, "an inner graph knows its parent alone"
     assert lift(middle, node) is middle.inputs[0]

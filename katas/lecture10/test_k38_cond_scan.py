@@ -44,7 +44,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
         with unchanged(signed=signed):
             expected, actual = function(*signed), module(*signed)
         assert torch.equal(expected, actual), (
-            f"{graph_text(module)}\n\nreturns {actual}; without tracing it is {expected}"
+            f"your graph returns {actual}; without tracing it is {expected}\n\n{graph_text(module)}"
         )
     return module
 

@@ -33,14 +33,21 @@ def check(function: Callable[..., Any], *shapes: tuple[int, ...]) -> fx.GraphMod
     before = len(gm.graph.find_nodes(op="call_function", target=aten.mean.dim))
     found = decompose_mean(gm)
     gm.graph.lint()
-    text = f"yours:\n{graph_text(gm)}\n"
-    assert before == found, f"{text}returns {found}, and there were {before} means"
+    text = f"\n\nyours:\n{graph_text(gm)}"
+    assert before == found, f"yours returns {found}, and there were {before} means{text}"
     left = gm.graph.find_nodes(op="call_function", target=aten.mean.dim)
-    assert not left, f"{text}a mean is left"
+    assert not left, f"a mean is left{text}"
+    symbols = [
+        f"a size is in {node.name} as {value}, not as a node"
+        for node in gm.graph.nodes
+        for value in (*node.args, *node.kwargs.values())
+        if isinstance(value, torch.SymInt | torch.SymFloat)
+    ]
+    assert not symbols, f"{'; '.join(symbols)}{text}"
     for shape in shapes:
         x = torch.rand(shape, dtype=torch.float64)
         torch.testing.assert_close(
-            gm(x), function(x), msg=lambda m, s=shape: f"{text}for a {s} input: {m}"
+            gm(x), function(x), msg=lambda m, s=shape: f"for a {s} input: {m}{text}"
         )
     return gm
 

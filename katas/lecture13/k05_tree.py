@@ -18,8 +18,8 @@ Begin with the picture: write the ranks in binary, for root 0. Another root shif
 modulo n.
 Afterwards read ``broadcast`` in ``torch/distributed/distributed_c10d.py``, and ask what a large
 tensor would want instead.
-Real life differs: gloo broadcasts along such a tree; NCCL can use two trees at once: a leaf of
-one passes on in the other.
+Real life differs: gloo broadcasts along such a tree; NCCL cuts the tensor into pieces, which follow
+each other along a ring, and uses trees for all-reduce.
 """
 
 from __future__ import annotations

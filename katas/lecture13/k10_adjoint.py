@@ -1,8 +1,8 @@
 """The derivative of a collective is a collective.
 
-``dist.all_reduce`` has no backward: PyTorch says so once, and then your gradient is that of one
-rank. If the loss is the sum of what all ranks compute, each rank's x is in the results of all of
-them. So backward has to talk, too:
+``dist.all_reduce`` has no backward: PyTorch warns, and your gradient is that of one rank. If the
+loss is the sum of what all ranks compute, each rank's x is in the results of all of them. So
+backward has to talk, too:
 
     forward                             backward
     y = sum of all x, on each rank      ?

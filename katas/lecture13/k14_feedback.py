@@ -17,7 +17,8 @@ Begin on paper: continue the example for two steps. What is sent, in all?
 Afterwards read ``fp16_compress_hook`` in
 ``torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py``, then ``powerSGD_hook.py`` beside
 it, in site-packages.
-Real life differs: PowerSGD waits for the second step, when DDP has made its buckets anew.
+Real life differs: PowerSGD begins at step 1000 by default, and with error feedback never before
+step 2, when DDP has rebuilt its buckets.
 """
 
 from __future__ import annotations

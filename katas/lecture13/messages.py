@@ -91,5 +91,7 @@ def rounds_of(calls: Sequence[Sequence[Call]]) -> int:
                 clocks[sender] = clocks[receiver] = max(clocks[sender], clocks[receiver]) + 1
                 at[sender] += 1
                 at[receiver] += 1
-        assert before != at, f"a send of yours without its recv, or the other way round: {calls}"
+        assert before != at, (
+            f"a send of yours without its recv, or the other way round. By rank: {calls}"
+        )
     return max(clocks)

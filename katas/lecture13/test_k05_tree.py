@@ -21,6 +21,9 @@ from plugins.kit import forbids
 
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plugins.kit import Call
     from plugins.kit import World
 
 
@@ -144,6 +147,15 @@ def one_of_each(part: str) -> None:
     (broadcast if part == "broadcast" else reduce)(torch.ones(2), 1)
 
 
+def listed(calls: Sequence[Sequence[Call]]) -> str:
+    """Return what each rank calls, a line for each: ``rank 0: send to 1, recv from 2``."""
+    ways = {"send": "to", "recv": "from"}
+    return "\n".join(
+        f"  rank {rank}: {', '.join(f'{call.name} {ways[call.name]} {call.peer}' for call in each)}"
+        for rank, each in enumerate(calls)
+    )
+
+
 def test_each_takes_two_rounds_for_four(world: World) -> None:
     """Not three: the second rank that has it helps. Three messages of 8 bytes in all."""
     check_tree(4)
@@ -151,7 +163,11 @@ def test_each_takes_two_rounds_for_four(world: World) -> None:
         results = world(one_of_each, 4, part, timeout=SOON)
         used = {call.name for calls in results.calls for call in calls}
         same(used, {"send", "recv"}, f"what a {part} calls")
-        same(rounds_of(results.calls), 2, f"rounds of a {part}; the calls: {results.calls}")
+        rounds = rounds_of(results.calls)
+        assert 2 == rounds, (
+            f"a {part} takes {rounds} rounds, expected 2. Each rank calls, in order:\n"
+            f"{listed(results.calls)}"
+        )
         sent = [results.sent(rank) for rank in range(4)]
         total = Sent(sum(each.messages for each in sent), sum(each.bytes for each in sent))
         same(total, Sent(3, 24), f"messages and bytes of a {part}")

@@ -113,4 +113,8 @@ def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
     replaced = [event for event in events if event[0] == "replace"]
     assert 1 == len(replaced), f"os.replace is called once: {events}"
     before = events[: events.index(replaced[0])]
-    assert ("fsync", *replaced[0][1:]) in before, f"the whole file is synced first: {events}"
+    synced = [event for event in before if event[:2] == ("fsync", replaced[0][1])]
+    assert synced, f"no fsync of the new file before os.replace: {events}"
+    assert replaced[0][1:] == synced[-1][1:], (
+        f"the fsync before os.replace came before all was written: {events}"
+    )

@@ -47,7 +47,7 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
     product = CallFunction(aten.mm.default, a, b)
 
     def check(match: Match) -> bool:
-        # From torch 2.15 on the matcher refuses keywords itself, unless they say what holds anyway.
+        # In torch 2.13 the matcher passes over keywords that a pattern does not have.
         plain = not any(node.kwargs for node in match.nodes)
         relu = match.output_node()
         large = relu.meta["val"].numel() >= smallest
