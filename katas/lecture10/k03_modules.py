@@ -1,6 +1,6 @@
 """Trace modules: which are called, and which are looked into.
 
-A proxy goes into ``self.fc(x)`` and ``self.w * 2``. Without more ado, a tracer records what
+A proxy goes into ``self.fc(x)`` and ``self.w * 2``. Left alone, a tracer records what
 ``nn.Linear`` computes inside, and multiplies ``w`` at once: nobody told it that a parameter is part
 of the program. So FX replaces two methods of ``nn.Module`` while the program runs:
 

@@ -2,7 +2,7 @@
 
 The code that FX generates is fast, but nobody can look inside. An interpreter runs the same graph
 one node after another, and a subclass that overrides one method sees every value on its way: shape
-propagation, profilers and exporters are written so.
+propagation, profilers and exporters are written this way.
 
     node          args in the graph     args that run_node gets
     x             ()                    (tensor,)           the next input

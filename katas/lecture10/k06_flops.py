@@ -49,8 +49,8 @@ def flops(operator: Any, args: tuple[Any, ...], result: Any) -> int:
 
     `operator` is an overload such as ``aten.mm.default``, `args` its positional arguments.
 
-    - ``mm``, ``bmm``, ``addmm``, ``baddbmm``: two for each term of each sum. What the last two add
-      is left out.
+    - ``mm``, ``bmm``, ``addmm``, ``baddbmm``: two for each term of each sum. Do not count what
+      the last two add.
     - ``convolution(x, weight, bias, stride, padding, dilation, transposed, ...)``: without the
       bias, with the padding. An ordinary weight is (out, in / groups, ...), a transposed one
       (in, out / groups, ...).

@@ -1,7 +1,7 @@
 """Drop what nobody needs, and nothing else.
 
-``y = x.sin()`` without a reader of y: away with it. ``torch.rand(3)`` without a reader: if you drop
-it, every random number after it changes. ``aten._assert_async.msg`` has no result at all. Only a
+If nothing reads y, ``y = x.sin()`` can go. ``torch.rand(3)`` cannot, even if nothing reads it:
+every random number after it would change. ``aten._assert_async.msg`` has no result at all. Only a
 call that does nothing but compute its value, the same one each time, may go. It is called *pure*,
 and PyTorch asks the operator itself:
 
@@ -28,7 +28,7 @@ def is_pure(node: fx.Node) -> bool:
 
     A get_attr and a call of ``operator.getitem`` are pure; a placeholder and the output are not. An
     operator (``torch._ops.OpOverload``) is pure unless one of the three lines of the brief says no.
-    Nobody knows what a method, a module or another function does: they are not.
+    Nobody knows what a method, a module or another function does: those are not pure.
     """
     # TODO: ask the op, then the operator's schema and tags.
     raise NotImplementedError("is_pure")

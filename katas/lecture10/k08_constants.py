@@ -11,7 +11,7 @@ Write `fold_constants`, about 20 lines. `is_pure` and `may_write` are given.
 
 - A pure node is constant if all nodes among its arguments are: a get_attr to begin with, and a call
   without any, such as ``aten.arange``.
-- Only where a tensor is needed by somebody who is no constant does it become a buffer.
+- A constant tensor becomes a buffer only if a node that is not constant needs it.
 - A graph that may write stays as it is: behind ``w.add_(1)``, w is no constant.
 
 Begin with a dict from each constant node to its value, filled in the order of the graph.
@@ -61,8 +61,8 @@ def fold_constants(gm: fx.GraphModule) -> int:
     """Fold in place; return by how many nodes the graph is shorter, 0 if a node may write.
 
     The constants run under ``torch.no_grad()``. Each that a non-constant or the output uses is
-    replaced by a get_attr of a new buffer, which requires no grad, under a name that was no
-    attribute of `gm`. A constant that is no tensor (the list that ``aten.split`` returns) stays
+    replaced by a get_attr of a new buffer, which requires no grad, under a name that `gm` did
+    not have. A constant that is not a tensor (the list that ``aten.split`` returns) stays
     where it is used; the tensors that ``operator.getitem`` takes from it are folded.
 
     Then let ``Graph.eliminate_dead_code`` remove what is pure and unused, by its argument

@@ -9,8 +9,8 @@ subexpression elimination makes one node of them. What makes two nodes *the same
     d = aten.sin.default(b)
     return (c, d)
 
-Write `merge_duplicates`, about 20 lines; `is_pure` and `may_write` are given. The kata is the key:
-a hashable object for each node, equal if and only if the value is the same.
+Write `merge_duplicates`, about 20 lines; `is_pure` and `may_write` are given. The key is the whole
+exercise: a hashable object for each node, equal if and only if the value is the same.
 
 Begin in Python: ``1 == True``, ``0.0 == -0.0``. And x + 1, x + True? And 1 / 0.0, 1 / -0.0?
 Afterwards read ``fx_graph_cse`` in ``torch/_functorch/compile_utils.py``.

@@ -12,9 +12,10 @@ this". The pattern is a graph as well, traced from a function. Its placeholders 
 Write `fits`, a recursive function that compares anything of the pattern with anything of the graph
 and notes what each node stands for, and `is_closed`: about 25 lines.
 
-- A placeholder stands for anything; met again, for the same.
-- Two nodes of the pattern stand for two different nodes.
-- What is computed inside a match, and used outside, forbids it.
+- A placeholder stands for anything; if it occurs twice, for the same thing both times.
+- Two nodes of the pattern stand for two different nodes, placeholders too: ``x + y`` does not match
+  ``a + a``.
+- A value that is computed inside a match and used outside forbids the match.
 
 Begin on paper: does ``x * sigmoid(x)`` match ``a * sigmoid(b)``?
 Afterwards read ``SubgraphMatcher`` in ``torch/fx/passes/utils/matcher_utils.py``.

@@ -1,7 +1,7 @@
 """Put something else in the place of each match.
 
-A matcher says where a pattern stands. To put a replacement there takes four moves for each match:
-copy, redirect, remember, erase. Each is one call of FX, and their order is the kata.
+A matcher says where a pattern occurs. To put a replacement there takes four moves for each match:
+copy, redirect, remember, erase. Each is one call of FX; what matters is their order.
 
     a                       a                        a
     relu  <- match 1        clamp                    clamp
@@ -42,8 +42,8 @@ def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph
     erase the calls of the match, no others. What replacements bring in is not searched again.
 
     The replacement may be as little as one of its placeholders. `pattern` and `replacement` stay as
-    they are. Recompile at the end. If the two have not equally many placeholders, raise a
-    ValueError that says "placeholders" before anything is changed.
+    they are. Recompile at the end. If the two have different numbers of placeholders, raise
+    a ValueError that says "placeholders" before anything is changed.
     """
     # TODO: find all matches first, then copy, redirect, remember and erase.
     raise NotImplementedError("replace_pattern")

@@ -1,10 +1,10 @@
 """Store a float in eight bits, and train through the rounding.
 
 An int8 weight takes a quarter of the memory of a float32 one. A number x is stored as an integer q,
-with x ~ (q - zero_point) * scale. With what scale? Look which values come by:
+with x ~ (q - zero_point) * scale. Which scale? Look at the values that occur:
 
     values from -1 to 3 in 255 steps      scale = 4 / 255      q(-1) = -128      q(3) = 127
-    and 0, where padding and ReLU put so much, must be exact:  zero_point = q(0)
+    and 0, which padding and ReLU give so often, must be exact:  zero_point = q(0)
 
 1. `affine`, for inputs: one scale and zero point for all.
 2. `symmetric`, for weights: a scale for each output channel, zero point 0.

@@ -8,8 +8,8 @@ products in int32, and multiplies the sum by both scales at once:
 
     sum((q - zero_point) * w) * (scale of q * scale of the channel) + bias
 
-Write `IntegerLayer`, about 20 lines. The pass `convert` is given, and in ``int8.py`` beside this
-file so are the numbers and the observers.
+Write `IntegerLayer`, about 20 lines. The pass `convert` is given; ``int8.py`` beside this file has
+the numbers and the observers.
 
 - Subtract the zero point before the padding: padding is the number 0, not the integer 0.
 - No float copy of the weight may live on.

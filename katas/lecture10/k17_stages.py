@@ -10,8 +10,8 @@ skip connection is a second such value.
             a | b c d            stages cost 1+1 and 1+3
 
 1. `stage_cost`: its own calls, and what it receives.
-2. `partition`: the cut whose most expensive stage is cheapest. With 60 calls and 10 stages there
-   are ten thousand million cuts, so do not try them all; and a stage that holds more may cost less.
+2. `partition`: the cut whose most expensive stage is cheapest. With 60 calls and 10 stages there are
+   more than ten billion cuts, so do not try them all; and a stage that holds more may cost less.
 
 About 20 lines. Begin on paper: if the last stage begins at c, what is best for all before it?
 Afterwards read ``torch/distributed/pipelining/_IR.py``. Real life differs: there the user says
@@ -57,7 +57,7 @@ def partition(
 
     Calls are the nodes whose op begins with ``call_``. The stages hold each once, in the order of
     the graph, and none is empty. Of several best cuts return any. Raise ValueError with
-    "cannot make" if there are not enough calls, or less than one stage is asked for.
+    "cannot make" if there are not enough calls, or fewer than one stage is asked for.
     """
     # TODO: if the last stage begins here, what is best for all that comes before it?
     raise NotImplementedError("partition")

@@ -10,7 +10,7 @@ and the main graph calls one after the other:
 What does a stage receive, what does it send? `node.all_input_nodes` and `node.users` know. Write
 `split`, about 25 lines.
 
-- Parameters (get_attr) lie in every stage that uses them, and are never sent.
+- Parameters (get_attr) are in every stage that uses them, and are never sent.
 - Stages use the modules and parameters of the model, not copies.
 
 Begin with two lists for each stage: what it receives, and what it sends.

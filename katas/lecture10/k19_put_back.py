@@ -1,7 +1,7 @@
 """Write through a view, without a write.
 
 ``x[0] += 1`` writes to a row, and x changes. A compiler wants the same without a write: a new x, in
-which the row is another. For each kind of view there is an operator that undoes it.
+which that row is replaced. For each kind of view there is an operator that undoes it.
 
     view of base                                    base becomes
     aten.select.int(base, 0, 1)                     aten.select_scatter.default(base, value, 0, 1)
@@ -10,7 +10,7 @@ which the row is another. For each kind of view there is an operator that undoes
 
 Write `put_back`, about 15 lines, for twelve kinds of views.
 
-Begin in Python: ``x.permute(2, 0, 1)``, and which dims take it back?
+Begin in Python: ``x.permute(2, 0, 1)``, and which dims undo it?
 Afterwards read ``aten/src/ATen/FunctionalInverses.cpp``, which has a function for each view.
 """
 

@@ -32,7 +32,7 @@ def joint_graph(
 
     There is a tangent for each output, of its shape and dtype: the gradient that arrives there.
     Behind the outputs comes a gradient for each primal, or None if the primal requires no grad or
-    no output depends on it. Nobody's ``.grad`` changes.
+    no output depends on it. No ``.grad`` changes.
     """
     # TODO: write a function that computes both, and trace it.
     raise NotImplementedError("joint_graph")

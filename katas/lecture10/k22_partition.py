@@ -51,7 +51,7 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
 
     - forward holds what the outputs are computed from, no more. It takes all primals.
     - backward holds the rest of what the gradients need. No operator stands in both.
-    - saved are the values of forward, and primals, that backward uses or that are gradients
+    - saved are those values of forward, and primals, that backward uses or that are gradients
       themselves: each once, in the order of `joint`. An output too, if backward uses it.
     - A node that returns a tuple is never saved; its items (``operator.getitem``) are. They belong
       to forward if it does, also those that backward alone uses. An unused item is in neither.

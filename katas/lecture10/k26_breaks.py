@@ -1,7 +1,7 @@
-"""Find out what breaks a graph, and write it anew.
+"""Find out what breaks a graph, and rewrite it.
 
-Four pieces of code are slow under ``torch.compile``. One is compiled in two pieces, one anew at
-every call, one waits for the data. Find out where each breaks, and write it anew:
+Four pieces of code are slow under ``torch.compile``. One is compiled in two pieces, one is
+recompiled at every call, one waits for the data. Find out where each breaks, and rewrite it:
 
     TORCH_LOGS=graph_breaks,recompiles python -c "..."
 
@@ -23,27 +23,27 @@ from torch import nn
 
 
 def flip(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be written anew: turn the sign of `x` if its sum is negative."""
+    """Given, to be rewritten: turn the sign of `x` if its sum is negative."""
     if x.sum() < 0:
         return -x
     return x * 1
 
 
 def limit(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be written anew: divide by the largest magnitude, if that is above 1."""
+    """Given, to be rewritten: divide by the largest magnitude, if that is above 1."""
     largest = x.detach().abs().max().item()
     return x / max(largest, 1.0)
 
 
 def report(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be written anew: say how large the intermediate values are."""
+    """Given, to be rewritten: say how large the intermediate values are."""
     y = x.sin() + x
     print("mean:", y.mean())  # noqa: T201 - that is the point
     return y.cos() * y
 
 
 class Average(nn.Module):
-    """Given, to be written anew: the mean of all inputs of shape (size,) so far."""
+    """Given, to be rewritten: the mean of all inputs of shape (size,) so far."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def whole_limit(x: torch.Tensor) -> torch.Tensor:
 
 def whole_report(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what `report` returns, and the mean as a tensor without dims; print nothing."""
-    # TODO: return what is to be printed.
+    # TODO: return what should be printed.
     raise NotImplementedError("whole_report")
 
 

@@ -63,10 +63,10 @@ class Tracer:
     def record(self, op: str, target: Any, args: Any, kwargs: Any, line: int) -> Any:
         """Call what touches a tensor, on fakes and under ``mode``; return what it gives.
 
-        `op` is "call_function" or "call_method" (of ``args[0]``). Trackers stand among `args` and
-        `kwargs`, also in lists. If no tensor comes out (a shape, a number), return what was found,
+        `op` is "call_function" or "call_method" (of ``args[0]``). Among `args` and `kwargs` are
+        trackers, also in lists. If no tensor comes out (a shape, a number), return what was found,
         and add no node. Else add one, and return what `wrap` makes of it. A RuntimeError on fakes,
-        as of ``.item()``, is a graph break: raise GraphBreak of its text and the line.
+        such as that of ``.item()``, is a graph break: raise GraphBreak of its text and the line.
         """
         # TODO: fields gives fakes for the run, and nodes for the graph.
         raise NotImplementedError("record")

@@ -101,7 +101,7 @@ def pointwise(name: str, *inputs: Buffer | Pointwise) -> Pointwise:
 
 
 def to_text(kernel: Pointwise | Reduction) -> str:
-    """Return the body as in the picture, a line for each call, twice what is twice.
+    """Return the body as in the picture, a line for each call, also for a repeated one.
 
     The variables are ``symbols(kernel)``, a value is the name of its variable, arguments are
     written by ``str``. There is no last newline, and the body runs once, under a handler that is

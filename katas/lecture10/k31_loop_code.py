@@ -12,7 +12,7 @@ The last handler writes a program. For a sum over each row of x + row:
                 total = total + tmp2
             memory['out'][i0] = total
 
-Where is the total begun, and at which depth is it stored? Write `to_python`, about 20 lines. The
+Where does the total start, and at which depth is it stored? Write `to_python`, about 20 lines. The
 handler `Distinct`, which lists each distinct call once, and the text of each operation are given in
 ``loops.py`` beside this file.
 
@@ -44,10 +44,10 @@ def to_python(kernel: Pointwise | Reduction, output: Buffer) -> str:
     ``memory[name]`` is a flat list of floats; `output` has the size of the result. There is one
     ``for`` for each of ``kernel.loops``, in order. In an iteration each distinct call is computed
     once, by the text in `OPERATIONS` (of a load: the list's item); each element of the result is
-    stored once, where ``output.indexer`` says. A reduction begins with, and goes on by, the texts
+    stored once, where ``output.indexer`` says. A reduction starts from, and goes on by, the texts
     in `REDUCTIONS`.
 
-    The source uses no foreign names but ``math`` and builtins, and imports nothing.
+    The source uses no names from outside but ``math`` and builtins, and imports nothing.
     """
     # TODO: the loops, and in them a line for each distinct call.
     raise NotImplementedError("to_python")

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
     """Return for each kernel the positions of all that have to run before it.
 
-    It reads what they write, or one that it needs does. Kernels, tuples of nodes, stand behind all
-    that they read from. What nobody writes is an input of the graph.
+    They write what it reads, or what one that it needs reads. Kernels, tuples of nodes, come after
+    all that they read from. What no kernel writes is an input of the graph.
     """
     # TODO: the kernels it reads from, and what those need.
     raise NotImplementedError("needs")

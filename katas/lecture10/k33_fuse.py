@@ -11,8 +11,8 @@ and go on with the kernels as they are by then.
 
 About 20 lines; `can_fuse`, `saved` and `needs` are given in ``schedule.py`` beside this file.
 
-Begin on paper: a new kernel takes the place of the second. What stood between the two and needs the
-first: where to?
+Begin on paper: a new kernel takes the place of the second. Where does a kernel go that was between
+the two and needs the first?
 Afterwards read ``Scheduler.fuse_nodes_once`` in ``torch/_inductor/scheduler.py``. Real life
 differs: one round there takes all pairs by score and tries each.
 """

@@ -8,11 +8,11 @@ may share a storage, one after the other.
     kernel 2 reads b, writes c      storage 0       nobody needs a any more
 
 1. `traffic`: what crosses a kernel's border.
-2. `allocate`: as few storages as can be.
+2. `allocate`: as few storages as possible.
 
 About 20 lines; `stored` says which buffers exist.
 
-Begin with a dict from each buffer to the last kernel that needs it. An output is needed for ever.
+Begin with a dict from each buffer to the last kernel that needs it. An output is needed forever.
 Afterwards read ``AllocateLine.plan`` in ``torch/_inductor/codegen/wrapper.py``, which reuses what
 is free.
 """
@@ -61,7 +61,7 @@ def allocate(kernels: Sequence[Kernel], outputs: Collection[str]) -> dict[str, i
 
     A buffer (``node.write.bytes``) may take the storage of another of equal size in bytes that is
     no longer needed. It is needed from the kernel that writes it up to and including the last that
-    reads it, an output for ever. Use as few storages as can be.
+    reads it, an output forever. Use as few storages as possible.
     """
     # TODO: from when to when is each storage taken?
     raise NotImplementedError("allocate")

@@ -12,7 +12,7 @@ The readings of a chain are given (`chains`). May it be replaced? Write `fuse` a
 questions, about 25 lines.
 
 - Users: each value inside the chain is used once. Else the product is computed twice.
-- Writes: the product moves to where the ReLU stood, past whatever stands between.
+- Writes: the product moves to where the ReLU stood, past whatever is in between.
 - Values: the sum must be a tensor like the product, and the bias one of its dtype and device.
 
 Begin with one chain, without any question.
@@ -67,7 +67,7 @@ def written(chain: Chain) -> bool:
     """Return whether a node between product and ReLU writes (``_schema.is_mutable``).
 
     The nodes are those that follow the product (``Node.next``), up to and without the ReLU. Not
-    each target has a schema.
+    every target has a schema.
     """
     # TODO: go from node to node.
     raise NotImplementedError("written")
@@ -96,11 +96,11 @@ def replace(chain: Chain) -> None:
 
 
 def fuse(graph: fx.Graph, smallest: int = 0) -> int:
-    """Replace each chain that may be, and return how many were.
+    """Replace each chain that may be replaced, and return their number.
 
     Of several readings of one ReLU take the first that is allowed: its product and its sum have one
-    user each, it `fits`, and nothing is `written`. A result of fewer elements than `smallest` is
-    left.
+    user each, it `fits`, and nothing is `written`. Leave a chain whose result has fewer elements
+    than `smallest`.
     """
     # TODO: for each ReLU: is one of its readings allowed?
     raise NotImplementedError("fuse")

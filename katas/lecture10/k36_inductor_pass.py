@@ -7,7 +7,7 @@ matcher asks for users and writes itself.
 
 1. `patterns`: three patterns, one check, one replacement.
 2. `FuseLinear`: the pass as Inductor takes it. Compiled graphs are kept on disk, and a graph that
-   is met again is not passed through: so ``uuid()`` says what the pass depends on.
+   is found there is not passed through: so ``uuid()`` says what the pass depends on.
 3. `compiled`: hand it to ``torch.compile``, for one function alone.
 
 About 25 lines. Begin with the pattern of ``relu(addmm(bias, a, b))``.
@@ -60,8 +60,8 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
     """Return a new pass whose ``apply(graph)`` replaces ReLUs of a product and a bias.
 
     That is ``relu(addmm(bias, a, b))``, ``relu(add(mm(a, b), bias))`` or ``relu(add(bias, mm(a,
-    b)))``. A chain is left if `fits` says so, if a node of it has keyword arguments (in torch
-    2.13 a pattern without any matches a call that has some), or if the result has fewer elements
+    b)))``. Leave a chain if it does not pass `fits`, if a node of it has keyword arguments (in torch
+    2.13 a pattern without any matches a call that has some), or if its result has fewer elements
     than `smallest`.
 
     In a check, ``match.nodes`` holds the nodes from the inside to the outside, ``match.kwargs``
@@ -88,7 +88,7 @@ class FuseLinear(CustomGraphPass):
         """Return what is equal for passes that do the same, in other processes too.
 
         It changes if `smallest` or the text of this file changes; see `get_hash_for_files` of
-        ``torch._inductor.custom_graph_pass``. It can be pickled, and it is true.
+        ``torch._inductor.custom_graph_pass``. It can be pickled, and is truthy.
         """
         # TODO: what does the result of the pass depend on, apart from the graph?
         raise NotImplementedError("FuseLinear.uuid")

@@ -55,10 +55,10 @@ class Compiler:
     def partition(self, joint: fx.GraphModule, inputs: Any, **options: Any) -> Any:
         """Return forward and backward, of the partitioner whose forward saves fewer bytes.
 
-        The two are `default_partition` and `min_cut_rematerialization_partition`, given. Call each
-        on a ``copy.deepcopy`` of `joint`, with `inputs` and `options`. What is saved stands behind
-        the ``options["num_fwd_outputs"]`` outputs of forward: `price` of each. Append the bytes to
-        `saved`.
+        The two are `default_partition` and `min_cut_rematerialization_partition` of
+        ``functorch.compile``. Call each on a ``copy.deepcopy`` of `joint`, with `inputs` and
+        `options`. What forward saves, it returns after its ``options["num_fwd_outputs"]`` outputs:
+        add up the `price` of each. Append the bytes to `saved`.
         """
         # TODO: both, their prices, and the cheaper one.
         raise NotImplementedError("partition")
@@ -66,7 +66,8 @@ class Compiler:
     def compile_graph(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
         """Optimize a graph, append it to `graphs`, and return what runs it.
 
-        That takes one list of the inputs: `make_boxed_func` makes it of ``gm.forward``.
+        That takes one list of the inputs: `make_boxed_func` of ``functorch.compile`` makes it of
+        ``gm.forward``.
         """
         # TODO: three lines.
         raise NotImplementedError("compile_graph")

@@ -5,11 +5,11 @@ a store, a map from text to bytes that all processes reach:
 
     store.set(key, value)   str or bytes
     store.get(key)          bytes; waits until the key is there
-    store.add(key, 1)       adds to a counter and returns it: 1, 2, 3, ... and nobody twice
+    store.add(key, 1)       adds to a counter and returns it: 1, 2, 3, ... and no number twice
     store.wait([key, ...])  waits until all keys are there
 
 Build the first three things that a group needs. Use these four operations and nothing else, and
-never ask in a loop.
+never poll in a loop.
 
 1. `join`: whoever comes first is rank 0.
 2. `Meeting.barrier`: nobody leaves before all have come.
@@ -34,7 +34,7 @@ from torch import distributed as dist
 def join(store: dist.Store, size: int) -> int:
     """Return the rank of this process, by the order of arrival.
 
-    Raise a RuntimeError that says "full" if `size` processes have come before.
+    Raise a RuntimeError that says "full" if `size` processes have joined before.
     """
     # TODO: which operation gives everybody another answer?
     raise NotImplementedError("join")

@@ -13,7 +13,7 @@ Write `monitored_barrier`, about 15 lines.
 
 - All ranks return, or all raise a `MissingRanksError` with the same ranks, ascending; also a rank
   that comes when the others have given up.
-- Use the store's ``set``, ``get``, ``add`` and ``wait`` alone (see k02), and no loop that asks.
+- Use the store's ``set``, ``get``, ``add`` and ``wait`` alone (see k02), and never poll in a loop.
 - At most one ``wait`` with a time-out by each rank: ten missing ranks must not take ten times as
   long.
 

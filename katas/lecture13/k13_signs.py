@@ -1,6 +1,6 @@
-"""One bit for each gradient.
+"""One bit for each element.
 
-Where the network is slow, one sends less: only the sign of each element, and one magnitude for
+On a slow network, send less: only the sign of each element, and one magnitude for
 all. Eight float32 shrink from 32 bytes to 1, plus 4:
 
     0.5  -3  0  4  -2 ...   ->  one byte of bits  +  the mean of the magnitudes

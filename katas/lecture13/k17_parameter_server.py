@@ -19,7 +19,8 @@ About 20 lines. The tests start the processes.
 
 Begin with a question: two threads run ``weights -= lr * g`` at once. What may be lost?
 Afterwards read ``async_execution`` in ``torch/distributed/rpc/functions.py``, in site-packages.
-Real life differs: ``torch.distributed.rpc`` is in maintenance; the ideas live on in actor systems.
+Real life differs: ``torch.distributed.rpc`` is in maintenance mode; the ideas live on in
+actor systems.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Debug: three functions in which ranks wait for ever, or get nonsense.
+"""Debug: three functions in which ranks wait forever, or get nonsense.
 
-A collective returns when all ranks have called it. NCCL's watchdog gives up after ten minutes. With
-luck the sizes do not fit and the backend says so. Without luck they fit, and the sum is wrong:
+A collective returns when all ranks have called it. NCCL's watchdog gives up after ten minutes. If
+the sizes do not fit, the backend says so. If they fit, the sum is wrong:
 
     rank 0    all_reduce(grad of "a")    all_reduce(grad of "b")
     rank 1    all_reduce(grad of "b")    all_reduce(grad of "a")      a + b, twice

@@ -1,4 +1,4 @@
-"""A guard that tells before a collective hangs.
+"""A guard that warns before a collective hangs.
 
 Rank 1 broadcasts where the others all-reduce, and everybody waits. If each rank said what it is
 about to do, and compared, the error would name the rank:
@@ -78,8 +78,8 @@ class Meeting:
 class Guard(TorchDispatchMode):
     """Lets a collective run only if all ranks are about to run the same one.
 
-    ``send``, ``recv_`` and ``recv_any_source_`` are the affair of two ranks: they run at once. So
-    does what is no operator of ``c10d``. The guard itself calls no collective.
+    ``send``, ``recv_`` and ``recv_any_source_`` concern two ranks alone: they run at once. So do
+    operators that are not of ``c10d``. The guard itself calls no collective.
     """
 
     def __init__(self, meeting: Meeting) -> None:
@@ -97,7 +97,8 @@ class Guard(TorchDispatchMode):
         """Run an operator; before a collective, agree with the other ranks about it.
 
         What is agreed on begins with the operator's name, such as ``allreduce_``, and tells apart
-        the dtypes and shapes of all tensors, and ``root_rank`` where there is one.
+        the dtypes and shapes of all tensors, and ``root_rank`` where there is one. ``scatter_`` and
+        ``gather_``, where only the root has a list of tensors, are not called here.
         """
         # TODO: func.namespace, func._schema.name and func._schema.arguments say what it is.
         raise NotImplementedError("__torch_dispatch__")
@@ -110,7 +111,8 @@ class Guard(TorchDispatchMode):
     ) -> None:
         """Agree on "the end" with the others. After an exception, say the name of its type.
 
-        Then wait for nobody, and let it go on. After a `DisagreementError` say nothing: all know.
+        Then wait for nobody, and let the exception pass. After a `DisagreementError` say nothing:
+        all know.
         """
         super().__exit__(kind, error, traceback)
         # TODO: three cases.

@@ -3,7 +3,7 @@
 A job hangs at night. Each rank has its last calls in a ring buffer, the flight recorder, and dumps
 them. An entry, among others, has
 
-    is_p2p              true for send and recv, which tell nothing here
+    is_p2p              true for send and recv, which do not matter here
     collective_seq_id   the number of the collective, from 1, without gaps
     profiling_name      "gloo:all_reduce"
     input_sizes         [[4], [2, 2]]

@@ -1,4 +1,4 @@
-"""A checkpoint that is there as a whole, or not at all.
+"""A checkpoint that is complete, or not there at all.
 
 Power fails in the middle of ``torch.save``: the new checkpoint is half there, the old one is
 overwritten. So write beside it, and put it in its place in one step:
@@ -34,7 +34,7 @@ def save(path: Path, state: Any) -> None:
 def load(path: Path) -> Any:
     """Return the last checkpoint, or None if there is no such file.
 
-    One that cannot be read is an error: beginning anew would replace it.
+    One that cannot be read is an error: starting over would replace it.
     """
     # TODO: a line.
     raise NotImplementedError("load")

@@ -64,7 +64,11 @@ class Training:
         raise NotImplementedError("step")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the next step depends on, but for the data."""
+        """Return all that the next step depends on, but for the data.
+
+        ``torch.load`` will read it with its defaults, so it holds tensors, numbers, lists and dicts
+        only.
+        """
         # TODO: five things.
         raise NotImplementedError("state_dict")
 

@@ -9,7 +9,7 @@ lost. ``torchrun --max-restarts=3`` has an agent beside the workers, which never
 
 Write `supervise`, about 22 lines. `stop` is given: it asks, waits, and kills.
 
-- Restart the workers that have ended well, too: all ranks have to meet anew.
+- Restart the workers that have ended well, too: all ranks have to meet again.
 - Leave no worker behind, whatever is raised: by `pause`, by `start`, or by Ctrl-C.
 
 Begin by naming the three ways out of the loop.
@@ -83,7 +83,7 @@ def supervise(
     - ``start(environment)`` starts a worker: in the order of ranks, with ``RANK``, ``WORLD_SIZE``,
       ``TORCHELASTIC_RESTART_COUNT`` (0 at first) and ``TORCHELASTIC_MAX_RESTARTS``, all strings.
     - Look at all workers. If one has failed, stop the group, and start a new one. Call ``pause()``
-      between two looks. Before you start, return or raise, call ``stop(workers, 5.0)``.
+      between two looks. Before you start again, return or raise, call ``stop(workers, 5.0)``.
     - After `max_restarts` restarts, a failure raises `WorkerError`, of the lowest rank that failed.
     """
     # TODO: start, watch, stop; again.

@@ -16,8 +16,7 @@ of all ranks.
 
 Begin with three ranks of 2, 2 and 1 rows: why is the mean of their means wrong?
 Afterwards read ``SyncBatchNorm.forward`` in ``torch/nn/modules/_functions.py``, in site-packages.
-Real life differs: it wants a GPU, and gathers mean, ``1 / std`` and count in one
-message.
+Real life differs: it wants a GPU, and gathers mean, 1 / deviation and count in one message.
 """
 
 from __future__ import annotations

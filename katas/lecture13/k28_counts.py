@@ -5,8 +5,8 @@ DistributedDataParallel averages gradients, and each rank's loss is a mean over 
     rank 0    5 targets    mean loss 1.0
     rank 1    1 target     mean loss 4.0       mean of the means 2.5, true mean 1.5
 
-As long as all ranks have equally many it is right by luck. The last batch, padding and masks are
-where it shows. Write `train_step`, about 14 lines.
+As long as all ranks have the same number of targets, it is right by luck. The last batch, padding
+and masks are where it shows. Write `train_step`, about 14 lines.
 
 - Reduce sums and counts, and divide when you have those of all ranks: a mean over no rows is NaN,
   and so is 0 times NaN.
@@ -37,7 +37,7 @@ def train_step(
     `x` and `y` are this rank's rows and targets, perhaps none; a target of -100 does not count, in
     the loss (``F.cross_entropy`` ignores it) nor in the accuracy. The loss is the mean over the
     targets of the world that count, at least one. Clip the norm of its whole gradient to
-    `max_norm`, then step: the ranks' parameters stay equal. Old gradients count for nothing, and
+    `max_norm`, then step: the ranks' parameters stay equal. Old gradients are discarded, and
     every parameter is used.
     """
     # TODO: what must be known of the other ranks before backward, and what after it?

@@ -1,4 +1,4 @@
-"""What a rank does with messages, in order, and that it waits for each of them."""
+"""For the tests alone: what a rank does with messages, in order, and whether it waits for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks that are threads, whose operations on a store take place in an order of a test's choice."""
+"""For the tests alone: ranks as threads, which use a store in an order that the test chooses."""
 
 from __future__ import annotations
 

@@ -81,9 +81,9 @@ def price(node: fx.Node) -> float:
 
 
 def walk_back(results: Iterable[fx.Node | None], stops: set[fx.Node]) -> set[fx.Node]:
-    """Return what one meets on the way back from `results`; one does not go past a stop. Given.
+    """Return the nodes on the way back from `results`, not going past a stop. Given.
 
-    The results are met themselves, and so are stops; None is skipped.
+    Results and stops are included; None is skipped.
     """
     met: set[fx.Node] = set()
     waiting = [node for node in results if node is not None]

@@ -1,4 +1,4 @@
-"""Find out what breaks a graph, and write it anew."""
+"""Find out what breaks a graph, and rewrite it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from torch import nn
 
 
 def flip(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be written anew: turn the sign of `x` if its sum is negative."""
+    """Given, to be rewritten: turn the sign of `x` if its sum is negative."""
     if x.sum() < 0:
         return -x
     return x * 1
 
 
 def limit(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be written anew: divide by the largest magnitude, if that is above 1."""
+    """Given, to be rewritten: divide by the largest magnitude, if that is above 1."""
     largest = x.detach().abs().max().item()
     return x / max(largest, 1.0)
 
 
 def report(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be written anew: say how large the intermediate values are."""
+    """Given, to be rewritten: say how large the intermediate values are."""
     y = x.sin() + x
     print("mean:", y.mean())  # noqa: T201 - that is the point
     return y.cos() * y
 
 
 class Average(nn.Module):
-    """Given, to be written anew: the mean of all inputs of shape (size,) so far."""
+    """Given, to be rewritten: the mean of all inputs of shape (size,) so far."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

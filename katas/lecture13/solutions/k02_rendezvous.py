@@ -11,7 +11,7 @@ from torch import distributed as dist
 def join(store: dist.Store, size: int) -> int:
     """Return the rank of this process, by the order of arrival.
 
-    Raise a RuntimeError that says "full" if `size` processes have come before.
+    Raise a RuntimeError that says "full" if `size` processes have joined before.
     """
     # To read and then to write would give two processes the same rank.
     rank = store.add("joined", 1) - 1

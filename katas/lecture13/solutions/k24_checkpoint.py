@@ -26,6 +26,6 @@ def save(path: Path, state: Any) -> None:
 def load(path: Path) -> Any:
     """Return the last checkpoint, or None if there is no such file.
 
-    One that cannot be read is an error: beginning anew would replace it.
+    One that cannot be read is an error: starting over would replace it.
     """
     return torch.load(path) if path.exists() else None

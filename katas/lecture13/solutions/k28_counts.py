@@ -20,7 +20,7 @@ def train_step(
     `x` and `y` are this rank's rows and targets, perhaps none; a target of -100 does not count, in
     the loss (``F.cross_entropy`` ignores it) nor in the accuracy. The loss is the mean over the
     targets of the world that count, at least one. Clip the norm of its whole gradient to
-    `max_norm`, then step: the ranks' parameters stay equal. Old gradients count for nothing, and
+    `max_norm`, then step: the ranks' parameters stay equal. Old gradients are discarded, and
     every parameter is used.
     """
     optimizer.zero_grad()

@@ -9,6 +9,7 @@ from torch import fx
 def sink_waits(graph: fx.Graph) -> None:
     """Move each wait to right before the first node that uses it; the order of all others stays.
 
+    Waits with the same first user keep their order.
     A wait is a call of ``torch.ops._c10d_functional.wait_tensor.default``. If nobody uses one, it
     stays: it may be waited for on account of a write.
     """
