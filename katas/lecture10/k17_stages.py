@@ -10,8 +10,8 @@ skip connection is a second such value.
             a | b c d            stages cost 1+1 and 1+3
 
 1. `stage_cost`: its own calls, and what it receives.
-2. `partition`: the cut whose most expensive stage is cheapest. With 60 calls and 10 stages there are
-   more than ten billion cuts, so do not try them all; and a stage that holds more may cost less.
+2. `partition`: the cut whose most expensive stage is cheapest. With 60 calls and 10 stages there
+   are over ten billion cuts, so do not try them all; and a stage that holds more may cost less.
 
 About 20 lines. Begin on paper: if the last stage begins at c, what is best for all before it?
 Afterwards read ``torch/distributed/pipelining/_IR.py``. Real life differs: there the user says

@@ -60,9 +60,9 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
     """Return a new pass whose ``apply(graph)`` replaces ReLUs of a product and a bias.
 
     That is ``relu(addmm(bias, a, b))``, ``relu(add(mm(a, b), bias))`` or ``relu(add(bias, mm(a,
-    b)))``. Leave a chain if it does not pass `fits`, if a node of it has keyword arguments (in torch
-    2.13 a pattern without any matches a call that has some), or if its result has fewer elements
-    than `smallest`.
+    b)))``. Leave a chain if it does not pass `fits`, if a node of it has keyword arguments (in
+    torch 2.13 a pattern without any matches a call that has some), or if its result has fewer
+    elements than `smallest`.
 
     In a check, ``match.nodes`` holds the nodes from the inside to the outside, ``match.kwargs``
     what the KeywordArgs stand for; ``match.output_node()`` is the ReLU, and

@@ -316,7 +316,7 @@ def test_any_program(program: list[tuple[int, int, int]]) -> None:
 
 @pytest.mark.step(5, "what has no answer")
 def test_nothing_ready_made_is_called() -> None:
-    """FX's graph and proxies are what is being written here."""
+    """FX's graph and proxies may not be called: you are writing them."""
     parts = ("_symbolic_trace", "experimental", "graph", "interpreter", "node", "proxy")
     # Who asked for a value is seen in the stack alone.
     allow = ("inspect.currentframe", "inspect.stack", "sys._getframe")

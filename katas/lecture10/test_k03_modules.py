@@ -143,7 +143,7 @@ def test_a_tensor_of_two_names_is_one_node() -> None:
 
 
 def test_the_graph_reads_like_the_program() -> None:
-    """Leaves are calls; modules of your own and Sequentials are gone: what they do stands there."""
+    """Leaves are calls; modules of your own and Sequentials are gone, and what they do is recorded."""
     assert_expected_inline(
         graph_text(trace(Tower())),
         """\
@@ -285,7 +285,7 @@ def test_models(name: str, zoo: Callable[[str], Case]) -> None:
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """FX's tracer is what is being written here."""
+    """FX's tracer may not be called: you are writing it."""
     names = ("torch.fx.Tracer", "torch.fx.symbolic_trace", "torch.fx._symbolic_trace")
     with forbids(kata, *names, allow=("torch.fx",)) as fresh:
         graph = fresh.trace(nn.Sequential(nn.ReLU()))

@@ -258,7 +258,7 @@ def test_models(name: str, zoo: Callable[[str], Case]) -> None:
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """The code generator of FX is what is being written here."""
+    """The code generator of FX may not be called: you are writing it."""
     module, x = Tower(), torch.rand(2, 3)
     graph = trace(module)
     names = ("torch.fx.Graph.python_code", "torch.fx.GraphModule", "torch.fx.graph.CodeGen")

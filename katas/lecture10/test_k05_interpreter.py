@@ -196,7 +196,7 @@ def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's interpreter and the generated code are what is being written here."""
+    """PyTorch's interpreter and the generated code may not be called: you are writing them."""
     x, layer = torch.ones(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (2, 2)))
     module = traced(layer)
     names = ("torch.fx.Interpreter", "torch.fx.interpreter", "torch.fx.GraphModule.__call__")

@@ -384,7 +384,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's counter and its propagation of shapes are what is being written here."""
+    """PyTorch's counter and its propagation of shapes may not be called: you are writing them."""
     x = torch.ones(2, 3)
     module = traced(lambda x: torch.conv1d(x.unsqueeze(0), x.new_ones(4, 2, 3)))
     names = tuple(name for name in READY_MADE if "nterpreter" not in name)

@@ -308,7 +308,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's own pass is what is being written here."""
+    """PyTorch's own pass may not be called: you are writing it."""
     build = Builder()
     x = build.input("x")
     build.call(aten.cos.default, x)

@@ -386,7 +386,7 @@ def test_models(zoo: Callable[[str], Case]) -> None:
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's own folding is what is being written here."""
+    """PyTorch's own folding may not be called: you are writing it."""
     build = Builder()
     x = build.input("x")
     gm = build.done(build.call(aten.mm.default, x, build.call(aten.t.default, build.read())))

@@ -297,7 +297,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's own passes are what is being written here."""
+    """PyTorch's own passes may not be called: you are writing them."""
     build = Builder()
     x = build.input("x")
     gm = build.done(*(build.call(aten.sin.default, x) for _ in "ab"))

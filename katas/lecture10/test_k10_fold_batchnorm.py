@@ -173,7 +173,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's own folding is what is being written here."""
+    """PyTorch's own folding may not be called: you are writing it."""
     with forbids(kata, *READY_MADE) as fresh:
         convolution = fresh.fold(nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2).eval())
 

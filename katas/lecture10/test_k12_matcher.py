@@ -306,7 +306,7 @@ def no_dropout(x: torch.Tensor) -> torch.Tensor:
 def residual(
     x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float
 ) -> torch.Tensor:
-    """Be a pattern: what stands behind each half of a transformer's layer."""
+    """Be a pattern: what follows each half of a transformer's layer."""
     total = aten.add.Tensor(x, no_dropout(y))
     return aten.layer_norm.default(total, [16], weight, bias, eps, False)  # noqa: FBT003
 
@@ -333,7 +333,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """FX's matcher is what is being written here."""
+    """FX's matcher may not be called: you are writing it."""
     gm = traced(lambda a: torch.neg(torch.neg(a)) + 1)
     with forbids(kata, *READY_MADE) as fresh:
         found = len(fresh.find_matches(gm.graph, graph_of(twice)))

@@ -319,7 +319,7 @@ def no_dropout(x: torch.Tensor) -> torch.Tensor:
 def residual(
     x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float
 ) -> torch.Tensor:
-    """Be a pattern: what stands behind each half of a transformer's layer."""
+    """Be a pattern: what follows each half of a transformer's layer."""
     total = aten.add.Tensor(x, no_dropout(y))
     return aten.layer_norm.default(total, [16], weight, bias, eps, False)  # noqa: FBT003
 
@@ -361,7 +361,7 @@ READY_MADE = ("torch.fx.replace_pattern", "torch.fx.subgraph_rewriter", "torch._
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """FX's rewriter is what is being written here."""
+    """FX's rewriter may not be called: you are writing it."""
     gm = traced(lambda a: torch.neg(torch.neg(a)) + 1)
     old, new = graph_of(twice), graph_of(same)
     allow = ("torch.fx.passes", "torch._", "torch.fx")

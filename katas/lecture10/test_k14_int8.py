@@ -187,7 +187,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch has kernels that quantise; they are what is being written here."""
+    """PyTorch has kernels that quantise; they may not be called: you are writing them."""
     x = torch.randn(3, 4)
     # By any name: with these names in it each operator that does the work begins.
     kernels = ("aten::fake_quantize", "aten::_fake_quantize", "aten::quantize_per", "quantized::")

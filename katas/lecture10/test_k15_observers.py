@@ -126,7 +126,7 @@ def test_models(zoo: Callable[[str], Any]) -> None:
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's own passes are what is being written here."""
+    """PyTorch's own passes may not be called: you are writing them."""
     names = ("katas.lecture10.int8", "torch.ao", "torch.quantization")
     with forbids(kata, *names) as fresh:
         fresh.prepare(fx.symbolic_trace(nn.Sequential(nn.Linear(4, 2))))(torch.ones(1, 4))

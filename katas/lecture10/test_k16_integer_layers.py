@@ -328,7 +328,7 @@ def test_models(zoo: Callable[[str], Any]) -> None:
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch has kernels that quantise; they are what is being written here."""
+    """PyTorch has kernels that quantise; they may not be called: you are writing them."""
     x = torch.randn(3, 4)
     _, prepared = calibrated(nn.Sequential(nn.Linear(4, 2)), x)
     kernels = ("aten::fake_quantize", "aten::_fake_quantize", "aten::quantize_per", "quantized::")

@@ -293,7 +293,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's splitters are what is being written here."""
+    """PyTorch's splitters may not be called: you are writing them."""
     module = chain(4)
     with forbids(kata, *READY_MADE) as fresh:
         stages = fresh.partition(module, 2, one, one)

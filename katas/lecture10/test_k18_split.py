@@ -229,7 +229,7 @@ def test_stages_share_what_the_module_holds() -> None:
 
 
 def test_a_stage_holds_its_part_of_a_sequential() -> None:
-    """A path has dots: the layer at its end is used, not all that stands at its beginning."""
+    """A path has dots: only the layer at its end is used, not the whole module at its beginning."""
     model = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)), nn.ReLU())
     module = fx.symbolic_trace(model)
     first, second, relu = calls(module)
@@ -374,7 +374,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's splitters are what is being written here."""
+    """PyTorch's splitters may not be called: you are writing them."""
     module = chain(4)
     with forbids(kata, *READY_MADE) as fresh:
         found = fresh.split(module, halves(module, 2))

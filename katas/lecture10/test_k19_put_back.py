@@ -115,7 +115,7 @@ READY_MADE = ("katas.lecture10.views", "torch._functorch", "torch.func.functiona
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's functionalization is what is being written here."""
+    """PyTorch's functionalization may not be called: you are writing it."""
     graph = traced(lambda x: x.select(0, 1), ramp(2, 3))
     (view,) = graph.graph.find_nodes(op="call_function", target=aten.select.int)
     new = fx.Graph()

@@ -430,7 +430,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's functionalization is what is being written here: do it on nodes."""
+    """PyTorch's functionalization may not be called: you are writing it, on nodes."""
     graph = traced(mixed, ramp(2, 3), ramp(3))
     # The name of an operator without its `_` is computed.
     with forbids(kata, *READY_MADE, allow=("torch._", "torch.ops", "torch.?")) as fresh:

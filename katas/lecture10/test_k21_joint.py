@@ -135,7 +135,7 @@ def drawn(seed: int) -> tuple[torch.Tensor, ...]:
 
 
 def test_the_joint_graph_holds_forward_and_backward() -> None:
-    """Of a product and a sine: what backward computes stands behind what forward computes."""
+    """Of a product and a sine: what backward computes comes after what forward computes."""
     x, w = leaf(2, 3), leaf(3, 4)
 
     assert_expected_inline(
@@ -226,7 +226,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """AOTAutograd is what is being written here."""
+    """AOTAutograd may not be called: you are writing it."""
     primals = leaf(2, 3), leaf(3, 4)
     with forbids(kata, *READY_MADE) as fresh:
         joint = fresh.joint_graph(layer, primals)

@@ -71,7 +71,7 @@ def text(module: fx.GraphModule) -> str:
 
 
 def operators(module: fx.GraphModule) -> Counter[str]:
-    """Return how often each operator stands in a graph."""
+    """Return how often each operator occurs in a graph."""
     return Counter(str(node.target) for node in module.graph.nodes if node.op == "call_function")
 
 
@@ -334,7 +334,7 @@ def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
 
 
 def test_forward_holds_no_more_than_outputs_need() -> None:
-    """Wherever it stands: this slope is computed before the output, and only backward uses it."""
+    """Wherever it is: this slope is computed before the output, and only backward uses it."""
     graph = fx.Graph()
     x, arriving = graph.placeholder("x"), graph.placeholder("arriving")
     cosine = graph.call_function(torch.ops.aten.cos.default, (x,))
@@ -401,7 +401,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's partitioners are what is being written here."""
+    """PyTorch's partitioners may not be called: you are writing them."""
     primals = leaf(2, 3), leaf(3, 4)
     joint = joint_graph(layer, primals)
     with forbids(kata, *READY_MADE) as fresh:

@@ -57,7 +57,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """AOTAutograd is what is being written here."""
+    """AOTAutograd may not be called: you are writing it."""
     with forbids(kata, *READY_MADE) as fresh:
         (found,) = fresh.differentiable(parts, slopes, 1)(leaf(2, 3), leaf(3, 4))
 

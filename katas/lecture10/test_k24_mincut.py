@@ -221,7 +221,7 @@ def test_the_flow_of_one_edge() -> None:
 
 @pytest.mark.step(1, "the greatest flow")
 def test_the_narrowest_edge_limits_a_chain() -> None:
-    """The source reaches what stands before it."""
+    """The source reaches what comes before it."""
     flow, side = max_flow({("s", "a"): 4, ("a", "b"): 2, ("b", "t"): 7}, "s", "t")
 
     assert 2 == flow
@@ -335,7 +335,7 @@ def test_a_cheap_value_is_computed_again_from_a_primal() -> None:
 
 @pytest.mark.step(2, "who runs in backward")
 def test_an_expensive_value_is_saved() -> None:
-    """Or what is computed from it: here nothing is smaller, and it is nearest to the source."""
+    """Or what is computed from it: nothing is smaller here, and it is nearest to the source."""
     build = Builder(2)
     product = build.slow(*build.primals)
     sine = build.cheap(product)
@@ -553,7 +553,7 @@ def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
 
 @pytest.mark.step(4, "what backward uses")
 def test_nothing_ready_made_is_called() -> None:
-    """The flow of networkx and PyTorch's partitioner are what is being written here."""
+    """The flow of networkx and PyTorch's partitioner may not be called: you are writing them."""
     build = Builder(2)
     product = build.slow(*build.primals)
     build.graph.output((product, build.back(product), None))

@@ -324,7 +324,7 @@ def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) 
 
 
 def values(name: str, x: torch.Tensor, whole: Callable[..., Any]) -> tuple[Any, Any]:
-    """Return value and gradient of the given function, and of the one written anew."""
+    """Return value and gradient of the given function, and of the rewritten one."""
     given_x, whole_x = x.clone().requires_grad_(), x.clone().requires_grad_()
     expected, actual = getattr(kata, name)(given_x), whole(whole_x)
     if name == "report":

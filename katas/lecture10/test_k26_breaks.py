@@ -1,4 +1,4 @@
-"""Tests of k26_breaks: what is written anew: values, gradients, and one graph."""
+"""Tests of k26_breaks: the rewritten functions: values, gradients, and one graph."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REWRITTEN = ["flip", "limit", "report"]
 
 
 def values(name: str, x: torch.Tensor, whole: Callable[..., Any]) -> tuple[Any, Any]:
-    """Return value and gradient of the given function, and of the one written anew."""
+    """Return value and gradient of the given function, and of the rewritten one."""
     given_x, whole_x = x.clone().requires_grad_(), x.clone().requires_grad_()
     expected, actual = getattr(kata, name)(given_x), whole(whole_x)
     if name == "report":

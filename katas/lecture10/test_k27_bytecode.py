@@ -590,7 +590,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_traces() -> None:
-    """TorchDynamo and the other tracers are what is being written here."""
+    """TorchDynamo and the other tracers may not be called: you are writing them."""
     x = torch.rand(3)
     # `torch._subclasses` is where fake tensors are; whose globals are read is an attribute.
     with forbids(kata, *READY_MADE, allow=("torch._", "builtins", "inspect.signature")) as fresh:

@@ -113,7 +113,7 @@ def test_an_operation_asks_its_inputs_in_order() -> None:
 
 
 def test_a_producer_is_inlined() -> None:
-    """Its value goes from call to call: no load and no name stands between them."""
+    """Its value goes from call to call: no load and no name is between them."""
     kernel = pointwise("exp", pointwise("sub", X, constant(1.0)))
     got = expression(kernel)
 
@@ -134,7 +134,7 @@ def test_inputs_are_broadcast_by_their_index() -> None:
 
 
 def test_a_view_is_another_index() -> None:
-    """What is transposed before and after an operation is loaded as it lies in memory."""
+    """What is transposed before and after an operation is loaded as it is in memory."""
     kernel = transposed(pointwise("add", transposed(X), COLUMN_AS_ROW))
 
     assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), expression(kernel)
@@ -225,7 +225,7 @@ def test_no_handler_is_left_behind(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:undefined OpHandler")  # it is looked at, not used
 def test_nothing_of_inductor_is_called() -> None:
-    """Its handlers are what is being written here."""
+    """Inductor's handlers may not be called: you are writing them."""
     modules = ("ir", "loop_body", "dependencies", "ops_handler", "virtualized")
     names = ("torch._inductor", *(f"torch._inductor.{module}" for module in modules))
     with forbids(kata, *names) as fresh:

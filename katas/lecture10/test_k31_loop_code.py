@@ -97,7 +97,7 @@ def test_the_source_is_run_on_plain_lists() -> None:
 
 
 def test_the_source_of_a_reduction() -> None:
-    """It begins anew for each element, and stores behind the inner loops."""
+    """It starts over for each element, and is stored after the inner loops."""
     memory = storage("x")
     x = memory["x"].reshape(3, 4)
     load = X.make_loader()

@@ -123,7 +123,7 @@ def test_needs_are_direct_and_indirect() -> None:
 
 
 def test_needs_go_through_all_nodes_of_a_kernel() -> None:
-    """C reads nothing of a kernel that d stands in, but d needs a: who needs c's kernel needs a."""
+    """C reads nothing of the kernel that holds d, but d needs a: so what needs c's kernel needs a."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c, d = node("c", {"y": FULL}), node("d", {"c": FULL})
 
@@ -360,7 +360,7 @@ def test_any_pair(program: Program) -> None:
 
 
 def test_nothing_of_inductor_is_called() -> None:
-    """Its scheduler is what is being written here."""
+    """Inductor's scheduler may not be called: you are writing it."""
     names = ("katas.lecture10.schedule.can_fuse", "torch._inductor", "torch._inductor.scheduler")
     with forbids(kata, *names) as fresh:
         needed = fresh.needs(alone(*SOFTMAX))

@@ -169,7 +169,7 @@ def cost(groups: Sequence[Sequence[Node]], outputs: Sequence[str]) -> int:
 
 
 def topological(kernels: Sequence[Kernel]) -> bool:
-    """Say whether every node stands behind all that it reads from."""
+    """Say whether every node comes after all that it reads from."""
     order = [each for kernel in kernels for each in kernel]
     written = {each.name for each in order}
     for each in order:
@@ -213,7 +213,7 @@ def test_what_saves_nothing_is_not_fused() -> None:
 
 
 def test_kernels_far_apart_may_be_fused() -> None:
-    """A stranger stands between them in the list, on which neither depends."""
+    """A stranger is between them in the list, on which neither depends."""
     nodes = [node("a", {"x": FULL}), node("b", {"y": FULL}, (M, N)), node("c", {"a": FULL})]
 
     assert "a + c\nb" == text(fuse(nodes))

@@ -298,7 +298,7 @@ def test_any_schedule(program: Program) -> None:
 
 
 def test_nothing_of_inductor_is_called() -> None:
-    """Its scheduler is what is being written here."""
+    """Inductor's scheduler may not be called: you are writing it."""
     with forbids(kata, "torch._inductor", "torch._inductor.codegen.wrapper") as fresh:
         storage = fresh.allocate([tuple(SOFTMAX)], ["f_div"])
         moved = fresh.traffic([tuple(SOFTMAX)], ["f_div"])

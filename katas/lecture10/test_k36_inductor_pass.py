@@ -229,7 +229,7 @@ def writes_to_product(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torc
     "function", [writes_to_operand, writes_to_bias, writes_to_addmm, writes_to_product]
 )
 def test_no_product_moves_past_a_write(function: Function, way: Function) -> None:
-    """The new node stands later than the product stood, and would read what was written."""
+    """The new node comes later than the product did, and would read what was written."""
     check(way, function, *inputs(), found=0)
 
 

@@ -146,7 +146,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's operators are what is being written here."""
+    """PyTorch's operators may not be called: you are writing them."""
     names = ("katas.lecture10.levels.lift", "katas.lecture10.levels.Tracer", *READY_MADE)
     x = vector(1, 2)
     with forbids(kata, *names) as fresh:

@@ -134,7 +134,7 @@ READY_MADE = (
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's operators are what is being written here."""
+    """PyTorch's operators may not be called: you are writing them."""
     x = vector(1, 2)
 
     def function(x: Any) -> Any:
@@ -263,7 +263,7 @@ step_graph_0:
 
 
 def test_a_step_has_operands_too() -> None:
-    """They stand between the row and what is lifted."""
+    """They come between the row and what is lifted."""
 
     def function(xs: Any, y: Any, z: Any) -> Any:
         def step(carry: Any, row: Any, a: Any, b: Any) -> tuple[Any, Any]:

@@ -31,7 +31,7 @@ aten = torch.ops.aten
 
 
 def new_compiler() -> Any:
-    """Return the learner's. Its file imports Dynamo, for which who collects tests need not wait."""
+    """Return the exercise. It imports Dynamo, for which whoever collects tests need not wait."""
     return import_module("katas.lecture10.k40_compiler").Compiler()
 
 

@@ -87,7 +87,7 @@ def test_no_number_of_buckets_is_faster(seed: int) -> None:
 
 
 def test_there_may_be_a_million() -> None:
-    """Where latency is next to nothing: nobody has time to try them all."""
+    """With almost no latency the best number is huge: there is no time to try them all."""
     count = best_count(1e9, 1.0, 1e-12, 1e-9)
     # The last bucket's bytes and the latencies of all are equal: count² = 1 / 1e-12.
     assert 0.9e6 < count < 1.1e6, f"yours: {count} buckets; expected: about a million"

@@ -76,7 +76,7 @@ class Net(nn.Module):
 
 
 class Chain(nn.Module):
-    """Linear layers `names` of 4 numbers, called in the order that is asked for."""
+    """Linear layers `names` of 4 numbers, called in the order that is given."""
 
     def __init__(self, *names: str) -> None:
         super().__init__()
@@ -283,7 +283,7 @@ def storages() -> list[list[tuple[int, int]]]:
 
 @two
 def test_gradients_are_views_of_their_bucket(world: World) -> None:
-    """Which is made once: no gradient is copied back, and no bucket is made anew."""
+    """Which is made once: no gradient is copied back, and no bucket is made again."""
     net = Net(0)
     sizes = [p.nbytes for p in net.parameters() if p.requires_grad]
     buckets = assign_buckets(sizes, SMALL)
@@ -573,7 +573,7 @@ def test_the_forward_decides_whether_backward_sends(world: World) -> None:
 
 
 def validate(data: Data) -> tuple[Any, int]:
-    """Return the gradients where another forward stands between forward and backward."""
+    """Return the gradients where another forward comes between forward and backward."""
     log: list[Any] = []
     net = Net(0)
     ddp = DDP(net, SMALL)

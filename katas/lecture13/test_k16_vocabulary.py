@@ -63,7 +63,7 @@ def test_it_is_that_of_all_classes(world: World) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 def test_masked_logits_are_minus_infinity(world: World, dtype: torch.dtype) -> None:
-    """Also all that a rank has of a row; who multiplies them by 0 gets NaN."""
+    """Also all that a rank has of a row; multiplied by 0 they would be NaN."""
     whole = drawn(4, 6).to(dtype)
     # A class that nobody may choose; all of rank 0's classes; all of rank 1's but the target.
     for row, masked in enumerate(([5], [0, 1, 2], [3, 5], [1])):

@@ -142,7 +142,7 @@ def test_a_stage_alone_sends_nothing(world: World) -> None:
 
 
 def test_stages_may_differ_in_their_order(world: World) -> None:
-    """What comes first need not be what is asked for first: a message has a tag."""
+    """Messages need not arrive in the order in which they are received: each has a tag."""
     mixed = orders("F0 F1 F2 B2 B0 B1", "F2 F0 B2 F1 B1 B0")
     check(world(pipeline, 2, mixed, timeout=SOON), 3)
 

@@ -34,7 +34,7 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
 
 
 def test_a_broken_checkpoint_is_not_taken_for_none(tmp_path: Path) -> None:
-    """Training would begin anew, and replace what somebody could have mended."""
+    """Training would start over, and replace a file that could have been repaired."""
     path = tmp_path / "checkpoint"
     save(path, {"step": 1, "weight": torch.ones(1000)})
     same(load(path)["step"], 1, "the step that was saved")

@@ -97,7 +97,7 @@ def test_workers_are_told_who_they_are() -> None:
 
 
 def test_the_agent_waits_for_the_last_one() -> None:
-    """It looks, pauses, and looks again; who has ended well is left in peace."""
+    """It looks, pauses, and looks again; a worker that has ended well is left alone."""
     machine = Machine([(1, 0), (3, 0), (0, 0)])
 
     same(machine.run(), 0, "the number of restarts")
@@ -123,7 +123,7 @@ def test_if_one_fails_all_are_started_again() -> None:
 
 
 def test_a_negative_code_is_a_failure() -> None:
-    """So ends who was killed by a signal, by the one who looks after memory for example."""
+    """So ends a worker that a signal has killed, as the out-of-memory killer does."""
     machine = Machine([(0, 0), (2, -9)], [(0, 0)] * 2)
 
     same(machine.run(), 1, "the number of restarts after a worker ended with code -9")
@@ -143,7 +143,7 @@ def test_the_next_group_may_be_smaller() -> None:
 
 
 def test_after_so_many_restarts_a_failure_is_one() -> None:
-    """The lowest rank of those that failed is told, and nobody is left."""
+    """The error names the lowest rank that failed, and no worker is left."""
     machine = Machine([(0, 1)] * 3, [(1, 0), (1, 5), (1, 6), (9, 0)])
     with pytest.raises(WorkerError) as caught:
         machine.run(max_restarts=1)

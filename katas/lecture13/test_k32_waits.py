@@ -59,7 +59,7 @@ def test_a_wait_sinks_to_its_first_user() -> None:
 
 
 def test_the_first_of_several_users_counts() -> None:
-    """In the order of the graph, not of who was written last."""
+    """In the order of the graph, not in that in which users were added."""
     found = order("reduce x", "wait reduce", "mm1 w w", "mm2 wait w", "mm3 w w", "add wait mm3")
     same(found, "reduce mm1 wait mm2 mm3 add", "the order of nodes")
 

@@ -56,7 +56,7 @@ LENDERS = (
     ),
 )
 METHOD = "torch.Tensor."
-WRITE_IT = "that is what is to be written here"
+WRITE_IT = "write that yourself"
 PAPER = "work it out on paper: while your answer is read, torch cannot be used"
 
 

@@ -52,7 +52,7 @@ def forbids_tokens(source: Path, *names: str, allow: tuple[str, ...] = ()) -> No
     found = uses(text, forbidden)
     lines = [f"{source.name}:{line} uses {name}" for name, line in found.items()]
     if lines:
-        raise AssertionError("\n".join([*lines, "that is what is to be written here, or hides it"]))
+        raise AssertionError("\n".join([*lines, "write that yourself, and do not hide it"]))
 
 
 def uses(text: str, names: list[str]) -> dict[str, int]:
