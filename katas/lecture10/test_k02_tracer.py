@@ -147,7 +147,7 @@ def test_reflected_operators_keep_the_order(name: str) -> None:
         return function(3, x)
 
     expected = ("call_function", function, ["tuple", 3, "%0"], {})
-    assert expected == rows(trace(apply))[1], "the number stands on the left"
+    assert expected == rows(trace(apply))[1], "the number is on the left"
 
 
 @pytest.mark.step(2, "all operators")

@@ -143,7 +143,7 @@ def test_a_tensor_of_two_names_is_one_node() -> None:
 
 
 def test_the_graph_reads_like_the_program() -> None:
-    """Leaves are calls; modules of your own and Sequentials are gone, and what they do is recorded."""
+    """Leaves are calls; of your own modules and Sequentials only what they do is recorded."""
     assert_expected_inline(
         graph_text(trace(Tower())),
         """\

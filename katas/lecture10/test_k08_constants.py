@@ -286,7 +286,9 @@ def test_a_graph_with_writes_is_left_alone(kind: str) -> None:
     gm = build.done(before, after, x)
     expected = graph_text(gm.graph)
 
-    assert expected == assert_pass("constant", gm, torch.rand(2, 2)), "somebody writes: stay away"
+    assert expected == assert_pass("constant", gm, torch.rand(2, 2)), (
+        "a node writes: leave the graph as it is"
+    )
     assert ["w"] == [attribute for attribute, _ in gm.named_buffers()], (
         "what is left alone gets no new buffer"
     )

@@ -218,7 +218,9 @@ def test_a_graph_with_writes_is_left_alone(kind: str) -> None:
     gm = build.done(a, b)
     expected = graph_text(gm.graph)
 
-    assert expected == assert_pass("duplicate", gm, torch.rand(2, 2)), "somebody writes: stay away"
+    assert expected == assert_pass("duplicate", gm, torch.rand(2, 2)), (
+        "a node writes: leave the graph as it is"
+    )
 
 
 def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphModule:

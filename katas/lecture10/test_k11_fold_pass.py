@@ -333,7 +333,7 @@ def test_two_norms_in_a_row() -> None:
     model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.BatchNorm2d(3, affine=False))
 
     folded = check(tracing(model), 0, torch.randn(2, 2, 5, 5))
-    assert 1 == len(list(folded.children())), "the first fold is called by nobody"
+    assert 1 == len(list(folded.children())), "nothing calls the first fold any more"
 
 
 def test_taken_names_are_passed_over() -> None:

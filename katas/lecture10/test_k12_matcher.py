@@ -190,7 +190,7 @@ def test_a_wildcard_may_be_a_literal() -> None:
     found = find_matches(traced(function).graph, pattern)
 
     assert 1 == len(found), f"yours finds {len(found)} matches, expected 1"
-    assert (2, 2) == (found[0][y], found[0][z]), "a literal stands there itself"
+    assert (2, 2) == (found[0][y], found[0][z]), "a literal is noted as it is"
 
 
 def test_what_is_used_outside_stays() -> None:

@@ -133,7 +133,7 @@ def test_the_output_has_strides() -> None:
     run(source, memory)
 
     assert [6.0, -1.0, 22.0, -1.0, 38.0, -1.0, -1.0, -1.0] == memory["out"], (
-        "the output has stride 2: what lies between stays -1"
+        "the output has stride 2: the elements between stay -1"
     )
     memory = {"x": list(range(12)), "out": [-1.0] * 12}
     run(to_python(pointwise("neg", X), Buffer("out", (3, 4), (1, 3))), memory)
@@ -181,7 +181,7 @@ def test_the_source_is_made_of_loops_and_numbers() -> None:
     foreign = own - {"memory", "math", "range", "float", "max", "min", "abs"}
     assert not foreign, f"{sorted(foreign)}: the source works on memory, with math, alone"
     exps = sum(isinstance(node, ast.Attribute) and node.attr == "exp" for node in nodes)
-    assert 1 == exps, "the body stands once, in the loops: they are not unrolled"
+    assert 1 == exps, "the body is there once, in the loops: they are not unrolled"
     stored = [
         node
         for node in nodes
@@ -189,7 +189,7 @@ def test_the_source_is_made_of_loops_and_numbers() -> None:
     ]
     assert 1 == len(stored), "memory is written once for each element, after its reduction"
     inner = [node for node in ast.walk(loops[1]) if node is stored[0]]
-    assert not inner, "the store stands behind the inner loop, not in it"
+    assert not inner, "the store comes after the inner loop, not in it"
 
 
 FOUR: dict[str, Callable[[Pointwise], Any]] = {

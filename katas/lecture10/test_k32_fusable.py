@@ -123,7 +123,7 @@ def test_needs_are_direct_and_indirect() -> None:
 
 
 def test_needs_go_through_all_nodes_of_a_kernel() -> None:
-    """C reads nothing of the kernel that holds d, but d needs a: so what needs c's kernel needs a."""
+    """C reads nothing of a, but d beside it in a kernel does: what needs c's kernel needs a too."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c, d = node("c", {"y": FULL}), node("d", {"c": FULL})
 
@@ -251,7 +251,7 @@ def test_no_third_kernel_stands_between() -> None:
     c, d = node("c", {"a": FULL, "b": FULL}), node("d", {"a": FULL})
 
     assert not can_fuse(alone(a, b, c), 0, 2), "c needs b, and b needs a"
-    assert can_fuse(alone(a, b, d), 0, 2), "d stands behind b, but does not need it"
+    assert can_fuse(alone(a, b, d), 0, 2), "d comes after b, but does not need it"
     e = node("e", {"b": FULL}, extern=True)
     f = node("f", {"e": FULL, "x": FULL})
     assert not can_fuse(alone(a, b, e, f), 0, 3), "two kernels between, the first of which needs a"
@@ -264,8 +264,8 @@ def test_a_fusion_may_close_the_way_to_another() -> None:
     a2, b1 = node("a2", {"x": FULL, "f": FULL}), node("b1", {"y": FULL, "e": FULL})
     apart = alone(a1, b2, e, f, a2, b1)
 
-    assert can_fuse(apart, 0, 4), "no third kernel stands between the two before anything is fused"
-    assert can_fuse(apart, 1, 5), "no third kernel stands between the two before anything is fused"
+    assert can_fuse(apart, 0, 4), "no third kernel is between the two before anything is fused"
+    assert can_fuse(apart, 1, 5), "no third kernel is between the two before anything is fused"
     kernels = [(b2,), (f,), (a1, a2), (e,), (b1,)]
     assert not can_fuse(kernels, 0, 4), (
         "b2 is before f, f before (a1, a2), that before e, e before b1"

@@ -189,7 +189,7 @@ def test_dead_nodes_are_pruned() -> None:
         assert expected == got, f"for {output}: {[each.name for each in got]} stay"
 
     assert [a, b, c] == prune([a, b, c, d], ["c", "b"]), "a node that is read twice stays once"
-    assert [] == prune([a, b], []), "nobody wants anything"
+    assert [] == prune([a, b], []), "nothing is wanted"
     call = node("call", {"a": FULL}, extern=True)
     yours = [each.name for each in prune([a, call, c], ["c"])]
     assert ["a", "c"] == yours, f"a library call that no output needs is dead; yours keeps {yours}"

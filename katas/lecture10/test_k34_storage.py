@@ -120,7 +120,7 @@ def test_traffic_is_what_crosses_a_kernel_s_border() -> None:
         f"{apart} bytes; x, c, d twice in, c, d, f out, b, e both"
     )
     assert 2 * large == one, f"{one} bytes; x is read once, f_div written, the rest never exists"
-    assert large == traffic([tuple(SOFTMAX)], []), "nobody wants f_div, so that it is not written"
+    assert large == traffic([tuple(SOFTMAX)], []), "f_div is no output, so it is not written"
     assert 3 * large == traffic([tuple(SOFTMAX)], ["f_div", "d_exp"]), "an output has to exist"
 
 
@@ -144,7 +144,7 @@ def test_a_buffer_that_another_kernel_reads_exists() -> None:
 
     assert {"b", "c"} == allocate([(a, b), (c,)], ["c"]).keys(), "a stays in a register"
     assert {"a", "b"} == allocate([(a, b)], ["a", "b"]).keys()
-    assert {} == allocate([(a, b)], []), "what nobody wants has no storage"
+    assert {} == allocate([(a, b)], []), "a buffer that is not needed has no storage"
     assert {"a"} == allocate([(a,)], ["a", "x"]).keys(), "an input has its own memory"
 
 

@@ -69,7 +69,7 @@ def check(way: Function, function: Function, *args: torch.Tensor, found: int) ->
     assert found == actual, f"{actual} chains were replaced, expected {found}{text}"
     assert found == len(calls), f"the graph has {len(calls)} of the new operator{text}"
     if not found:
-        assert before == graph_text(gm), f"the chain is to be left as it was{text}"
+        assert before == graph_text(gm), f"leave the chain as it was{text}"
     for node in gm.graph.nodes:
         changed = [k for k, old in metas.get(node, {}).items() if node.meta.get(k) is not old]
         assert [] == changed, f"of {node} the meta has another {', '.join(changed)} now{text}"

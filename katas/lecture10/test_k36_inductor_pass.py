@@ -94,7 +94,7 @@ def check(
     )
     assert found == len(calls), f"the graph has {len(calls)} of the new operator{text}"
     if not found:
-        assert before == graph_text(gm), f"the chain is to be left as it was{text}"
+        assert before == graph_text(gm), f"leave the chain as it was{text}"
     for node in gm.graph.nodes:
         changed = [k for k, old in metas.get(node, {}).items() if node.meta.get(k) is not old]
         assert [] == changed, f"of {node} the meta has another {', '.join(changed)} now{text}"
@@ -275,7 +275,7 @@ def test_each_pass_of_patterns_is_a_new_one() -> None:
     assert first is not second, "a PatternMatcherPass can be extended: return a new one"
     assert isinstance(first, inductors("pattern_matcher").PatternMatcherPass)
     entries = [entry for group in first.patterns.values() for entry in group]
-    assert [] != entries, "what the pass looks for is to be said in patterns"
+    assert [] != entries, "say in patterns what the pass looks for"
     assert {("call_function", aten.relu.default)} == set(first.patterns), (
         "a pattern is filed by its last node, here the ReLU"
     )
@@ -313,7 +313,7 @@ def test_the_uuid_tells_passes_apart() -> None:
     first, second, other = FuseLinear(), FuseLinear(), FuseLinear(25)
     first(traced(dense, *inputs()).graph)
 
-    assert first.uuid(), "None, or what is false, turns the cache off"
+    assert first.uuid(), "None, or anything falsy, turns the cache off"
     assert first.uuid() == first.uuid(), "asked twice, the pass is another one"
     assert first.uuid() == second.uuid(), "an equal pass shall find the cached graph"
     assert first.uuid() == FuseLinear(0).uuid(), "`smallest` is 0 by default"
@@ -365,7 +365,7 @@ def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:
         finally:
             del sys.modules[spec.name]
 
-    assert found[0] == found[1], "the same text is the same pass, wherever it stands"
+    assert found[0] == found[1], "the same text is the same pass, wherever the file is"
     assert found[0] != found[2], "an edit of the file is another pass"
 
 

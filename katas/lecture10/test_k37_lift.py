@@ -67,7 +67,7 @@ def test_a_node_from_outside_becomes_an_input() -> None:
     own = inner.add_input()
     found = lift(inner, other)
 
-    assert found.graph is inner.graph, "a node of the inner graph stands for it there"
+    assert found.graph is inner.graph, "a node of the inner graph has its value there"
     assert [own, found] == inner.inputs
     assert lift(inner, other) is found, "asked again: the same input"
     second = lift(inner, node)
@@ -301,7 +301,7 @@ def test_no_write_is_allowed(what: str) -> None:
 
     assert [what] == refused
     assert torch.equal(x.log_softmax(0), module(x, x)), (
-        f"who catches the error goes on recording outside:\n\n{graph_text(module)}"
+        f"a program that catches the error goes on recording outside:\n\n{graph_text(module)}"
     )
 
 

@@ -41,7 +41,7 @@ def comes(store: Any, rank: int, size: int, absent: tuple[int, ...] = ()) -> lis
         monitored_barrier(store, rank, size, LONG)
     except MissingRanksError as error:
         missing = error.ranks or None
-    assert missing is not None, f"rank {rank} of yours raises, and names nobody: all have come"
+    assert missing is not None, f"rank {rank} of yours raises, and names no rank: all have come"
     return missing
 
 

@@ -468,7 +468,7 @@ def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
 def test_the_default_cap_is_25_mebibytes(world: World) -> None:
     """All gradients of a small model travel together."""
     cap = inspect.signature(DDP).parameters["bucket_cap"].default
-    assert 25 << 20 == cap, f"bucket_cap is {cap} bytes if nobody says how many"
+    assert 25 << 20 == cap, f"bucket_cap is {cap} bytes by default"
     size = sum(p.nbytes for p in Net(0).float().parameters() if p.requires_grad)
 
     for found in world(default_cap, 2, *batches(1)[0], timeout=SOON):

@@ -104,7 +104,7 @@ def evaluated(x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def test_in_eval_mode_it_asks_nobody(world: World) -> None:
-    """A validation on one rank alone would hang otherwise. Running statistics are used, and kept."""
+    """A validation on one rank alone would hang. It uses the running statistics, and keeps them."""
     x = torch.arange(6.0).double().view(2, 3)
     plain = nn.BatchNorm1d(3).double().eval()
     plain.running_mean.add_(3)
