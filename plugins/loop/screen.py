@@ -7,11 +7,11 @@ import signal
 import textwrap
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 from typing import Any
-from typing import NamedTuple
 
 from plugins.course.files import brief_title
 from plugins.guide.traceback import edit_place
@@ -51,7 +51,8 @@ KEYS = {
 }
 
 
-class LinesShown(NamedTuple):
+@dataclass(frozen=True)
+class LinesShown:
     """How much of a lesson is shown.
 
     That is how many lines of the message, calls, and lines of each output of the test; how many
@@ -142,9 +143,9 @@ def lesson_lines(
     for step in STEPS:
         if [*step] == ["message"] and step["message"] > most <= limits.message:
             continue
-        more = form(limits._replace(**step))
+        more = form(replace(limits, **step))
         if count_rows(more, columns) <= rows:
-            limits, lines = limits._replace(**step), more
+            limits, lines = replace(limits, **step), more
     return lines
 
 

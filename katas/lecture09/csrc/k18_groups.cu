@@ -12,7 +12,7 @@
 //
 // Write first_above, about 7 lines.
 //
-// Begin on paper: which lane does bit 0 of tile.ballot stand for when lane 20 calls it?
+// Begin on paper: which lane is bit 0 of tile.ballot when lane 20 calls it?
 // Afterwards read warp_reduce in aten/src/ATen/native/cuda/PersistentSoftmax.cuh: it has a width
 // and the full mask. Why may it?
 
