@@ -235,10 +235,8 @@ def members(found: object) -> Iterator[object]:
         )
     elif isinstance(found, ModuleType):
         for each in vars(found).values():
-            name = getattr(each, "__name__", "")
-            # Every tensor has the methods of a base such as `torch._C.TensorBase`.
-            if getattr(each, "__module__", None) == found.__name__ and not name.endswith("Base"):
-                yield from (own for own in members(each) if belongs(own, found.__name__))
+            if getattr(each, "__module__", None) == found.__name__:
+                yield from (own for own in members(each) if not public(own, found.__name__))
     elif found is not None:
         yield found
 
@@ -248,8 +246,12 @@ def has_function(member: object) -> bool:
     return isinstance(member, classmethod | staticmethod)
 
 
-def belongs(member: object, module: str) -> bool:
-    """Whether a module defines a member: `torch._C` only holds torch.add, in a class of it."""
+def public(member: object, module: str) -> bool:
+    """Whether something in C is used by everybody: `torch._C` has the methods of every tensor.
+
+    They are those of `TensorBase`. A class of it has `torch.add`, which says that it is torch's.
+    """
     function = getattr(member, "__func__", member)
-    home = getattr(function, "__module__", None)
-    return isinstance(function, FunctionType) or home in {None, module}
+    home = getattr(function, "__module__", None) or module
+    base = getattr(getattr(function, "__objclass__", None), "__name__", "")
+    return base.endswith("Base") or module.startswith(f"{home}.")

@@ -130,6 +130,7 @@ def test_a_builtin_that_any_class_has_leads_to_no_name() -> None:
         ("torch._C", "{}.get", ""),
         ("torch.Size", "torch.Size((1,)).numel", "torch.Size"),
         ("torch.Size", "torch.ones(1).numel", ""),
+        ("torch.jit", "torch.jit.CompilationUnit().find_function.__func__", "torch.jit"),
     ],
 )
 def test_a_builtin_is_judged_by_what_it_is(given: str, called: str, expected: str) -> None:
@@ -141,6 +142,16 @@ def test_a_builtin_is_judged_by_what_it_is(given: str, called: str, expected: st
     _, found = callables((given,))
 
     assert expected == forbidden_as(function, found.get(function.__name__, ()))
+
+
+@pytest.mark.torch
+def test_a_base_class_in_python_counts() -> None:
+    """Only in C has a base the methods of what everybody uses."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    codes, _ = callables(("torch.fx.proxy",))
+
+    assert id(torch.fx.proxy.TracerBase.create_proxy.__code__) in codes
 
 
 @pytest.mark.torch
