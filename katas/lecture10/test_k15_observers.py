@@ -35,6 +35,7 @@ def test_an_observer_sees_and_hands_on() -> None:
     assert (-2.0, 5.0) == (observer.low.item(), observer.high.item()), "the range only grows"
     observer.eval()(torch.tensor([6.0]))
     assert 6.0 == observer.high.item(), "in eval mode it sees as well: all calls count"
+    assert -2.0 == observer.low.item(), "-2 of an earlier call counts, whatever comes later"
     observer(torch.tensor([-9.0, 9.0], requires_grad=True))
     kept = [value.requires_grad for value in (observer.low, observer.high)]
     assert [False, False] == kept, "it would keep the graph of every batch alive"

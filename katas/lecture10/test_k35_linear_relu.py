@@ -222,6 +222,17 @@ def test_of_two_products_one_is_the_bias(way: Function) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_another_reading_is_tried(way: Function) -> None:
+    """Of two products the first has another user; then the second one is taken up."""
+
+    def first_is_used(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        product = x @ w
+        return (product + x.sin() @ w).relu(), product.sin()
+
+    check(way, first_is_used, *inputs(), found=1)
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_bias_is_a_tensor(way: Function) -> None:
     """A number may be added, but is no argument for the new operator."""
     check(way, lambda x, w, b: (x @ w + 2.5).relu(), *inputs(), found=0)

@@ -128,6 +128,17 @@ def test_the_same_is_computed_once() -> None:
 
 
 @pytest.mark.step(1, "passes")
+def test_keyword_arguments_are_told_apart() -> None:
+    """Both add x and y: what alpha says by keyword is part of it."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return torch.add(x, y, alpha=2), x + y, torch.add(x, y, alpha=2)
+
+    names = optimized(function, torch.rand(3), torch.rand(3))
+    assert ["add.Tensor"] * 2 == names, f"alpha=2 twice, and once without: yours leaves {names}"
+
+
+@pytest.mark.step(1, "passes")
 def test_literals_are_told_apart() -> None:
     """1, 1.0 and True are equal in Python, and so are 0.0 and -0.0."""
     names = optimized(lambda x: (x + 1, x + 1.0, x + True, x + 1), torch.arange(3))

@@ -40,8 +40,8 @@ def exchange(outgoing: torch.Tensor, incoming: torch.Tensor) -> None:
 def reduce_scatter(flat: torch.Tensor) -> None:
     """Make chunk r of rank r the sum of this chunk in all ranks, in place.
 
-    `flat` is contiguous, with one dim. The other chunks may hold anything afterwards. A chunk is
-    sent even if it is empty.
+    `flat` is contiguous, with one dim. The other chunks may hold anything afterwards; a chunk
+    may be empty.
     """
     # TODO: which chunk does rank r send in step 0, so that chunk r arrives in step n - 2?
     raise NotImplementedError("reduce_scatter")

@@ -64,6 +64,9 @@ def test_nobody_is_answered_before_all_have_come() -> None:
         version, weights = future.value()
         same(version, 1, f"the version in answer {number}: one step for all three")
         close(weights, expected, f"the weights in answer {number}", rtol=1e-5)
+    futures[0].value()[1].zero_()
+    what = "the weights in answer 1, after answer 0 was written to: each has a copy of its own"
+    close(futures[1].value()[1], expected, what, rtol=1e-5)
 
 
 def test_after_a_round_comes_the_next() -> None:

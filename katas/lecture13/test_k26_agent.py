@@ -91,6 +91,7 @@ def test_workers_are_told_who_they_are() -> None:
     machine = Machine([(0, 0), (0, 0)])
 
     same(machine.run(), 0, "the number of restarts")
+    same(machine.log.count("pause"), 0, "the pauses, where the first look finds all of them ended")
     count = {"TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_MAX_RESTARTS": "3"}
     expected = [{"RANK": rank, "WORLD_SIZE": "2", **count} for rank in ("0", "1")]
     same(machine.environments, expected, "what the workers are told")

@@ -37,6 +37,15 @@ def test_a_mask_belongs_to_its_key() -> None:
     same(shape, (0, 40), "a rank may have no row: the shape")
 
 
+def test_what_is_dropped_is_zero_whatever_it_was() -> None:
+    """Zero times inf or NaN is NaN: a mask selects, and does not multiply."""
+    keys = torch.tensor([7, 3])
+    dropped = masked(torch.ones(2, 40).double(), 0.3, keys) == 0
+    for value in (float("inf"), float("nan")):
+        found = dropout(torch.full((2, 40), value, dtype=torch.float64), 0.3, keys)
+        close(found[dropped], torch.zeros(int(dropped.sum())).double(), f"dropped {value}s")
+
+
 def test_what_is_dropped_has_no_gradient() -> None:
     """And what is kept has 1 / (1 - p)."""
     x = torch.ones(3, 20, dtype=torch.float64, requires_grad=True)

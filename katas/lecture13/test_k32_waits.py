@@ -62,6 +62,13 @@ def test_the_first_of_several_users_counts() -> None:
     """In the order of the graph, not in that in which users were added."""
     found = order("reduce x", "wait reduce", "mm1 w w", "mm2 wait w", "mm3 w w", "add wait mm3")
     same(found, "reduce mm1 wait mm2 mm3 add", "the order of nodes")
+    graph = graph_of("reduce x", "wait reduce", "mm1 w w", "mm2 w w", "add wait mm2")
+    nodes = {node.name: node for node in graph.nodes}
+    with graph.inserting_before(nodes["mm2"]):
+        graph.create_node("call_function", ATEN.mm.default, (nodes["wait"], nodes["w"]), {}, "late")
+    sink_waits(graph)
+    found = " ".join(node.name for node in graph.nodes if node.op == "call_function")
+    same(found, "reduce mm1 wait late mm2 add", "the order of nodes, where a user was added late")
 
 
 def test_several_waits_keep_nothing_up() -> None:

@@ -22,8 +22,8 @@ def exchange(outgoing: torch.Tensor, incoming: torch.Tensor) -> None:
 def reduce_scatter(flat: torch.Tensor) -> None:
     """Make chunk r of rank r the sum of this chunk in all ranks, in place.
 
-    `flat` is contiguous, with one dim. The other chunks may hold anything afterwards. A chunk is
-    sent even if it is empty.
+    `flat` is contiguous, with one dim. The other chunks may hold anything afterwards; a chunk
+    may be empty.
     """
     rank, size = dist.get_rank(), dist.get_world_size()
     chunks = flat.tensor_split(size)
