@@ -30,7 +30,7 @@ def flip(x: torch.Tensor) -> torch.Tensor:
 
 
 def limit(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be rewritten: divide by the largest magnitude, if that is above 1."""
+    """Given, for you to rewrite: divide by the largest magnitude if it is above 1."""
     largest = x.detach().abs().max().item()
     return x / max(largest, 1.0)
 

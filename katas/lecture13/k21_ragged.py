@@ -6,8 +6,8 @@ lengths. Each of the functions below is written as if all ranks were alike:
     rank 0    3 batches    all_reduce  all_reduce  all_reduce ...
     rank 1    2 batches    all_reduce  all_reduce
 
-Fix all three. What the ranks must know of each other before they move data, they tell each other
-by one small collective first.
+Fix all three. Before they move data, the ranks tell each other what they must know, in one small
+collective.
 
 - The arguments keep their values, but for `weights`.
 - Whole numbers and dtypes are kept.

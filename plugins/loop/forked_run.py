@@ -251,7 +251,7 @@ class Runner:
 def is_the_same(before: Told, now: Told) -> bool:
     """Return whether a run has told what the one before it told, and as many tests pass.
 
-    A run of ``--next`` does not count them: with one of those, the failure decides.
+    The first run of ``--next`` has no number yet: then the failure decides.
     """
     same = before.failed == now.failed and before.failure == now.failure
     counts = [[line for line in told.lines if line.startswith("tests ")] for told in (before, now)]

@@ -143,9 +143,10 @@ def lesson_lines(
     for step in STEPS:
         if [*step] == ["message"] and step["message"] > most <= limits.message:
             continue
-        more = form(replace(limits, **step))
+        wider = replace(limits, **step)
+        more = form(wider)
         if count_rows(more, columns) <= rows:
-            limits, lines = replace(limits, **step), more
+            limits, lines = wider, more
     return lines
 
 

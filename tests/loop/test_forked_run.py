@@ -309,7 +309,7 @@ def test_more_tests_that_pass_are_not_as_before(
 ) -> None:
     """The first failure may be the same, and yet the answer is better.
 
-    A run of `--next` does not say how many pass.
+    The first run of `--next` does not say how many pass.
     """
     ended: Any = SimpleNamespace(ended=lambda: True, code=0)
     screens: list[bool] = []
