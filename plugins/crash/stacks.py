@@ -41,6 +41,9 @@ MOST_CPP = 64
 # The library of a kata, whose name ends with the hash of its sources. The others have no lines of
 # the learner's, and it would take seconds to read torch's.
 LIBRARY = re.compile(r".*-[0-9a-f]{16}\.so")
+# How the folders begin in which plugins/native/compile.py builds. What it compiles besides katas
+# stays there, and the folder may be in the checkout.
+WORK = "tier-"
 # Both write an address, and for it a function and a place, and again for each call that was
 # inlined there, the innermost first.
 OPTIONS = ("-a", "-f", "-i", "-C", "-e")
@@ -159,7 +162,9 @@ def look_up(library: str, places: Sequence[str], root: Path) -> Iterator[tuple[s
     for place, block in zip(places, blocks, strict=False):
         lines = block.splitlines()
         pairs = zip(lines[::2], lines[1::2], strict=False)
-        yield place, [frame for pair in pairs if (frame := frame_at(*pair, root))]
+        frames = [frame for pair in pairs if (frame := frame_at(*pair, root))]
+        # A lambda that was inlined has the name and the line of the function around it.
+        yield place, [*dict.fromkeys(frames)]
 
 
 def find_tool() -> list[str]:
@@ -175,7 +180,8 @@ def frame_at(function: str, place: str, root: Path) -> Frame | None:
         return None
     parts = Path(found[1]).parts
     # The name was relative to the root, and stands below the folder of the build.
-    names = (Path(*parts[start:]) for start in range(1, len(parts)))
+    below = max((n for n, part in enumerate(parts, 1) if part.startswith(WORK)), default=1)
+    names = (Path(*parts[start:]) for start in range(below, len(parts)))
     name = next((name for name in names if (root / name).is_file()), None)
     if name is None:
         return None

@@ -16,6 +16,7 @@ from plugins.crash import stacks
 from plugins.crash.stacks import MOST
 from plugins.crash.stacks import MOST_CPP
 from plugins.crash.stacks import TOOLS
+from plugins.crash.stacks import WORK
 from plugins.crash.stacks import Frame
 from plugins.crash.stacks import Stack
 from plugins.crash.stacks import add_calls
@@ -292,6 +293,23 @@ kata_null
 
     assert [(NAME, 13), (NAME, 5)] == [(frame.path, frame.line) for frame in frames]
     assert "kata_null" == frames[0].function
+
+
+def test_the_harness_in_a_build_folder_of_the_checkout(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sources, the handler's among them, are below the root, and are not the learner's."""
+    work = root / f".katas/build/small-1/{WORK}2"
+    work.mkdir(parents=True)
+    (work / "faults.cpp").touch()
+    answers = f"0x10\nwrite_calls\n{work}/faults.cpp:56\n0x30\nkata_null\n{work}/{NAME}:13\n"
+    # A lambda in it, inlined.
+    answers += f"kata_null()::{{lambda()#1}}::operator()() const\n{work}/{NAME}:13\n"
+    stand_in(root, monkeypatch, answers)
+    frames = add_calls(Stack(), TEXT.replace(SECOND, "/lib/libc.so"), root).frames
+
+    assert (Frame(NAME, 13, "kata_null"),) == frames
+    assert f'prefix="{WORK}"' in (HERE / "native/compile.py").read_text()
 
 
 @pytest.mark.parametrize("output", ["", "0x10", "0x10\nf", "nothing\nof\nthe kind", "0x10\n\n??"])
