@@ -44,14 +44,14 @@ CLEAN = """========= COMPUTE-SANITIZER
 
 
 def test_a_draw_depends_on_the_seed_alone() -> None:
-    """The recorded answers are those of the command that the script names."""
+    """Without a count it takes them all."""
     known = sanitizer.wrong_kernels()
-    drawn = sanitizer.draw(known, 167, 5)
+    drawn = sanitizer.draw(known, 20, 5)
 
-    assert drawn == sanitizer.draw(known, 167, 5)
-    assert drawn != sanitizer.draw(known, 167, 6)
-    assert 167 == len({*drawn} & {*known})
-    assert 167 < len(known)
+    assert drawn == sanitizer.draw(known, 20, 5)
+    assert drawn != sanitizer.draw(known, 20, 6)
+    assert 20 == len({*drawn} & {*known})
+    assert {*known} == {*sanitizer.draw(known, None, 5)}
     assert {answer.kata for answer in known} >= {"k03_axpy", "k20_last_block"}
 
 
@@ -83,12 +83,10 @@ def test_the_record_adds_up_to_its_totals() -> None:
     ]
 
     assert RECORD["totals"]["answers"] == sanitizer.sum_up_answers(verdicts)
-    assert 26 == sum(bool(fault.found) for fault in faults)
-    assert 5 == sum(fault.shown for fault in faults)
-    assert "49 faults: 25 show in 3 runs, 26 are found" in RECORD["totals"]["faults"]
+    assert RECORD["totals"]["faults"] == sanitizer.sum_up_faults(faults)
     for text in texts:
         numbers = re.findall(r"\d+", text)
-        assert {"167", "83", "49", "25", "26", "36"} <= {*numbers}
+        assert {"182", "71", "49", "24", "26", "36"} <= {*numbers}
 
 
 @pytest.mark.slow
