@@ -27,13 +27,15 @@ SHOWN = b"+"
 class Told:
     """The lines that a run has shown, and what happened, however much of it they had room for.
 
-    That is the kata at which it has stopped, those that it has solved, and how the test failed.
+    That is the kata at which it has stopped, those that it has solved, how the test failed, and how
+    many tests pass, as in ``3 of 20``, where that is known.
     """
 
     lines: tuple[str, ...] = ()
     failed: str = ""
     solved: tuple[str, ...] = ()
     failure: str = ""
+    passing: str = ""
 
 
 class Channel:
@@ -90,6 +92,7 @@ class Channel:
                 told.failed or more.failed,
                 (*told.solved, *more.solved),
                 told.failure or more.failure,
+                more.passing or told.passing,
             )
         return told
 

@@ -17,6 +17,7 @@ from typing import Literal
 import pytest
 
 from plugins.course.session import course_root
+from plugins.loop.channel import Told
 from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
 from plugins.loop.reporter import Teller
@@ -195,6 +196,7 @@ class OneTeller(Teller):
         # The report of a module that cannot be imported has the name of none.
         if self.failed and "::" in self.failed.nodeid and run.total:
             passing = f"{run.count('passed')} of {run.total - run.count('skipped')}"
+            self.tell_watch(Told(passing=passing))
             self.write(passing_lines(passing))
 
     def closing_lines(self) -> Iterator[ScreenLine]:

@@ -190,7 +190,8 @@ class Teller:
         before = [*skipped, *format_away(self.away)]
         if self.failed:
             text = f"{self.failed.nodeid}\n{self.failed.longreprtext}"
-            self.tell_watch(Told(failed=self.kata.id, failure=text))
+            passing = self.known_passing()
+            self.tell_watch(Told(failed=self.kata.id, failure=text, passing=passing))
             away = {*self.away, *self.unavailable}
             before += waiting_lines(passed_over(self.waiting, shown, away))
             lesson = self.lesson_from(self.failed)
@@ -216,11 +217,14 @@ class Teller:
         return rows if self.reporter.isatty else None, size.columns
 
     def last_lines(self) -> Iterator[ScreenLine]:
-        """Return how many tests pass, as far as an earlier run of this answer has counted them."""
+        """Return how many tests pass, if that is known."""
         if self.watched and self.failed:
-            known = read_standing(course_root(self.config), self.kata).results
-            if known.content == content_of(self.kata):
-                yield from passing_lines(known.passing)
+            yield from passing_lines(self.known_passing())
+
+    def known_passing(self) -> str:
+        """Return how many tests pass, as far as an earlier run of this answer has counted them."""
+        known = read_standing(course_root(self.config), self.kata).results
+        return known.passing if known.content == content_of(self.kata) else ""
 
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return the last lines when no test has failed."""

@@ -318,7 +318,7 @@ def test_more_tests_that_pass_are_not_as_before(
         runner.run, runner.order = ended, Order("kata")
         runner.channel.tell(Told(("shown",), "k01_first", (), "the same failure"))
         if passing is not None:
-            runner.channel.tell(Told((f"tests   {passing} of 3 pass",)))
+            runner.channel.tell(Told((f"tests   {passing} of 3 pass",), passing=f"{passing} of 3"))
         runner.look(lambda: None)
         screens.append("As before.\nn next" in capsys.readouterr().out)
 
