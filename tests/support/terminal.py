@@ -7,6 +7,7 @@ import signal
 import sys
 import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -51,7 +52,15 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.close(force=True)
+        self.close()
+
+    def close(self) -> None:
+        """Close the terminal, and end what still runs in it."""
+        # pexpect gives up 0.1 s after SIGKILL, which is too soon on a busy machine.
+        with suppress(pexpect.ExceptionPexpect):
+            self.process.close(force=True)
+        if self.process.isalive():
+            self.process.wait()
 
     def shown(self, until: str = KEYS) -> str:
         """Return the output from now on, up to and with `until`."""
@@ -67,7 +76,7 @@ class Terminal:
         """Wait for the end; return the status, 128 + N for signal N, and the last output."""
         self.process.expect(pexpect.EOF)
         text = str(self.process.before).replace("\r\n", "\n")
-        self.process.close()
+        self.close()
         died = self.process.signalstatus
         return (128 + died if died else int(self.process.exitstatus)), text
 
