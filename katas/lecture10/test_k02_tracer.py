@@ -108,7 +108,10 @@ def test_one_operator_is_one_node() -> None:
     graph = trace(function)
 
     assert expected == rows(graph), "a proxy among the arguments is stored as its node"
-    assert all(isinstance(node, Node) for node in graph.nodes)
+    assert all(isinstance(node, Node) for node in graph.nodes), (
+        f"the graph holds {sorted({type(node).__name__ for node in graph.nodes})}, expected "
+        "nodes of this file's class Node alone"
+    )
 
 
 @pytest.mark.step(1, "one operator")
@@ -134,7 +137,10 @@ def test_operators_of_two(name: str) -> None:
     assert [
         ("call_function", function, ["tuple", "%0", "%1"], {}),
         ("call_function", function, ["tuple", "%0", 3], {}),
-    ] == rows(trace(apply))[2:-1]
+    ] == rows(trace(apply))[2:-1], (
+        f"yours records {rows(trace(apply))[2:-1]} for {name}(x, y) and {name}(x, 3), "
+        f"expected one call_function of operator.{name} for each"
+    )
 
 
 @pytest.mark.step(2, "all operators")
@@ -159,7 +165,10 @@ def test_operators_of_one(name: str) -> None:
     def apply(x: Any) -> Any:
         return function(x)
 
-    assert [("call_function", function, ["tuple", "%0"], {})] == rows(trace(apply))[1:-1]
+    assert [("call_function", function, ["tuple", "%0"], {})] == rows(trace(apply))[1:-1], (
+        f"yours records {rows(trace(apply))[1:-1]} for {name}(x), expected one call_function "
+        f"of operator.{name}"
+    )
 
 
 @pytest.mark.step(2, "all operators")
@@ -188,7 +197,10 @@ def test_functions_of_torch() -> None:
     graph = assert_as_in_fx(function)
     assert ("call_function", torch.cat, ["tuple", ["list", "%0", "%1"]], {"dim": 1}) == rows(graph)[
         2
-    ]
+    ], (
+        f"yours records {rows(graph)[2]} for torch.cat([x, y], dim=1): a list stays a list, "
+        "with nodes for proxies, and keywords stay keywords"
+    )
 
 
 @pytest.mark.step(3, "functions of torch")
@@ -279,12 +291,24 @@ def test_the_place_is_where_it_was_asked() -> None:
 @pytest.mark.step(5, "what has no answer")
 def test_attributes_and_loops_are_refused_too() -> None:
     """What stands for an attribute is a proxy; ``and`` and ``*x`` ask like ``if`` and ``for``."""
-    assert "bool()" in refusal(lambda x: 1 if x.is_cuda else 2)
-    assert "bool()" in refusal(lambda x, y: x and y)
-    assert "bool()" in refusal(lambda x: 0 < x < 1)
-    assert "iter()" in refusal(lambda x: torch.zeros(*x.shape))
-    assert "iter()" in refusal(lambda x: [row for row in x])  # noqa: C416
-    assert "len()" in refusal(lambda x: range(len(x.shape)))
+    assert "bool()" in refusal(lambda x: 1 if x.is_cuda else 2), (
+        "x.is_cuda is a proxy as well, and the conditional asks for its bool, which nobody knows"
+    )
+    assert "bool()" in refusal(lambda x, y: x and y), (
+        "'x and y' asks for the bool of x, which nobody knows"
+    )
+    assert "bool()" in refusal(lambda x: 0 < x < 1), (
+        "'0 < x < 1' is '0 < x and x < 1': it asks for the bool of the first, which nobody knows"
+    )
+    assert "iter()" in refusal(lambda x: torch.zeros(*x.shape)), (
+        "'*x.shape' iterates over a proxy, and nobody knows how many sizes there are"
+    )
+    assert "iter()" in refusal(lambda x: [row for row in x]), (  # noqa: C416
+        "a comprehension iterates over x, and nobody knows how many rows there are"
+    )
+    assert "len()" in refusal(lambda x: range(len(x.shape))), (
+        "len(x.shape) must be an int, and nobody knows which"
+    )
 
 
 @pytest.mark.step(5, "what has no answer")
@@ -292,11 +316,21 @@ def test_unnamed_tensors_are_refused() -> None:
     """A graph has no name for them: it would hold their data for ever."""
     one = torch.ones(3)
 
-    assert "tensor" in refusal(lambda x: x + one)
-    assert "tensor" in refusal(lambda x: one + x)
-    assert "tensor" in refusal(lambda x: torch.cat([x, one]))
-    assert "tensor" in refusal(lambda x: torch.add(x, other=one))
-    assert "tensor" in refusal(lambda x: [one])
+    assert "tensor" in refusal(lambda x: x + one), (
+        "x + one: a tensor that is no proxy has no node, so a TraceError says 'tensor'"
+    )
+    assert "tensor" in refusal(lambda x: one + x), (
+        "one + x: a tensor that is no proxy is refused on the left as well"
+    )
+    assert "tensor" in refusal(lambda x: torch.cat([x, one])), (
+        "torch.cat([x, one]): a tensor is refused inside a list as well"
+    )
+    assert "tensor" in refusal(lambda x: torch.add(x, other=one)), (
+        "torch.add(x, other=one): a tensor is refused behind a keyword as well"
+    )
+    assert "tensor" in refusal(lambda x: [one]), (
+        "[one] is returned: a tensor is refused among the results as well"
+    )
 
 
 @pytest.mark.step(5, "what has no answer")

@@ -201,7 +201,10 @@ def test_the_root_is_run_though_it_is_a_leaf() -> None:
 
     assert ["placeholder", "get_attr", "get_attr", "call_function", "output"] == [
         node.op for node in graph.nodes
-    ]
+    ], (
+        f"yours records {[node.op for node in graph.nodes]} for nn.Linear: the root's own "
+        "forward is run, so its weight and bias are read and F.linear is called"
+    )
     assert_as_in_fx(nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh())))
 
 
@@ -250,7 +253,10 @@ def test_control_flow_on_python_values_is_decided_while_tracing() -> None:
 
     assert ["call_function", "call_function", "call_method"] == [
         node.op for node in assert_as_in_fx(Noisy().eval()).nodes
-    ][1:-1]
+    ][1:-1], (
+        "x * 0, x * 1 and x.tanh(): the loop and the question for self.training are decided "
+        "while tracing"
+    )
     assert_as_in_fx(Noisy())
 
 
@@ -290,7 +296,10 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *names, allow=("torch.fx",)) as fresh:
         graph = fresh.trace(nn.Sequential(nn.ReLU()))
 
-    assert ["placeholder", "call_module", "output"] == [node.op for node in graph.nodes]
+    assert ["placeholder", "call_module", "output"] == [node.op for node in graph.nodes], (
+        f"yours records {[node.op for node in graph.nodes]}: the ReLU inside is a leaf, one "
+        "call_module"
+    )
 
 
 def test_other_modules_are_refused() -> None:

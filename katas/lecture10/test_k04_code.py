@@ -130,8 +130,13 @@ def test_the_code_is_one_statement_for_each_node() -> None:
     (function,) = ast.parse(source).body
     nodes = [node for node in graph.nodes if node.op != "placeholder"]
 
-    assert isinstance(function, ast.FunctionDef)
-    assert ["self", "x", "power"] == [argument.arg for argument in function.args.args]
+    assert isinstance(function, ast.FunctionDef), (
+        f"the source is a {type(function).__name__}, expected one function:\n{source}"
+    )
+    assert ["self", "x", "power"] == [argument.arg for argument in function.args.args], (
+        f"the function takes {[argument.arg for argument in function.args.args]}, expected "
+        "self and then the inputs, x and power"
+    )
     assert len(nodes) == len(function.body), f"{len(nodes)} nodes are to be computed in\n{source}"
     local = {node.name for node in graph.nodes}
     for node, statement in zip(nodes, function.body, strict=True):
@@ -140,8 +145,12 @@ def test_the_code_is_one_statement_for_each_node() -> None:
         if node.op == "output":
             assert isinstance(statement, ast.Return), "the last statement returns"
         else:
-            assert isinstance(statement, ast.Assign)
-            assert [node.name] == [target.id for target in statement.targets]
+            assert isinstance(statement, ast.Assign), (
+                f"{ast.unparse(statement)!r} is no assignment: each node but the output is one"
+            )
+            assert [node.name] == [target.id for target in statement.targets], (
+                f"{ast.unparse(statement)!r} does not assign to the node's name, {node.name}"
+            )
             read.remove(node.name)
         assert uses == read & local, f"{ast.unparse(statement)!r} uses other nodes than {node}"
         assert read - local - {"self"} <= constants.keys(), "a global is missing"

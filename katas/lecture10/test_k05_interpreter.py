@@ -44,7 +44,10 @@ def test_a_graph_runs() -> None:
     assert found[1][0] is x, "a node in a list stands for its value"
     torch.testing.assert_close(found[1][1]["y"], y.t())
     torch.testing.assert_close(found[1][2], y[0:1, None])
-    assert 7 == found[1][3]
+    assert 7 == found[1][3], (
+        f"yours returns {found[1][3]} for the 7 among the results: what is no node is "
+        "returned as it is"
+    )
 
 
 def test_modules_and_attributes_are_found_by_their_path() -> None:
@@ -71,8 +74,13 @@ def test_inputs_are_counted() -> None:
     module = traced(lambda matrix, factor=3: matrix * factor)
     x = torch.ones(2)
 
-    assert [3, 3] == Interpreter(module).run(x).tolist()
-    assert [5, 5] == Interpreter(module).run(x, 5).tolist()
+    assert [3, 3] == Interpreter(module).run(x).tolist(), (
+        "factor is not given, so its default 3 counts: yours is "
+        f"{Interpreter(module).run(x).tolist()}, expected [3, 3]"
+    )
+    assert [5, 5] == Interpreter(module).run(x, 5).tolist(), (
+        "factor is given, so its default does not count: expected [5, 5]"
+    )
     with pytest.raises(TypeError, match="matrix"):
         Interpreter(module).run()
     with pytest.raises(TypeError, match="inputs"):
@@ -114,10 +122,14 @@ def test_every_node_passes_by_run_node() -> None:
     assert nodes == [node for node, *_ in seen], "every node, placeholders and output included"
     assert 60 == result.item(), "what run_node returns is the node's value"
     assert seen[0][1] == (x,), "the args of a placeholder are its input"
-    assert seen[2][1] == (x, y)
+    assert seen[2][1] == (x, y), (
+        f"the args of a call are values, not nodes: yours are {seen[2][1]}, expected the two inputs"
+    )
     assert seen[3][2] == {"dim": 0}, "keyword arguments stay keyword arguments"
-    assert result is seen[4][1][0]
-    assert result is seen[4][3]
+    assert result is seen[4][1][0], (
+        "the args of the output are values: run_node gets the very tensor that sum has returned"
+    )
+    assert result is seen[4][3], "run returns what run_node returns for the output node"
 
 
 def test_values_are_dropped_after_their_last_user() -> None:
@@ -142,7 +154,9 @@ def test_values_are_dropped_after_their_last_user() -> None:
     spy = Spy(fx.GraphModule({}, graph))
     result = spy.run(torch.ones(2))
 
-    assert [1.0, 1.0] == result[1].tolist()
+    assert [1.0, 1.0] == result[1].tolist(), (
+        f"yours returns {result[1].tolist()}: ones, negated eight times, are ones"
+    )
     assert max(most) <= 3, f"{max(most)} values were alive at once; a plain program needs 2"
     alive = [ref() for ref in refs.values() if ref() is not None]
     assert all(value is result[1] for value in alive), "the result alone outlives the run"
@@ -152,8 +166,12 @@ def test_an_interpreter_runs_again() -> None:
     """Nothing is left over from the last time."""
     interpreter = Interpreter(traced(lambda x, y: x - y))
 
-    assert 1 == interpreter.run(3, 2)
-    assert -4 == interpreter.run(1, 5)
+    assert 1 == interpreter.run(3, 2), (
+        "x - y of 3 and 2 is 1: the inputs go to the placeholders in order"
+    )
+    assert -4 == interpreter.run(1, 5), (
+        "x - y of 1 and 5, in a second run, is -4: nothing of the first run may be left"
+    )
 
     result = interpreter.run(torch.ones(2), torch.ones(2))
     alive = weakref.ref(result)
@@ -203,7 +221,9 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *names[:2], allow=("torch._", "torch.ops", "torch.?")) as fresh:
         shape = tuple(fresh.Interpreter(module).run(x).shape)
 
-    assert (2, 2, 2) == shape
+    assert (2, 2, 2) == shape, (
+        f"yours has shape {shape}, expected (2, 2, 2): a Linear, then an Unflatten"
+    )
 
 
 def test_models(zoo: Callable[[str], Any]) -> None:

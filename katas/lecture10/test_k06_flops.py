@@ -83,7 +83,9 @@ def test_a_matrix_product_costs_two_for_each_term() -> None:
     found = flops(aten.mm.default, (a, b), a @ b)
 
     assert 2 * 3 * 5 * 4 == found, f"mm: {found}; 15 results, each of 4 products and 4 additions"
-    assert 2 * 3 * 5 * 4 == flops(aten.addmm.default, (c, a, b), a @ b)
+    assert 2 * 3 * 5 * 4 == flops(aten.addmm.default, (c, a, b), a @ b), (
+        "addmm costs as much as its product, 120: what it adds is left out"
+    )
     wide = flops(aten.mm.dtype, (a, b, torch.float32), a @ b)
     assert 2 * 3 * 5 * 4 == wide, "an overload with one more argument is a product as well"
     assert 0 == flops(aten.add.Tensor, (a, a), a + a), "the counter is about products"
@@ -97,10 +99,13 @@ def test_batched_products(sizes: list[int]) -> None:
     a, b = torch.ones(batch, m, k), torch.ones(batch, k, n)
     result = torch.bmm(a, b)
 
-    assert counted(torch.bmm, a, b) == flops(aten.bmm.default, (a, b), result)
+    assert counted(torch.bmm, a, b) == flops(aten.bmm.default, (a, b), result), (
+        f"bmm of ({batch}, {m}, {k}) by ({batch}, {k}, {n}): PyTorch counts 2 for each term "
+        f"of each of the {batch} products"
+    )
     assert counted(torch.baddbmm, result, a, b) == flops(
         aten.baddbmm.default, (result, a, b), result
-    )
+    ), "baddbmm costs as much as its bmm: what it adds is left out"
 
 
 def convolution(draw: st.DrawFn) -> tuple[nn.Module, torch.Tensor]:
@@ -157,7 +162,7 @@ def test_attention_is_two_products() -> None:
         ending = "_overrideable" if kind == "fused" else ""
         other = getattr(aten, f"_scaled_dot_product_{kind}_attention{ending}").default
         assert expected == flops(other, (q, k, v, None, False), (result, result)), str(other)
-    assert 0 == flops(aten.softmax.int, (q, -1), q)
+    assert 0 == flops(aten.softmax.int, (q, -1), q), "softmax alone has no product, so it costs 0"
 
 
 def operators_of(namespace: str) -> list[Any]:
@@ -251,7 +256,10 @@ def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
     module, x = traced(function), torch.linspace(-1, 1, sizes[0] * sizes[1]).view(sizes)
 
     check_rows(module, x)
-    assert counted(function, x) == total(module, x)
+    assert counted(function, x) == total(module, x), (
+        f"yours counts {total(module, x)} FLOPs, PyTorch's counter {counted(function, x)}, "
+        f"for\n{module.code}"
+    )
 
 
 def test_rows_of_a_small_graph() -> None:
@@ -331,8 +339,13 @@ def test_no_memory_is_taken() -> None:
             raise
         raise AssertionError(f"real memory was asked for: {error}") from error
 
-    assert ((huge, huge),) == rows[2].shapes
-    assert 2 * huge * huge == rows[3].flops
+    assert ((huge, huge),) == rows[2].shapes, (
+        f"x + y has shapes {rows[2].shapes} in yours, expected one, ({huge}, {huge})"
+    )
+    assert 2 * huge * huge == rows[3].flops, (
+        f"x @ y costs {rows[3].flops} in yours, expected {2 * huge * huge}: {huge} times "
+        f"{huge} results of one term each"
+    )
 
 
 def test_nothing_is_changed() -> None:
@@ -369,9 +382,17 @@ def test_other_inputs_pass_through() -> None:
     module = traced(lambda x, n, y: (torch.cat([x[0], x[1]]) * n, y))
     rows = list(profile(module, [torch.ones(2), torch.ones(3)], 2, None).values())
 
-    assert ((2,), (3,)) == rows[0].shapes
-    assert () == rows[1].shapes
-    assert ((5,),) == rows[-1].shapes
+    assert ((2,), (3,)) == rows[0].shapes, (
+        f"yours has shapes {rows[0].shapes}, expected ((2,), (3,)): a list has one for each "
+        "tensor in it"
+    )
+    assert () == rows[1].shapes, (
+        f"yours has shapes {rows[1].shapes} for the input 2, expected (): a number has none"
+    )
+    assert ((5,),) == rows[-1].shapes, (
+        f"yours has shapes {rows[-1].shapes} for the output, expected ((5,),): the None "
+        "beside the tensor has none"
+    )
 
 
 READY_MADE = (

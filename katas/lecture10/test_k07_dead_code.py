@@ -125,7 +125,10 @@ def test_pure_is_what_schema_and_tags_say(function: Any) -> None:
     expected, actual = PURITY[function], is_pure(node)
     text = "does no more than compute a value" if expected else "writes, draws, or is unknown"
 
-    assert expected == actual, f"{function} {text}: is_pure should be {expected}, not {actual}"
+    assert expected == actual, (
+        f"{function} {text}: is_pure should be {expected}, not {actual}; ask its schema, "
+        "which says what it writes and returns, and its tags, which say whether it draws"
+    )
 
 
 def test_an_operator_that_nobody_has_heard_of() -> None:
@@ -141,7 +144,11 @@ def test_an_operator_that_nobody_has_heard_of() -> None:
         for name, expected in (("noise", False), ("note", False), ("bump", False), ("rand_", True)):
             function = getattr(operators, name).default
             actual = is_pure(fx.Graph().call_function(function))
-            assert expected == actual, f"{function._schema}: {expected}"  # noqa: SLF001
+            assert expected == actual, (
+                f"is_pure should be {expected}, yours is {actual}, for "
+                f"{function._schema}, tags {function.tags}: "  # noqa: SLF001
+                "ask schema and tags, not names"
+            )
 
 
 def test_pure_nodes_by_op() -> None:
@@ -151,7 +158,10 @@ def test_pure_nodes_by_op() -> None:
     nodes = [x, graph.create_node("get_attr", "w"), graph.call_method("relu", (x,))]
     nodes += [graph.create_node("call_module", "fc", (x,)), graph.output(x)]
 
-    assert [False, True, False, False, False] == [is_pure(node) for node in nodes]
+    assert [False, True, False, False, False] == [is_pure(node) for node in nodes], (
+        f"yours is {[is_pure(node) for node in nodes]} for placeholder, get_attr, "
+        "call_method, call_module and output: of these, reading an attribute alone is pure"
+    )
     packet = graph.call_function(aten.add, (x, 1))
     assert not is_pure(packet), "aten.add is no operator but several: nobody knows which one runs"
 
@@ -214,7 +224,10 @@ def test_nobody_knows_what_a_module_does() -> None:
     gm = build.done(build.call(aten.sin.default, x))
     assert_pass("dead", gm, torch.rand(2, 2))
 
-    assert ["call_module", "call_method"] == [node.op for node in gm.graph.nodes][1:3]
+    assert ["call_module", "call_method"] == [node.op for node in gm.graph.nodes][1:3], (
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: nobody knows what a module or "
+        "a method does, so both calls stay"
+    )
 
 
 def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphModule:

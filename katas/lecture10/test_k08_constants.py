@@ -121,7 +121,10 @@ add = aten.add.Tensor(mm, new0)
 return (add, new0)""",
     )
     assert set(new) | names == {name for name, _ in gm.named_buffers()}, "store it as a buffer"
-    assert not names & set(new)
+    assert not names & set(new), (
+        f"the graph still reads {sorted(names & set(new))}, which constants alone have used: "
+        "what is read without a user goes away"
+    )
 
 
 def test_constants_are_read_by_their_path() -> None:
@@ -135,7 +138,10 @@ def test_constants_are_read_by_their_path() -> None:
 
     assert ["placeholder", "get_attr", "call_function", "output"] == [
         node.op for node in gm.graph.nodes
-    ]
+    ], (
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: the transposed weight is one "
+        "get_attr, of a new buffer"
+    )
 
 
 def test_folding_runs_the_operators_of_constants_alone() -> None:
@@ -146,7 +152,10 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
     assert_pass("constant", gm, torch.rand(2, 2))
     first = {name: value.clone() for name, value in gm.named_buffers()}
     assert 0 == fold_constants(gm), "the second run has nothing to fold"
-    assert first.keys() == dict(gm.named_buffers()).keys()
+    assert first.keys() == dict(gm.named_buffers()).keys(), (
+        f"the buffers are {sorted(dict(gm.named_buffers()))}: a run that folds nothing stores "
+        "nothing"
+    )
 
     # Another constant, in the same module.
     *_, output = gm.graph.nodes
@@ -156,7 +165,9 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
     gm.recompile()
     assert_pass("constant", gm, torch.rand(2, 2))
     assert len(first) + 1 == len(dict(gm.named_buffers())), "each constant needs its own name"
-    assert all(torch.equal(value, gm.get_buffer(name)) for name, value in first.items())
+    assert all(torch.equal(value, gm.get_buffer(name)) for name, value in first.items()), (
+        "a buffer of the first run has another value now: each new buffer needs a name that is free"
+    )
 
 
 def test_the_name_of_a_buffer_is_no_attribute_yet() -> None:
@@ -203,7 +214,10 @@ def test_what_is_no_constant_is_not_folded() -> None:
         "aten.add.Tensor",
         "aten.split.Tensor",
         "aten.cat.default",
-    ] == left
+    ] == left, (
+        f"yours leaves {left}: random numbers, the assertion and what x reaches stay; all "
+        "else is made of w alone and is folded"
+    )
 
 
 def test_a_list_of_constants_stays_where_it_is_used_as_a_list() -> None:
@@ -217,7 +231,10 @@ def test_a_list_of_constants_stays_where_it_is_used_as_a_list() -> None:
 
     assert ["placeholder", "get_attr", "call_function", "get_attr", "call_function", "output"] == [
         node.op for node in gm.graph.nodes
-    ]
+    ], (
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: the item becomes a buffer; the "
+        "list is no tensor, so split of w stays for the result"
+    )
 
 
 def test_folded_parameters_require_no_grad() -> None:

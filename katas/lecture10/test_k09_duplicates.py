@@ -142,8 +142,12 @@ def test_the_order_of_keywords_does_not_matter() -> None:
 
     assert 1 == duplicates((full, (2,), first), (full, (2,), swapped), x=x), "the same arguments"
     other = {"dtype": torch.float16, "pin_memory": False}
-    assert 2 == duplicates((full, (2,), first), (full, (2,), other), x=x)
-    assert 2 == duplicates((full, (2,), first), (full, (2,), {"dtype": torch.float64}), x=x)
+    assert 2 == duplicates((full, (2,), first), (full, (2,), other), x=x), (
+        "dtype=float64 and dtype=float16 are two calls: the values of keywords count"
+    )
+    assert 2 == duplicates((full, (2,), first), (full, (2,), {"dtype": torch.float64}), x=x), (
+        "one call has pin_memory=False and the other has not: two calls"
+    )
 
 
 def test_equal_literals_are_not_the_same() -> None:
@@ -151,9 +155,17 @@ def test_equal_literals_are_not_the_same() -> None:
     add, div = aten.add.Tensor, aten.div.Tensor
     numbers = torch.tensor([1, 2])
 
-    assert 3 == duplicates(*((add, (one,), {}) for one in (1, 1.0, True, 1)), x=numbers)
-    assert 3 == duplicates(*((add, (), {"other": one}) for one in (1, 1.0, True, 1)), x=numbers)
-    assert 2 == duplicates(*((div, (zero,), {}) for zero in (0.0, -0.0, 0.0)), x=numbers)
+    assert 3 == duplicates(*((add, (one,), {}) for one in (1, 1.0, True, 1)), x=numbers), (
+        "x + 1, x + 1.0 and x + True are three calls, and the second x + 1 is none: compare "
+        "the types of literals too"
+    )
+    assert 3 == duplicates(*((add, (), {"other": one}) for one in (1, 1.0, True, 1)), x=numbers), (
+        "other=1, other=1.0 and other=True are three calls: compare the types of keyword "
+        "arguments too"
+    )
+    assert 2 == duplicates(*((div, (zero,), {}) for zero in (0.0, -0.0, 0.0)), x=numbers), (
+        "x / 0.0 and x / -0.0 are two calls, inf and -inf: 0.0 == -0.0 does not tell them apart"
+    )
     nested = [(aten.sum.dim_IntList, (dims,), {}) for dims in ([0], [0, 1], [0], [1, 0])]
     assert 3 == duplicates(*nested, x=torch.rand(2, 2)), "lists are compared item by item"
 
@@ -186,7 +198,11 @@ def test_results_of_one_operator_are_told_apart() -> None:
 
     assert [aten.sort.default, operator.getitem, operator.getitem] == [
         node.target for node in gm.graph.nodes if node.op == "call_function"
-    ]
+    ], (
+        "yours leaves "
+        f"{[node.target for node in gm.graph.nodes if node.op == 'call_function']}: one sort, "
+        "and its items 0 and 1"
+    )
 
 
 class Bump(nn.Module):

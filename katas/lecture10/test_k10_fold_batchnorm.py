@@ -96,7 +96,10 @@ def test_any_pair(drawn: tuple[nn.Module, nn.Module, torch.Tensor]) -> None:
         folded = fold(convolution, norm)
     expected, found = norm(convolution(x)), folded(x)
 
-    assert type(convolution) is type(folded)
+    assert type(convolution) is type(folded), (
+        f"yours makes a {type(folded).__name__} of a {type(convolution).__name__}: a fold is "
+        "a convolution of the same class"
+    )
     torch.testing.assert_close(
         found,
         expected,
@@ -113,12 +116,22 @@ def test_new_parameters_and_no_graph() -> None:
     convolution.train()
     folded = fold(convolution, norm)
 
-    assert folded is not convolution
+    assert folded is not convolution, (
+        "yours returns the given convolution: fold into a copy, the given pair keeps its own"
+    )
     assert folded.training, "a copy of the convolution is in the mode of the convolution"
-    assert isinstance(folded.weight, nn.Parameter)
-    assert isinstance(folded.bias, nn.Parameter)
+    assert isinstance(folded.weight, nn.Parameter), (
+        f"the weight is a {type(folded.weight).__name__}, expected an nn.Parameter: it is "
+        "trained and saved with the model"
+    )
+    assert isinstance(folded.bias, nn.Parameter), (
+        f"the bias is a {type(folded.bias).__name__}, expected an nn.Parameter"
+    )
     assert folded.weight.is_leaf, "the new weight is a number, not a function of the old one"
-    assert ["weight", "bias"] == [name for name, _ in folded.named_parameters()]
+    assert ["weight", "bias"] == [name for name, _ in folded.named_parameters()], (
+        f"its parameters are {[name for name, _ in folded.named_parameters()]}, expected "
+        "weight and bias alone"
+    )
     for old, new in zip(before, [convolution.state_dict(), norm.state_dict()], strict=True):
         torch.testing.assert_close(
             new, old, rtol=0, atol=0, msg=lambda text: f"the given pair was changed: {text}"
@@ -136,7 +149,9 @@ def test_the_dtype_is_that_of_the_convolution(bias: bool) -> None:  # noqa: FBT0
     folded = fold(convolution, norm)
 
     assert torch.bfloat16 is folded.weight.dtype, "the convolution could not run any more"
-    assert torch.bfloat16 is folded.bias.dtype
+    assert torch.bfloat16 is folded.bias.dtype, (
+        f"the bias is {folded.bias.dtype}, expected torch.bfloat16, the dtype of the convolution"
+    )
     torch.testing.assert_close(folded(x), expected, rtol=0.05, atol=0.05)
 
 
@@ -145,7 +160,9 @@ def test_a_bias_of_zeros_is_a_bias() -> None:
     folded = fold(nn.Conv2d(2, 3, 1, bias=False), nn.BatchNorm2d(3).eval())
 
     assert isinstance(folded.bias, nn.Parameter), f"the bias is {folded.bias}, expected zeros"
-    assert [0.0, 0.0, 0.0] == folded.bias.tolist()
+    assert [0.0, 0.0, 0.0] == folded.bias.tolist(), (
+        f"the bias is {folded.bias.tolist()}, expected zeros: a new batch norm shifts by nothing"
+    )
 
 
 def test_models(zoo: Callable[[str], Any]) -> None:
@@ -177,7 +194,9 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE) as fresh:
         convolution = fresh.fold(nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2).eval())
 
-    assert convolution.bias is not None
+    assert convolution.bias is not None, (
+        "the fold has no bias: the shift of the batch norm becomes one"
+    )
 
 
 def test_the_gradient_is_that_of_the_pair() -> None:

@@ -65,7 +65,9 @@ def check(module: fx.GraphModule, left: int, *inputs: torch.Tensor) -> fx.GraphM
     with unchanged(module=module):
         folded = fold_batch_norms(module)
     assert modes == [each.training for each in module.modules()], "train and eval are not yours"
-    assert isinstance(folded, fx.GraphModule)
+    assert isinstance(folded, fx.GraphModule), (
+        f"yours returns a {type(folded).__name__}, expected a GraphModule"
+    )
     folded.graph.lint()
     with torch.no_grad():
         expected, found = module(*inputs), folded(*inputs)
@@ -145,7 +147,7 @@ def test_the_given_module_is_left_alone() -> None:
     now = dict(module.named_modules()) | module.state_dict(keep_vars=True)
 
     assert text == graph_text(module), "work on a copy of the graph"
-    assert code == module.code
+    assert code == module.code, "the given module has other code now: change and recompile a copy"
     assert kept.keys() == now.keys(), "submodules were added or deleted"
     assert all(value is now[name] for name, value in kept.items()), "something was replaced"
     for name, value in module.state_dict().items():
@@ -158,7 +160,10 @@ def test_what_nobody_calls_is_gone() -> None:
     names = sorted(name for name, _ in folded.named_children())
 
     assert ["folded_0", "relu"] == names, f"the children of the result are {names}"
-    assert {"folded_0.weight", "folded_0.bias"} == folded.state_dict().keys()
+    assert {"folded_0.weight", "folded_0.bias"} == folded.state_dict().keys(), (
+        f"the state_dict holds {sorted(folded.state_dict())}, expected weight and bias of "
+        "folded_0 alone: the old pair goes"
+    )
 
 
 class Running(TorchDispatchMode):

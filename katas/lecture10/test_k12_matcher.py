@@ -75,10 +75,17 @@ def test_a_match_says_what_each_node_stands_for() -> None:
     x, inner, outer, _ = pattern.nodes
     before = graph_text(graph)
 
-    assert [{x: sin, inner: first, outer: second}] == find_matches(graph, pattern)
+    assert [{x: sin, inner: first, outer: second}] == find_matches(graph, pattern), (
+        f"yours finds {find_matches(graph, pattern)}, expected one match: x stands for sin, "
+        "and the two negs for the two negs"
+    )
     assert before == graph_text(graph), "to find is not to change"
-    assert [] == find_matches(graph, graph_of(lambda x: torch.cos(torch.neg(x))))
-    assert [] == find_matches(graph, graph_of(lambda x: torch.neg(torch.cos(x))))
+    assert [] == find_matches(graph, graph_of(lambda x: torch.cos(torch.neg(x)))), (
+        "the pattern ends in cos, which the graph never calls: no match"
+    )
+    assert [] == find_matches(graph, graph_of(lambda x: torch.neg(torch.cos(x)))), (
+        "the pattern has a cos inside, which the graph never calls: no match"
+    )
 
 
 def test_calls_must_be_the_same() -> None:
@@ -87,16 +94,30 @@ def test_calls_must_be_the_same() -> None:
     def pattern(x: torch.Tensor) -> torch.Tensor:
         return torch.add(x, 1, alpha=2, out=None)
 
-    assert 1 == count(calling(torch.add, 1, alpha=2, out=None), pattern)
-    assert 1 == count(calling(torch.add, 1, out=None, alpha=2), pattern), "keywords swapped"
-    assert 0 == count(calling(torch.add, 1, alpha=2), pattern), "a keyword is missing"
-    assert 0 == count(pattern, calling(torch.add, 1, alpha=2)), "a keyword more"
+    assert 1 == count(calling(torch.add, 1, alpha=2, out=None), pattern), (
+        "the same function with equal arguments and keywords: expected one match"
+    )
+    assert 1 == count(calling(torch.add, 1, out=None, alpha=2), pattern), (
+        "only the order of the keywords differs, and that is free: expected one match"
+    )
+    assert 0 == count(calling(torch.add, 1, alpha=2), pattern), (
+        "the pattern has out=None and the call has not: no match"
+    )
+    assert 0 == count(pattern, calling(torch.add, 1, alpha=2)), (
+        "the call has out=None and the pattern has not: no match"
+    )
     assert 0 == count(calling(torch.sub, 1, alpha=2, out=None), pattern), "another function"
     assert 0 == count(calling(torch.add, 1, alpha=3, out=None), pattern), "another value"
-    assert 0 == count(calling(torch.sum, 0), calling(torch.sum)), "one argument more"
-    assert 0 == count(calling(torch.sum), calling(torch.sum, 0)), "one argument less"
+    assert 0 == count(calling(torch.sum, 0), calling(torch.sum)), (
+        "sum(x, 0) has an argument more than the pattern sum(x): no match"
+    )
+    assert 0 == count(calling(torch.sum), calling(torch.sum, 0)), (
+        "sum(x) has an argument less than the pattern sum(x, 0): no match"
+    )
     assert 0 == count(method("neg"), calling(torch.neg)), "a method is no function"
-    assert 1 == count(method("view", 2, -1), method("view", 2, -1))
+    assert 1 == count(method("view", 2, -1), method("view", 2, -1)), (
+        "the same method with equal arguments: expected one match"
+    )
     assert 0 == count(method("neg"), method("abs")), "another method"
 
     class Model(nn.Module):
@@ -117,14 +138,27 @@ def test_literals_must_be_the_same() -> None:
         for theirs in literals:
             expected = type(ours) is type(theirs) and repr(ours) == repr(theirs)
             actual = count(method("to", ours), method("to", theirs))
-            assert expected == bool(actual), f"does {theirs!r} stand for {ours!r}? {expected}"
-    assert 1 == count(method("view", [0, 1]), method("view", [0, 1]))
-    assert 1 == count(method("view", (0, 1)), method("view", [0, 1])), "a list or a tuple"
+            assert expected == bool(actual), (
+                f"does {theirs!r} in a pattern stand for {ours!r}? expected {expected}, yours "
+                f"{bool(actual)}: type and value must be equal"
+            )
+    assert 1 == count(method("view", [0, 1]), method("view", [0, 1])), (
+        "[0, 1] stands for [0, 1]: lists are compared item by item"
+    )
+    assert 1 == count(method("view", (0, 1)), method("view", [0, 1])), (
+        "[0, 1] in a pattern stands for (0, 1): a list may stand for a tuple with equal items"
+    )
     for other in ([1, 0], [0], [0, 1, 2], 0, [0, True]):
         assert 0 == count(method("view", [0, 1]), method("view", other)), f"[0, 1] is not {other}"
-    assert 0 == count(method("view", 0), method("view", [0]))
-    assert 0 == count(lambda a: torch.add(a, a.neg()), calling(torch.add, 1))
-    assert 0 == count(calling(torch.add, 1), lambda x: torch.add(x, x.neg()))
+    assert 0 == count(method("view", 0), method("view", [0])), (
+        "[0] in a pattern does not stand for 0: one is a list, the other a number"
+    )
+    assert 0 == count(lambda a: torch.add(a, a.neg()), calling(torch.add, 1)), (
+        "the literal 1 of the pattern does not stand for a node, a.neg()"
+    )
+    assert 0 == count(calling(torch.add, 1), lambda x: torch.add(x, x.neg())), (
+        "x.neg(), a call of the pattern, does not stand for the literal 1: only a placeholder may"
+    )
 
 
 def test_nodes_in_lists_are_nodes() -> None:
@@ -133,11 +167,21 @@ def test_nodes_in_lists_are_nodes() -> None:
     def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.cat([x, torch.neg(y)], 1)
 
-    assert 1 == count(lambda a, b: torch.cat([b, torch.neg(a)], 1), pattern)
-    assert 1 == count(lambda a, b: torch.cat((b, torch.neg(a)), 1), pattern), "a list or a tuple"
-    assert 0 == count(lambda a, b: torch.cat([torch.neg(a), b], 1), pattern), "in this order"
-    assert 0 == count(lambda a, b: torch.cat([b, torch.neg(a), a], 1), pattern), "as many items"
-    assert 0 == count(lambda a, b: torch.cat([torch.neg(a)], 1), pattern), "as many items"
+    assert 1 == count(lambda a, b: torch.cat([b, torch.neg(a)], 1), pattern), (
+        "x stands for b and neg(y) for neg(a): nodes in a list are matched in order"
+    )
+    assert 1 == count(lambda a, b: torch.cat((b, torch.neg(a)), 1), pattern), (
+        "a tuple with the same items is as good as a list: expected one match"
+    )
+    assert 0 == count(lambda a, b: torch.cat([torch.neg(a), b], 1), pattern), (
+        "the items are in another order than in the pattern: no match"
+    )
+    assert 0 == count(lambda a, b: torch.cat([b, torch.neg(a), a], 1), pattern), (
+        "the list has an item more than the pattern's: no match"
+    )
+    assert 0 == count(lambda a, b: torch.cat([torch.neg(a)], 1), pattern), (
+        "the list has an item less than the pattern's: no match"
+    )
     assert 0 == count(lambda a, b: torch.cat(b, 1), pattern), "a node is no list"
 
 
@@ -150,16 +194,36 @@ def test_one_placeholder_is_one_value() -> None:
     def clamp(x: Any, y: Any) -> Any:
         return torch.clamp(x, y, y)
 
-    assert 1 == count(lambda a: a * torch.sigmoid(a), pattern)
-    assert 0 == count(lambda a, b: a * torch.sigmoid(b), pattern)
-    assert 0 == count(lambda a: a * torch.sigmoid(torch.neg(a)), pattern)
-    assert 1 == count(lambda a, b: torch.clamp(a, b, b), clamp)
-    assert 1 == count(calling(torch.clamp, 1, 1), clamp)
-    assert 0 == count(calling(torch.clamp, 1, 1.0), clamp)
-    assert 0 == count(lambda a, b: torch.clamp(a, b, 1), clamp)
-    assert 1 == count(method("view", [1], [1]), lambda x, y: x.view(y, y))
-    assert 0 == count(method("view", [1], [1.0]), lambda x, y: x.view(y, y)), "of two types"
-    assert 0 == count(method("view", [0.0], [-0.0]), lambda x, y: x.view(y, y)), "0.0 is not -0.0"
+    assert 1 == count(lambda a: a * torch.sigmoid(a), pattern), (
+        "x stands for a both times: expected one match"
+    )
+    assert 0 == count(lambda a, b: a * torch.sigmoid(b), pattern), (
+        "x stands for a, so it cannot stand for b as well: no match"
+    )
+    assert 0 == count(lambda a: a * torch.sigmoid(torch.neg(a)), pattern), (
+        "x stands for a, so it cannot stand for neg(a) as well: no match"
+    )
+    assert 1 == count(lambda a, b: torch.clamp(a, b, b), clamp), (
+        "y stands for b both times: expected one match"
+    )
+    assert 1 == count(calling(torch.clamp, 1, 1), clamp), (
+        "y stands for the literal 1 both times: expected one match"
+    )
+    assert 0 == count(calling(torch.clamp, 1, 1.0), clamp), (
+        "y stands for 1, so it cannot stand for 1.0, another type: no match"
+    )
+    assert 0 == count(lambda a, b: torch.clamp(a, b, 1), clamp), (
+        "y stands for the node b, so it cannot stand for the literal 1: no match"
+    )
+    assert 1 == count(method("view", [1], [1]), lambda x, y: x.view(y, y)), (
+        "y stands for the list [1] both times: expected one match"
+    )
+    assert 0 == count(method("view", [1], [1.0]), lambda x, y: x.view(y, y)), (
+        "y stands for [1], so it cannot stand for [1.0], whose item has another type: no match"
+    )
+    assert 0 == count(method("view", [0.0], [-0.0]), lambda x, y: x.view(y, y)), (
+        "y stands for [0.0], so it cannot stand for [-0.0]: no match"
+    )
 
 
 def test_two_nodes_are_two_nodes() -> None:
@@ -172,11 +236,23 @@ def test_two_nodes_are_two_nodes() -> None:
         r = torch.relu(a)
         return r * r
 
-    assert 1 == count(lambda a, b: torch.relu(a) * b, pattern)
-    assert 1 == count(lambda a: torch.relu(a) * torch.relu(a), pattern), "computed twice"
-    assert 0 == count(inside, pattern), "y would stand for the relu that goes away"
-    assert 0 == count(inside, lambda x: torch.relu(x) * torch.relu(x))
-    assert 0 == count(lambda a: a + a, lambda x, y: x + y)
+    assert 1 == count(lambda a, b: torch.relu(a) * b, pattern), (
+        "x stands for a, y for b: expected one match"
+    )
+    assert 1 == count(lambda a: torch.relu(a) * torch.relu(a), pattern), (
+        "two relus are computed, so y stands for the second one: expected one match"
+    )
+    assert 0 == count(inside, pattern), (
+        "y would stand for the relu that goes away: two nodes of a pattern never stand for "
+        "one node, so no match"
+    )
+    assert 0 == count(inside, lambda x: torch.relu(x) * torch.relu(x)), (
+        "the pattern has two relus and the graph one: two nodes never stand for one node, so "
+        "no match"
+    )
+    assert 0 == count(lambda a: a + a, lambda x, y: x + y), (
+        "x and y would both stand for a: two placeholders never stand for one node, so no match"
+    )
 
 
 def test_a_wildcard_may_be_a_literal() -> None:
@@ -233,7 +309,10 @@ def test_matches_do_not_overlap() -> None:
     _, inner, outer, _ = pattern.nodes
     found = [(match[inner], match[outer]) for match in find_matches(graph, pattern)]
 
-    assert [(negs[0], negs[1]), (negs[2], negs[3])] == found
+    assert [(negs[0], negs[1]), (negs[2], negs[3])] == found, (
+        f"yours pairs {found}, expected the first with the second neg and the third with the "
+        "fourth: no call is in two matches"
+    )
 
 
 def test_what_is_no_match_takes_no_calls() -> None:
@@ -244,7 +323,10 @@ def test_what_is_no_match_takes_no_calls() -> None:
         middle = torch.neg(inner)
         return inner, torch.neg(middle)
 
-    assert 1 == count(function, twice)
+    assert 1 == count(function, twice), (
+        "the first two negs are no match, since the first is returned; so they are free, and "
+        "the last two are one"
+    )
 
 
 RULES: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
@@ -338,7 +420,7 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE) as fresh:
         found = len(fresh.find_matches(gm.graph, graph_of(twice)))
 
-    assert 1 == found
+    assert 1 == found, f"yours finds {found} matches, expected the one neg(neg(a))"
 
 
 def test_keywords_are_compared_too() -> None:

@@ -101,7 +101,7 @@ def test_a_replacement_stands_where_the_match_was() -> None:
     number, gm = rewritten(function, pattern, replacement)
     a, b = torch.randn(2, 5)
 
-    assert 1 == number
+    assert 1 == number, f"yours replaces {number}, expected 1: relu(sin(a) + b) is the only match"
     assert_expected_inline(
         graph_text(gm.graph),
         """\
@@ -123,9 +123,13 @@ def test_a_replacement_may_be_nothing() -> None:
     """``neg(neg(x))`` is x: the two calls go, and nothing comes."""
     number, gm = rewritten(lambda a: torch.sin(torch.neg(torch.neg(a))), twice, same)
 
-    assert 1 == number
-    assert ["placeholder", "call_function", "output"] == [node.op for node in gm.graph.nodes]
-    assert 0 == rewritten(calling(torch.cos), twice, same)[0]
+    assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
+    assert ["placeholder", "call_function", "output"] == [node.op for node in gm.graph.nodes], (
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: both negs go, and sin alone is left"
+    )
+    assert 0 == rewritten(calling(torch.cos), twice, same)[0], (
+        "cos(a) holds no neg(neg(x)): nothing is replaced"
+    )
 
 
 def test_only_the_calls_of_matches_go() -> None:
@@ -139,7 +143,7 @@ def test_only_the_calls_of_matches_go() -> None:
 
     number, gm = rewritten(function, twice, calling(torch.sin))
 
-    assert 1 == number
+    assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
     assert_expected_inline(
         graph_text(gm.graph),
         """\
@@ -163,11 +167,16 @@ def test_an_input_may_be_the_result_of_another_match() -> None:
 
     a = torch.randn(5)
     number, gm = rewritten(function, calling(torch.relu), calling(torch.clamp, min=0))
-    assert 4 == number
-    assert torch.relu not in [node.target for node in gm.graph.nodes]
+    assert 4 == number, f"yours replaces {number}, expected 4: each relu is a match"
+    assert torch.relu not in [node.target for node in gm.graph.nodes], (
+        "a relu is left: each of the four is replaced by a clamp, also one whose input was "
+        "itself replaced"
+    )
     torch.testing.assert_close(gm(a), function(a))
     number, gm = rewritten(chain, twice, same)
-    assert 2 == number
+    assert 2 == number, (
+        f"yours replaces {number}, expected 2: of five negs in a row two pairs are matches"
+    )
     assert_expected_inline(
         graph_text(gm.graph),
         """\
@@ -187,8 +196,11 @@ def test_replacements_are_not_searched() -> None:
         lambda x: torch.relu(torch.relu(x)),
     )
 
-    assert 2 == number
-    assert 4 == sum(node.target is torch.relu for node in gm.graph.nodes)
+    assert 2 == number, f"yours replaces {number}, expected 2: the relus that were there before"
+    assert 4 == sum(node.target is torch.relu for node in gm.graph.nodes), (
+        f"yours leaves {sum(node.target is torch.relu for node in gm.graph.nodes)} relus, "
+        "expected 4: each of the two became two"
+    )
 
 
 def test_calls_are_erased_users_first() -> None:
@@ -204,7 +216,9 @@ def test_calls_are_erased_users_first() -> None:
 
     for function in (diamond, other):
         number, gm = rewritten(applied_twice(function), function, calling(torch.tanh))
-        assert 2 == number
+        assert 2 == number, (
+            f"yours replaces {number}, expected 2: {function.__name__} is called twice in a row"
+        )
         torch.testing.assert_close(gm(torch.ones(1)), torch.ones(1).tanh().tanh())
 
 
@@ -228,7 +242,7 @@ def test_inputs_go_by_their_order() -> None:
     number, gm = rewritten(function, function, replacement)
     a, b, c = torch.rand(3, 2, 2)
 
-    assert 1 == number
+    assert 1 == number, f"yours replaces {number}, expected 1: the one addmm"
     torch.testing.assert_close(gm(a, b, c), function(a, b, c))
     number, gm = rewritten(pair(torch.add), pair(torch.add), second)
     assert 1 == number, "a placeholder of the replacement need not be used"
@@ -247,7 +261,9 @@ def test_placeholders_are_counted() -> None:
         else:
             message = "no ValueError"
         assert "placeholders" in message, message
-    assert before == graph_text(gm.graph)
+    assert before == graph_text(gm.graph), (
+        "a refused replacement leaves the graph as it is: compare the placeholders first"
+    )
 
 
 RULES: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
@@ -348,12 +364,25 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
     dropouts = replace_pattern(gm, graph_of(no_dropout), graph_of(same))
     gm.graph.lint()
 
-    assert len(subgraph_rewriter.replace_pattern(theirs, residual, fused)) == fusions
-    assert len(subgraph_rewriter.replace_pattern(theirs, no_dropout, same)) == dropouts
+    assert len(subgraph_rewriter.replace_pattern(theirs, residual, fused)) == fusions, (
+        f"PyTorch's replace_pattern makes another number of fusions than yours, {fusions}"
+    )
+    assert len(subgraph_rewriter.replace_pattern(theirs, no_dropout, same)) == dropouts, (
+        f"PyTorch's replace_pattern removes another number of dropouts than yours, {dropouts}"
+    )
     assert min(fusions, dropouts) > 0, before
-    assert calls(theirs) == calls(gm)
-    assert fusions == calls(gm)[fused_add_norm]
-    assert not {aten.dropout.default, aten.layer_norm.default} & calls(gm).keys()
+    assert calls(theirs) == calls(gm), (
+        f"yours calls {calls(gm)}, expected {calls(theirs)}, as PyTorch's replace_pattern "
+        "leaves them"
+    )
+    assert fusions == calls(gm)[fused_add_norm], (
+        f"yours calls the fused kernel {calls(gm)[fused_add_norm]} times after {fusions} "
+        "replacements"
+    )
+    assert not {aten.dropout.default, aten.layer_norm.default} & calls(gm).keys(), (
+        f"yours still calls {sorted(str(target) for target in calls(gm))}: no dropout and no "
+        "layer_norm is left"
+    )
     torch.testing.assert_close(gm(*inputs), model(*inputs))
 
 
@@ -366,7 +395,7 @@ def test_nothing_ready_made_is_called() -> None:
     old, new = graph_of(twice), graph_of(same)
     allow = ("torch.fx.passes", "torch._", "torch.fx")
     with forbids(kata, *READY_MADE, allow=allow) as fresh:
-        assert 1 == fresh.replace_pattern(gm, old, new)
+        assert 1 == fresh.replace_pattern(gm, old, new), "neg(neg(a)) is there once: expected 1"
 
     assert 3 == len(gm.graph.nodes), graph_text(gm.graph)
 
@@ -382,7 +411,7 @@ def test_a_copy_runs_where_the_result_ran() -> None:
 
     number, gm = rewritten(function, twice, calling(torch.tanh))
 
-    assert 1 == number
+    assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
     assert_expected_inline(
         graph_text(gm.graph),
         """\

@@ -42,7 +42,9 @@ def test_the_range_falls_on_255_steps() -> None:
 def test_the_range_holds_zero() -> None:
     """Though no such value was seen: padding and ReLU make zeros."""
     assert (1.0, -128) == affine(100.0, 255.0), "widen [100, 255] to [0, 255]"
-    assert (1.0, 127) == affine(-255.0, -3.0)
+    assert (1.0, 127) == affine(-255.0, -3.0), (
+        f"yours is {affine(-255.0, -3.0)}, expected (1.0, 127): widen [-255, -3] to [-255, 0]"
+    )
     assert (LEAST_SCALE, -128) == affine(0.0, 0.0), "a scale of 0 cannot be divided by"
 
 
@@ -52,8 +54,10 @@ def test_any_range(ends: tuple[float, float]) -> None:
     low, high = sorted(ends)
     scale, zero_point = affine(low, high)
 
-    assert isinstance(scale, float)
-    assert isinstance(zero_point, int)
+    assert isinstance(scale, float), f"the scale is a {type(scale).__name__}, expected a float"
+    assert isinstance(zero_point, int), (
+        f"the zero point is a {type(zero_point).__name__}, expected an int: 0 falls exactly on it"
+    )
     assert -128 <= zero_point <= 127, f"0 has no integer in the range of {low} to {high}"
     for end in (low, high):
         there = (min(max(round(end / scale) + zero_point, -128), 127) - zero_point) * scale
@@ -62,7 +66,9 @@ def test_any_range(ends: tuple[float, float]) -> None:
         oracle = MinMaxObserver(torch.qint8, torch.per_tensor_affine)
         oracle(torch.tensor([low, high]))
         scales, zeros = oracle.calculate_qparams()
-        assert scales.item() == pytest.approx(scale, rel=1e-5)
+        assert scales.item() == pytest.approx(scale, rel=1e-5), (
+            f"for {low} to {high} your scale is {scale}, that of PyTorch's observer {scales.item()}"
+        )
         # In float32 a zero point that is nearly a tie may fall to the other side.
         assert abs(zeros.item() - zero_point) <= 1, f"PyTorch: {zeros.item()}, found {zero_point}"
 
@@ -72,7 +78,10 @@ def test_a_scale_for_each_output_channel() -> None:
     weight = torch.tensor([[1.0, -254.0], [0.0, 0.0], [127.0, 3.0]], requires_grad=True)
     scales = symmetric(weight)
 
-    assert [[2.0], [LEAST_SCALE], [1.0]] == scales.tolist()
+    assert [[2.0], [LEAST_SCALE], [1.0]] == scales.tolist(), (
+        f"your scales are {scales.tolist()}, expected {[[2.0], [LEAST_SCALE], [1.0]]}: the "
+        "greatest absolute value of each row over 127, the least scale for a row of zeros"
+    )
     assert not scales.requires_grad, "the scale is a number that was looked up"
     tiny = symmetric(torch.tensor([[1e-6, 0.0]])).item()
     assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the least scale, found {tiny}"
@@ -85,9 +94,12 @@ def test_to_the_nearest_integer() -> None:
     x = torch.tensor([0.0, 0.5, 1.1, -3.6, 1000.0, -1000.0])
     found = quantize(x, 0.5, 3, -128, 127)
 
-    assert torch.int8 is found.dtype
+    assert torch.int8 is found.dtype, f"yours is {found.dtype}, expected torch.int8"
     assert [3, 4, 5, -4, 127, -128] == found.tolist(), f"{x.tolist()} became {found.tolist()}"
-    assert [3, 4, 5, -4, 7, -7] == quantize(x, 0.5, 3, -7, 7).tolist()
+    assert [3, 4, 5, -4, 7, -7] == quantize(x, 0.5, 3, -7, 7).tolist(), (
+        f"yours is {quantize(x, 0.5, 3, -7, 7).tolist()}, expected [3, 4, 5, -4, 7, -7]: what "
+        "is out of range goes to the given ends, here -7 and 7"
+    )
     huge = torch.tensor([torch.inf, -torch.inf, 1e30])
     assert [127, -128, 127] == quantize(huge, 0.5, 3, -128, 127).tolist(), "clamp, then cast"
 
@@ -114,7 +126,7 @@ def test_one_scale_for_each_channel() -> None:
 
     assert [[2, 4], [1, 2]] == quantize(
         torch.tensor([[2.0, 4.0], [2.0, 4.0]]), scales, 0, -127, 127
-    ).tolist()
+    ).tolist(), "expected [[2, 4], [1, 2]]: the scale of the first row is 1, that of the second 2"
 
 
 values = st.lists(st.integers(-600, 600).map(lambda n: n / 4), min_size=1, max_size=12)
@@ -154,7 +166,9 @@ def test_fake_weights() -> None:
     found.sum().backward()
 
     torch.testing.assert_close(found.detach(), expected, rtol=0, atol=0)
-    assert torch.float64 is found.dtype
+    assert torch.float64 is found.dtype, (
+        f"yours is {found.dtype}, expected torch.float64, the dtype of x"
+    )
     inside = (weight.detach() / broadcast.detach()).round().abs() <= 2
     torch.testing.assert_close(weight.grad, inside.double(), msg=lambda t: f"gradient: {t}")
     assert broadcast.grad is None, "the scale is given, not learned"

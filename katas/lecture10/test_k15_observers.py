@@ -30,7 +30,10 @@ def test_an_observer_sees_and_hands_on() -> None:
 
     with unchanged(x=x):
         assert observer(x) is x, "an observer hands on its very input"
-    assert (0.0, 5.0) == (observer.low.item(), observer.high.item())
+    assert (0.0, 5.0) == (observer.low.item(), observer.high.item()), (
+        f"the range is {observer.low.item()} to {observer.high.item()}, expected 0 to 5: it "
+        "holds 0, whatever was seen"
+    )
     observer(torch.tensor([-2.0, 4.0]))
     assert (-2.0, 5.0) == (observer.low.item(), observer.high.item()), "the range only grows"
     observer.eval()(torch.tensor([6.0]))
@@ -39,7 +42,10 @@ def test_an_observer_sees_and_hands_on() -> None:
     observer(torch.tensor([-9.0, 9.0], requires_grad=True))
     kept = [value.requires_grad for value in (observer.low, observer.high)]
     assert [False, False] == kept, "it would keep the graph of every batch alive"
-    assert {"low", "high"} == observer.state_dict().keys()
+    assert {"low", "high"} == observer.state_dict().keys(), (
+        f"the state_dict holds {sorted(observer.state_dict())}, expected high and low: the "
+        "range is saved with the model"
+    )
 
 
 class Attention(nn.Module):
@@ -90,10 +96,19 @@ def test_prepared_is_the_same_model() -> None:
     x, scale = torch.randn(3, 4), torch.randn(4)
     torch.testing.assert_close(prepared(x, scale), module(x, scale), rtol=0, atol=0)
 
-    assert module.norm(x).max().item() == prepared.observer_0.high.item()
-    assert x.min().item() == prepared.observer_2.low.item()
+    assert module.norm(x).max().item() == prepared.observer_0.high.item(), (
+        f"observer_0 has seen a greatest value of {prepared.observer_0.high.item()}, that of "
+        f"norm(x) is {module.norm(x).max().item()}"
+    )
+    assert x.min().item() == prepared.observer_2.low.item(), (
+        f"observer_2 has seen a least value of {prepared.observer_2.low.item()}, that of x is "
+        f"{x.min().item()}"
+    )
     prepared(x * 10, scale)
-    assert 10 * x.min().item() == pytest.approx(prepared.observer_2.low.item())
+    assert 10 * x.min().item() == pytest.approx(prepared.observer_2.low.item()), (
+        f"observer_2 has seen a least value of {prepared.observer_2.low.item()}, that of x * "
+        f"10 is {10 * x.min().item()}: a second call widens the range"
+    )
 
 
 def test_others_are_left_alone() -> None:

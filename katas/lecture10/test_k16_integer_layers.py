@@ -219,8 +219,14 @@ def test_products_are_int32() -> None:
         Spy(converted).run(x)
 
     for number in range(3):
-        assert torch.int8 is seen[f"quantize_{number}"]
-        assert torch.float32 is seen[f"layer_{number}"]
+        assert torch.int8 is seen[f"quantize_{number}"], (
+            f"quantize_{number} returns {seen[f'quantize_{number}']}, expected torch.int8: that "
+            "is what goes to the layer"
+        )
+        assert torch.float32 is seen[f"layer_{number}"], (
+            f"layer_{number} returns {seen[f'layer_{number}']}, expected torch.float32, the dtype "
+            "of its weight before"
+        )
     assert [{torch.int32}] * 3 == running.products, f"multiplied: {running.products}"
 
 
@@ -294,7 +300,10 @@ def test_the_result_has_the_dtype_of_the_weight() -> None:
     for dtype in (torch.float64, torch.bfloat16):
         x = torch.randn(3, 4, dtype=dtype)
         _, prepared = calibrated(nn.Sequential(nn.Linear(4, 2)).to(dtype), x)
-        assert dtype is convert(prepared)(x).dtype
+        assert dtype is convert(prepared)(x).dtype, (
+            f"yours returns {convert(prepared)(x).dtype} for a model in {dtype}: the result has "
+            "the dtype of the weight"
+        )
 
 
 @given(sizes=st.tuples(st.integers(1, 20), st.integers(1, 4)), seed=st.integers(0, 1000))

@@ -84,9 +84,15 @@ def test_a_stage_costs_what_its_calls_cost_and_what_it_receives() -> None:
     order = calls(chain(4))
     cost, size = numbers(1, 20, 300, 4000), numbers(5, 60, 700, 8000)
 
-    assert 1 + 20 + 1 == stage_cost(order[:2], cost, size), "two calls, and the input x"
-    assert 300 + 4000 + 60 == stage_cost(order[2:], cost, size), "it receives the second value"
-    assert 20 + 5 == stage_cost(order[1:2], cost, size)
+    assert 1 + 20 + 1 == stage_cost(order[:2], cost, size), (
+        "two calls, 1 and 20, and the graph's input x, which is received as well, 1"
+    )
+    assert 300 + 4000 + 60 == stage_cost(order[2:], cost, size), (
+        "two calls, 300 and 4000, and the second value, 60, which the stage receives"
+    )
+    assert 20 + 5 == stage_cost(order[1:2], cost, size), (
+        "one call, 20, and the first value, 5, which the stage receives"
+    )
 
 
 def test_a_value_that_is_taken_twice_is_sent_once() -> None:
@@ -98,7 +104,9 @@ def test_a_value_that_is_taken_twice_is_sent_once() -> None:
     c = graph.call_function(operator.mul, (a, b))
     graph.output(c)
 
-    assert 2 + 50 == stage_cost([b, c], one, numbers(50)), "a is sent once, for b and c"
+    assert 2 + 50 == stage_cost([b, c], one, numbers(50)), (
+        "two calls, and a, 50: received once for the stage, though b takes it twice and c once more"
+    )
 
 
 def test_arguments_are_found_in_lists_and_keywords() -> None:
@@ -110,8 +118,12 @@ def test_arguments_are_found_in_lists_and_keywords() -> None:
     c = graph.call_function(torch.add, (b,), {"other": a})
     graph.output(c)
 
-    assert 1 + 1 + 10 == stage_cost([b], one, numbers(10, 100))
-    assert 1 + 10 + 100 == stage_cost([c], one, numbers(10, 100))
+    assert 1 + 1 + 10 == stage_cost([b], one, numbers(10, 100)), (
+        "the call b, 1, and what its list holds: x, 1, and a, 10"
+    )
+    assert 1 + 10 + 100 == stage_cost([c], one, numbers(10, 100)), (
+        "the call c, 1, and what it takes: a by keyword, 10, and b, 100"
+    )
 
 
 def test_a_skip_connection_costs_where_it_ends() -> None:
@@ -120,9 +132,15 @@ def test_a_skip_connection_costs_where_it_ends() -> None:
     mul, linear, relu, add, last = calls(module)
     size = numbers(10, 200, 3000, 40000)
 
-    assert 1 + 1 == stage_cost([mul], one, size), "x is received; the parameter is there"
-    assert 2 + 10 == stage_cost([linear, relu], one, size)
-    assert 2 + 3000 + 10 == stage_cost([add, last], one, size), "from before, and over the skip"
+    assert 1 + 1 == stage_cost([mul], one, size), (
+        "the call, and x, 1: a parameter is where it is used, so it is not received"
+    )
+    assert 2 + 10 == stage_cost([linear, relu], one, size), (
+        "two calls, and the value of mul, 10: the skip connection passes over this stage"
+    )
+    assert 2 + 3000 + 10 == stage_cost([add, last], one, size), (
+        "two calls, relu of the stage before, 3000, and mul over the skip, 10"
+    )
 
 
 def check_stages(module: fx.GraphModule, stages: list[list[fx.Node]], count: int) -> None:
@@ -162,14 +180,21 @@ def test_equal_calls_are_divided_equally() -> None:
     stages = partition(module, 3, one, one)
 
     check_stages(module, stages, 3)
-    assert [2, 2, 2] == [len(stage) for stage in stages]
+    assert [2, 2, 2] == [len(stage) for stage in stages], (
+        f"yours has {[len(stage) for stage in stages]} calls in its stages, expected [2, 2, "
+        "2]: the most expensive stage costs "
+        f"{max(stage_cost(stage, one, one) for stage in stages)} in yours, and could cost 3"
+    )
 
 
 def test_an_expensive_call_stands_alone() -> None:
     """Costs are balanced, not numbers of calls."""
     stages = partition(chain(6), 3, numbers(1, 1, 1, 50, 1, 1), numbers())
 
-    assert [3, 1, 2] == [len(stage) for stage in stages]
+    assert [3, 1, 2] == [len(stage) for stage in stages], (
+        f"yours has {[len(stage) for stage in stages]} calls in its stages, expected [3, 1, "
+        "2]: whatever is beside the call of 50 makes the most expensive stage dearer"
+    )
 
 
 def test_a_cut_avoids_a_large_value() -> None:
@@ -201,8 +226,12 @@ def test_a_number_of_stages_that_cannot_be(count: int) -> None:
 
 def test_one_stage_for_each_call() -> None:
     """The most that can be; and one stage holds all."""
-    assert [1, 1, 1] == [len(stage) for stage in partition(chain(3), 3, one, one)]
-    assert [3] == [len(stage) for stage in partition(chain(3), 1, one, one)]
+    assert [1, 1, 1] == [len(stage) for stage in partition(chain(3), 3, one, one)], (
+        "three calls in three stages: one each"
+    )
+    assert [3] == [len(stage) for stage in partition(chain(3), 1, one, one)], (
+        "one stage holds all three calls"
+    )
 
 
 FUNCTIONS = (torch.add, torch.mul, torch.sub, torch.maximum)
@@ -253,7 +282,10 @@ def test_sixty_calls_are_not_too_many() -> None:
     stages = partition(module, 10, costs.__getitem__, lambda node: 0)
 
     check_stages(module, stages, 10)
-    assert 21 == max(sum(map(costs.__getitem__, stage)) for stage in stages)
+    assert 21 == max(sum(map(costs.__getitem__, stage)) for stage in stages), (
+        "your most expensive stage costs "
+        f"{max(sum(map(costs.__getitem__, stage)) for stage in stages)}, the best cut's 21"
+    )
 
 
 def flops(node: fx.Node) -> int:

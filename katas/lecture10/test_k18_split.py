@@ -119,7 +119,7 @@ def test_two_stages_of_a_chain() -> None:
     order = calls(module)
     result = split(module, [order[:1], order[1:]])
 
-    assert 8 == result(5)
+    assert 8 == result(5), f"yours returns {result(5)}, expected 8: three additions of 1 to 5"
     assert_expected_inline(
         graph_text(result),
         """\
@@ -172,8 +172,11 @@ return (add, mul_1)""",
     expected, actual = module(x, y), result(x, y)
     torch.testing.assert_close(actual["sum"], expected["sum"])
     torch.testing.assert_close(actual["all"][2][0], expected["all"][2][0])
-    assert actual["all"][1] is y
-    assert 1 == actual["all"][2][1]
+    assert actual["all"][1] is y, "the input y is returned as it is, no copy"
+    assert 1 == actual["all"][2][1], (
+        f"the number among the results is {actual['all'][2][1]}, expected 1: what is no node "
+        "is returned as it is"
+    )
 
 
 def test_a_parameter_stands_where_the_module_reads_it() -> None:
@@ -208,7 +211,10 @@ def test_a_stage_that_nobody_needs_returns_nothing() -> None:
     result = split(fx.GraphModule({}, graph), [[a], [unused], [b]])
 
     assert (6, 6, 2) == result(), "the default of a placeholder is kept"
-    assert () == result.stage_1(1)
+    assert () == result.stage_1(1), (
+        f"stage_1 returns {result.stage_1(1)}, expected (): no other stage and no result "
+        "needs its value"
+    )
 
 
 def test_stages_share_what_the_module_holds() -> None:
@@ -224,8 +230,10 @@ def test_stages_share_what_the_module_holds() -> None:
         "a stage holds what its own calls use"
     )
     assert result.stage_0.scale is model.scale, "the parameter itself, so that training reaches it"
-    assert result.stage_2.scale is model.scale
-    assert result.stage_1.linear is model.linear
+    assert result.stage_2.scale is model.scale, (
+        "stage_2 uses the parameter as well: the same object, no copy"
+    )
+    assert result.stage_1.linear is model.linear, "stage_1 calls the submodule itself, no copy"
 
 
 def test_a_stage_holds_its_part_of_a_sequential() -> None:
@@ -256,7 +264,9 @@ def test_an_input_may_have_two_names() -> None:
 
     assert ["input"] == main, f"the whole takes {main}: the names of `module` itself"
     assert ["input_1", "add"] == second, f"stage_1 takes {second}: named like the nodes"
-    assert 12 == result(input=3)
+    assert 12 == result(input=3), (
+        f"yours returns {result(input=3)}, expected 12: (3 + 1) * 3, called by the input's name"
+    )
 
 
 def test_the_module_stays_as_it_is() -> None:
@@ -274,8 +284,12 @@ def test_the_module_stays_as_it_is() -> None:
     assert before == graph_text(module), "split makes new graphs"
     assert metas == [node.meta for node in module.graph.nodes], "the nodes' meta is not yours"
     assert modes == [each.training for each in module.modules()], "train and eval are not yours"
-    assert code == module.code
-    assert order == calls(module)
+    assert code == module.code, (
+        "the code of `module` was changed: its stages get graphs of their own"
+    )
+    assert order == calls(module), (
+        "the calls of `module` were replaced or moved: copy nodes into the new graphs"
+    )
 
 
 def test_the_modes_stay_as_they_are() -> None:
@@ -361,7 +375,10 @@ def test_the_skips_of_a_unet_pass_over_its_bottom(zoo: Callable[[str], Case]) ->
 
     assert (1, 3) == shape(result, "stage_0"), "the pooled value, and two ways across"
     assert (1, 1) == shape(result, "stage_1"), "the bottom takes the pooled value alone"
-    assert (3, 1) == shape(result, "stage_2")
+    assert (3, 1) == shape(result, "stage_2"), (
+        f"stage_2 takes and returns {shape(result, 'stage_2')} values, expected (3, 1): the "
+        "bottom's, and two ways across"
+    )
     torch.testing.assert_close(result(*inputs), model(*inputs))
 
 

@@ -122,7 +122,9 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE, allow=("torch._", "torch.ops", "torch.?")) as fresh:
         found = fresh.put_back(new, view, new.placeholder("base"), new.placeholder("value"))
 
-    assert aten.select_scatter.default is found.target
+    assert aten.select_scatter.default is found.target, (
+        f"yours adds {found.target}: what select took out goes back by select_scatter"
+    )
 
 
 def test_pytorch_puts_back_the_same() -> None:

@@ -293,7 +293,7 @@ def test_outputs_alias_as_before() -> None:
     results = module(x, y)
 
     assert results[0] is x, "the input was returned; copy_ returns it too"
-    assert results[2] is y
+    assert results[2] is y, "the input y was returned: the same tensor comes back, no copy"
     results[4].fill_(77)
     assert 77 == results[5][0].item(), "two views of one tensor are views of one tensor afterwards"
 

@@ -174,7 +174,10 @@ def test_every_output_has_a_tangent() -> None:
     x = leaf(2, 3)
     joint = joint_graph(function, (x,))
 
-    assert ["primals_1", "tangents_1", "tangents_2", "tangents_3"] == placeholders(joint)
+    assert ["primals_1", "tangents_1", "tangents_2", "tangents_3"] == placeholders(joint), (
+        f"your graph takes {placeholders(joint)}: the primal, then a tangent for each of "
+        "three outputs"
+    )
     assert_same(expected_of(function, (x,)), flat(joint, x, *tangents_for(function(x))))
 
 
@@ -211,8 +214,11 @@ def test_tracing_leaves_the_primals_alone() -> None:
     joint_graph(lambda x, w, c: (torch.mm(x, w) * c,), (x, w, constant))
 
     assert x.grad is None, "ask autograd.grad for gradients, not backward"
-    assert w.grad is None
-    assert [True, True, False] == [t.requires_grad for t in (x, w, constant)]
+    assert w.grad is None, "w.grad was written: ask autograd.grad for gradients, not backward"
+    assert [True, True, False] == [t.requires_grad for t in (x, w, constant)], (
+        f"x, w and c have requires_grad {[t.requires_grad for t in (x, w, constant)]} "
+        "afterwards, expected [True, True, False] as before"
+    )
 
 
 READY_MADE = (

@@ -233,8 +233,14 @@ def test_an_output_is_saved_if_backward_uses_it() -> None:
     forward, backward = partition(joint, 1)
     output, *saved = flat(forward, x)
 
-    assert ["primals_1", "exp", "tangents_1"] == placeholders(backward)
-    assert [True] == [value is output for value in saved if value is not x]
+    assert ["primals_1", "exp", "tangents_1"] == placeholders(backward), (
+        f"backward takes {placeholders(backward)}, expected ['primals_1', 'exp', "
+        "'tangents_1']: what was saved, in the order of the joint graph, then the tangent"
+    )
+    assert [True] == [value is output for value in saved if value is not x], (
+        f"beside x, forward saves {len([value for value in saved if value is not x])} values, "
+        "expected one, the very tensor that is its output: the slope of exp is its value"
+    )
 
 
 def test_a_primal_that_only_backward_uses_is_saved() -> None:
@@ -247,7 +253,10 @@ def test_a_primal_that_only_backward_uses_is_saved() -> None:
     forward, backward = partition(joint_graph(function, primals), 1)
 
     assert ["primals_1", "primals_2"] == placeholders(forward), "forward takes all primals"
-    assert ["primals_2", "tangents_1"] == placeholders(backward)
+    assert ["primals_2", "tangents_1"] == placeholders(backward), (
+        f"backward takes {placeholders(backward)}, expected ['primals_2', 'tangents_1']: "
+        "backward alone uses the scale, so it is saved though no operator of forward reads it"
+    )
     assert_same(expected_of(function, primals), by_parts((forward, backward), primals, 1))
 
 
@@ -261,8 +270,13 @@ def test_a_saved_value_may_be_a_gradient() -> None:
     forward, backward = partition(joint_graph(function, primals), 1)
     _, *saved = flat(forward, *primals)
 
-    assert 1 == len(saved)
-    assert ["primals_2", "tangents_1"] == placeholders(backward)
+    assert 1 == len(saved), (
+        f"forward saves {len(saved)} values, expected one: primals_2, which is a gradient itself"
+    )
+    assert ["primals_2", "tangents_1"] == placeholders(backward), (
+        f"backward takes {placeholders(backward)}, expected ['primals_2', 'tangents_1']: the "
+        "gradient is saved, and the tangent is taken though nothing uses it"
+    )
     torch.testing.assert_close(flat(backward, *saved, torch.ones(3))[0], primals[1])
 
 
@@ -308,12 +322,15 @@ def test_dead_code_is_in_neither_graph() -> None:
     x = leaf(4)
     forward, backward = partition(joint_graph(function, (x,)), 1)
 
-    assert 0 == operators(forward)["aten.cos.default"]
+    assert 0 == operators(forward)["aten.cos.default"], (
+        "forward computes the cos, of which no output and no gradient is made"
+    )
     for module in (forward, backward):
         unused = [node.name for node in module.graph.nodes if not node.users]
         inputs = placeholders(module)
         assert ["output"] == [name for name in unused if name not in inputs], (
-            "every node is used by another, or by the output"
+            f"{[name for name in unused if name not in inputs]} have no user, expected the output "
+            "alone: what nothing uses, an item of a tuple too, is in neither graph"
         )
     idle = [node.name for node in backward.graph.nodes if not node.users][:-1]
     assert not idle, f"backward takes {idle}, which dead code alone would use"
@@ -387,7 +404,10 @@ def test_partition_does_not_change_the_joint_graph() -> None:
         node.meta.keys() == meta.keys() for node, meta in zip(joint.graph.nodes, metas, strict=True)
     ), "notes about nodes go into dictionaries of your own, not into their meta"
     assert before == text(joint), "copy nodes; do not move or erase those of the joint graph"
-    assert [text(module) for module in first] == [text(module) for module in second]
+    assert [text(module) for module in first] == [text(module) for module in second], (
+        "cutting the joint graph a second time gives other parts: nothing may be left over "
+        "from the first"
+    )
 
 
 READY_MADE = (

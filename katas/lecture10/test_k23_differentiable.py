@@ -61,7 +61,7 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE) as fresh:
         (found,) = fresh.differentiable(parts, slopes, 1)(leaf(2, 3), leaf(3, 4))
 
-    assert (2, 4) == tuple(found.shape)
+    assert (2, 4) == tuple(found.shape), f"yours has shape {tuple(found.shape)}, expected (2, 4)"
 
 
 def test_a_function_calls_the_two_parts() -> None:
@@ -80,7 +80,9 @@ def test_a_function_calls_the_two_parts() -> None:
     torch.testing.assert_close(output, x * 2)
     expected = (70 + x + y).detach()
     torch.testing.assert_close(x.grad, expected, msg="the gradients are what backward returns")
-    assert y.grad is None
+    assert y.grad is None, (
+        f"y.grad is {y.grad}, expected None: that is what backward returned for y"
+    )
 
 
 def test_a_function_returns_all_outputs_and_nothing_that_is_saved() -> None:

@@ -215,7 +215,7 @@ def test_the_flow_of_one_edge() -> None:
     """Is its capacity; then it is full, and the source reaches itself alone."""
     flow, side = max_flow({("s", "t"): 3}, "s", "t")
 
-    assert 3 == flow
+    assert 3 == flow, f"your flow is {flow}, expected 3, the capacity of the only edge"
     assert {"s"} == side, "the vertices that the source reaches by edges with room left"
 
 
@@ -224,14 +224,19 @@ def test_the_narrowest_edge_limits_a_chain() -> None:
     """The source reaches what comes before it."""
     flow, side = max_flow({("s", "a"): 4, ("a", "b"): 2, ("b", "t"): 7}, "s", "t")
 
-    assert 2 == flow
-    assert {"s", "a"} == side
+    assert 2 == flow, f"your flow is {flow}, expected 2: the narrowest edge of the only path"
+    assert {"s", "a"} == side, (
+        f"your side of the source is {sorted(side)}, expected a and s: the edge to a has room "
+        "left, the one behind it is full"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
 def test_of_two_cuts_the_one_nearest_to_the_source_is_found() -> None:
     """Both edges of the chain are full, and behind the first nothing is reached."""
-    assert (2, {"s"}) == max_flow({("s", "a"): 2, ("a", "t"): 2}, "s", "t")
+    assert (2, {"s"}) == max_flow({("s", "a"): 2, ("a", "t"): 2}, "s", "t"), (
+        "expected flow 2 and the source alone: both edges are full, so nothing else is reached"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
@@ -239,8 +244,13 @@ def test_flows_that_meet_are_added() -> None:
     """Two ways in, two ways out; an edge both ways between."""
     edges = {("s", "a"): 3, ("s", "b"): 5, ("a", "b"): 9, ("b", "a"): 9, ("a", "t"): 6}
 
-    assert (6, {"s", "a", "b"}) == max_flow(edges, "s", "t")
-    assert (7, {"s", "a", "b"}) == max_flow({**edges, ("b", "t"): 1}, "s", "t")
+    assert (6, {"s", "a", "b"}) == max_flow(edges, "s", "t"), (
+        "expected flow 6, all of it through a, 3 of it sent there by b; the source still "
+        "reaches both"
+    )
+    assert (7, {"s", "a", "b"}) == max_flow({**edges, ("b", "t"): 1}, "s", "t"), (
+        "expected flow 7: 6 through a and 1 from b to t; the source still reaches both"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
@@ -259,9 +269,13 @@ def test_what_was_pushed_can_be_sent_back() -> None:
 @pytest.mark.step(1, "the greatest flow")
 def test_there_may_be_no_way() -> None:
     """Then nothing flows; capacities of 0, and vertices without an edge, are no ways."""
-    assert (0, {"s"}) == max_flow({}, "s", "t")
-    assert (0, {"s", "a"}) == max_flow({("s", "a"): 5, ("a", "t"): 0}, "s", "t")
-    assert (0, {"s"}) == max_flow({("a", "s"): 5, ("t", "a"): 5}, "s", "t")
+    assert (0, {"s"}) == max_flow({}, "s", "t"), "no edges: expected flow 0 and the source alone"
+    assert (0, {"s", "a"}) == max_flow({("s", "a"): 5, ("a", "t"): 0}, "s", "t"), (
+        "the edge to t has capacity 0: nothing flows, and the source reaches a"
+    )
+    assert (0, {"s"}) == max_flow({("a", "s"): 5, ("t", "a"): 5}, "s", "t"), (
+        "both edges lead towards the source: nothing flows, and the source reaches itself alone"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
@@ -269,7 +283,10 @@ def test_an_infinite_edge_is_never_in_the_cut() -> None:
     """As long as there is another on every way; else no cut is finite, which is an error."""
     edges = {("s", "a"): INF, ("a", "b"): 4, ("b", "t"): INF, ("a", "c"): INF, ("c", "t"): 3}
 
-    assert (7, {"s", "a", "c"}) == max_flow(edges, "s", "t")
+    assert (7, {"s", "a", "c"}) == max_flow(edges, "s", "t"), (
+        "expected flow 7, 4 by a to b and 3 by c to t: the cut goes through these two, the "
+        "only finite edges"
+    )
     with pytest.raises(ValueError, match="unbounded"):
         max_flow({**edges, ("c", "b"): INF}, "s", "t")
 
@@ -298,7 +315,10 @@ def test_the_capacities_are_not_changed() -> None:
 )
 def test_the_flow_is_the_least_cut(edges: dict[tuple[str, str], int]) -> None:
     """Of all cuts, which are tried; and of several the least side of the source."""
-    assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t")
+    assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t"), (
+        f"yours is {max_flow(edges, 's', 't')}, expected {least_cut(edges, 's', 't')}: the "
+        "greatest flow, and of the least cuts the one nearest to the source"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
@@ -315,7 +335,9 @@ def test_a_large_network_agrees_with_networkx() -> None:
         network.add_edge(start, end, capacity=capacity)
     flow, side = max_flow(edges, 0, 39)
 
-    assert nx.maximum_flow_value(network, 0, 39) == flow
+    assert nx.maximum_flow_value(network, 0, 39) == flow, (
+        f"your flow is {flow}, that of networkx {nx.maximum_flow_value(network, 0, 39)}"
+    )
     assert flow == sum(c for (a, b), c in edges.items() if a in side and b not in side), (
         "the edges out of your set are no cut of this flow"
     )
@@ -340,7 +362,10 @@ def test_an_expensive_value_is_saved() -> None:
     product = build.slow(*build.primals)
     sine = build.cheap(product)
 
-    assert ["slow"] == build.choose(sine, build.back(build.cheap(sine)), None)
+    assert ["slow"] == build.choose(sine, build.back(build.cheap(sine)), None), (
+        "expected the product alone: it must not run twice, and from it backward computes "
+        "both sines, so it uses no primal"
+    )
 
 
 @pytest.mark.step(2, "who runs in backward")
@@ -350,7 +375,10 @@ def test_backward_may_use_what_depends_on_a_tangent_far_away() -> None:
     product = build.slow(*build.primals)
     gradient = build.slow(build.cheap(build.cheap(build.back())), product)
 
-    assert ["slow"] == build.choose(product, gradient, None)
+    assert ["slow"] == build.choose(product, gradient, None), (
+        "expected the product alone: the second mm depends on the tangent, some operators "
+        "away, so it runs in backward and is not saved"
+    )
 
 
 @pytest.mark.step(2, "who runs in backward")
@@ -359,7 +387,10 @@ def test_a_gradient_may_depend_on_no_tangent() -> None:
     build = Builder(2)
     product = build.slow(*build.primals)
 
-    assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1])
+    assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1]), (
+        "expected both: one gradient is primals_2 itself, the other is computed again from "
+        "the product; that neither depends on a tangent changes nothing"
+    )
     build = Builder(2)
     product = build.slow(*build.primals)
     saved = build.choose(product, product, None)
@@ -389,7 +420,9 @@ def test_the_smaller_value_is_saved() -> None:
     product = build.slow(*build.primals, size=64)
     small = build.cheap(product, size=16)
 
-    assert ["cheap"] == build.choose(small, build.back(build.cheap(small, size=32)), None)
+    assert ["cheap"] == build.choose(small, build.back(build.cheap(small, size=32)), None), (
+        "expected the first sine: 16 bytes, where the product has 64 and the second sine 32"
+    )
 
 
 @pytest.mark.step(3, "the fewest bytes")
@@ -443,7 +476,10 @@ def test_backward_uses_all_that_is_saved() -> None:
     product = build.slow(build.primals[0], build.primals[1])
     gradients = build.back(product), build.back(build.primals[2]), None
 
-    assert ["primals_3", "slow"] == build.choose(product, *gradients)
+    assert ["primals_3", "slow"] == build.choose(product, *gradients), (
+        "expected what backward uses: the product and the third primal; the first two lead "
+        "to the product alone, which is saved"
+    )
 
 
 @pytest.mark.step(4, "what backward uses")
@@ -562,5 +598,5 @@ def test_nothing_ready_made_is_called() -> None:
         flow, _ = fresh.max_flow({("s", "t"): 2}, "s", "t")
         chosen = [node.name for node in fresh.saved_values(build.graph, 1)]
 
-    assert 2 == flow
-    assert ["slow"] == chosen
+    assert 2 == flow, f"your flow is {flow}, expected 2, the capacity of the only edge"
+    assert ["slow"] == chosen, f"yours saves {chosen}, expected the product alone"

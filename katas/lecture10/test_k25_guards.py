@@ -175,8 +175,14 @@ def test_an_equal_call_has_an_equal_key() -> None:
     x, y = torch.rand(3), torch.rand(3)
 
     assert guards(looks, x) == guards(looks, y), "guards look at metadata, never at data"
-    assert guards(looks, x) != guards(looks, x.double())
-    assert 2 == len({guards(looks, x), guards(looks, y), guards(looks, x.double())})
+    assert guards(looks, x) != guards(looks, x.double()), (
+        "x and x.double() have equal keys: the dtype is a fact"
+    )
+    assert 2 == len({guards(looks, x), guards(looks, y), guards(looks, x.double())}), (
+        "three calls, two of them alike, make "
+        f"{len({guards(looks, x), guards(looks, y), guards(looks, x.double())})} entries in a "
+        "set, expected 2"
+    )
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -272,11 +278,14 @@ def test_closure_variables_are_guarded(value: object) -> None:
     compiled = torch.compile(function, backend=oracle, dynamic=False)
     compiled(x)
     key = guards(function, x)
-    assert key == guards(function, x)
+    assert key == guards(function, x), "the same call has another key the second time"
     by = value
     compiled(x)
 
-    assert 2 == len(oracle.graphs)
+    assert 2 == len(oracle.graphs), (
+        f"torch.compile made {len(oracle.graphs)} graphs, expected 2: it guards what a "
+        "closure holds"
+    )
     assert key != guards(function, x), "the contents of function.__closure__ belong to the key"
 
 
@@ -286,7 +295,11 @@ def test_one_tensor_in_a_closure_and_an_argument() -> None:
     function = scaling(held)
     calls: list[tuple[Any, ...]] = [(x,), (torch.ones(3),), (held,)]
 
-    assert compiled_by(function, calls) == new_by(function, calls)
+    assert compiled_by(function, calls) == new_by(function, calls), (
+        f"a new graph for each of three calls? torch.compile: {compiled_by(function, calls)}, "
+        f"your keys: {new_by(function, calls)}; the last call passes the tensor that the "
+        "closure holds"
+    )
 
 
 def test_a_key_keeps_no_tensor_alive() -> None:
@@ -297,7 +310,7 @@ def test_a_key_keeps_no_tensor_alive() -> None:
     del x, module
     gc.collect()
 
-    assert key is not None
+    assert key is not None, "guards returns None, which is no key"
     assert alive() is None, "the key holds the tensor"
     assert weight() is None, "the key holds the module, and that holds its parameters"
 
@@ -319,7 +332,9 @@ def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) 
     for name in ("optimize", "explain", "export"):
         monkeypatch.setattr(torch._dynamo, name, refuse)  # noqa: SLF001
 
-    assert guards(function, x) == guards(function, torch.zeros(3))
+    assert guards(function, x) == guards(function, torch.zeros(3)), (
+        "x is ones in one call and zeros in the other: data is no fact, so the keys are equal"
+    )
     assert [] == calls, "guards looks at a call, it does not make one"
 
 

@@ -133,7 +133,9 @@ def test_the_whole_report_prints_nothing(capsys: pytest.CaptureFixture[str]) -> 
     """The caller may print what it returns."""
     _, mean = kata.whole_report(torch.rand(3))
 
-    assert "" == capsys.readouterr().out
+    assert "" == capsys.readouterr().out, (
+        "the whole report printed: it returns the text, so that its caller may print it"
+    )
     assert torch.Size([]) == mean.shape, (
         f"the mean has shape {tuple(mean.shape)}: it is one number, in a tensor without dims"
     )
@@ -200,7 +202,7 @@ def test_the_average_goes_on_from_its_state() -> None:
     assert {"mean", "steps"} == set(state), (
         f"the state_dict has {sorted(state)}, expected mean and steps"
     )
-    assert 3 == int(state["steps"])
+    assert 3 == int(state["steps"]), f"the state says {int(state['steps'])} steps after three calls"
     second.load_state_dict(state)
     for x in xs[3:]:
         last = second(x)

@@ -210,8 +210,14 @@ def test_one_operator_becomes_one_node() -> None:
     x, y = torch.rand(3), torch.rand(3)
     graph = capture(add, x, y).graph
 
-    assert isinstance(graph, fx.GraphModule)
-    assert ["x", "y"] == [node.target for node in graph.graph.nodes if node.op == "placeholder"]
+    assert isinstance(graph, fx.GraphModule), (
+        f"the graph is a {type(graph).__name__}, expected a GraphModule"
+    )
+    assert ["x", "y"] == [node.target for node in graph.graph.nodes if node.op == "placeholder"], (
+        "the placeholders are "
+        f"{[node.target for node in graph.graph.nodes if node.op == 'placeholder']}, expected "
+        "x and y: one for each parameter, by its name"
+    )
     assert [("call_function", "operator.add")] == called(graph), (
         f"yours calls {called(graph)}; x + y is one operator.add"
     )
@@ -313,7 +319,10 @@ def test_an_attribute_is_a_value_or_a_node() -> None:
     """``x.shape`` is known now; ``x.T`` is a tensor, so it is recorded."""
     graph = capture(attributes, torch.rand(2, 3)).graph
 
-    assert [("call_function", "getattr"), ("call_function", "operator.matmul")] == called(graph)
+    assert [("call_function", "getattr"), ("call_function", "operator.matmul")] == called(graph), (
+        f"yours calls {called(graph)} for x.T @ x, expected getattr and operator.matmul: x.T "
+        "is a tensor, so it is recorded"
+    )
 
 
 def test_pieces_are_made_at_once() -> None:
@@ -388,7 +397,9 @@ def test_inputs_are_guarded() -> None:
     found = capture(function, x, 1).guards
 
     assert expected == found, f"yours guards {found}, expected {expected}"
-    assert bool is capture(function, x, True).guards["input n"][0]  # noqa: FBT003
+    assert bool is capture(function, x, True).guards["input n"][0], (  # noqa: FBT003
+        "True is guarded by its class, bool: True == 1, but another graph may belong to it"
+    )
 
 
 def branch_on_data(x: torch.Tensor) -> torch.Tensor:
@@ -569,7 +580,10 @@ def test_arguments_stay_as_they_are() -> None:
     assert [1.0, 1.0, 1.0] == x.tolist(), "tracing wrote to the caller's tensor"
     graph(x)
 
-    assert [4.0, 4.0, 4.0] == x.tolist()
+    assert [4.0, 4.0, 4.0] == x.tolist(), (
+        f"x is {x.tolist()}, expected fours, (1 + 1) * 2: the graph writes to its input, as "
+        "the function does"
+    )
 
 
 READY_MADE = (

@@ -101,7 +101,10 @@ def test_loops_are_loaded_by_computing() -> None:
     """The loader of a Pointwise asks for what its body asks for; nothing called it is loaded."""
     negative = Pointwise((3, 4), lambda index: ops.neg(ops.load("x", 4 * index[0] + index[1])))
 
-    assert "neg(load(x, 4*i0 + i1))" == expression(negative)
+    assert "neg(load(x, 4*i0 + i1))" == expression(negative), (
+        f"yours asks for {expression(negative)}, expected neg(load(x, 4*i0 + i1)): the loader "
+        "of a Pointwise runs its body at the index"
+    )
 
 
 def test_an_operation_asks_its_inputs_in_order() -> None:
@@ -109,7 +112,10 @@ def test_an_operation_asks_its_inputs_in_order() -> None:
     kernel = pointwise("sub", X, Y)
 
     assert (3, 4) == kernel.ranges, f"the loops are {kernel.ranges}, the inputs have size (3, 4)"
-    assert "sub(load(x, 4*i0 + i1), load(y, 4*i0 + i1))" == expression(kernel)
+    assert "sub(load(x, 4*i0 + i1), load(y, 4*i0 + i1))" == expression(kernel), (
+        f"yours asks for {expression(kernel)}, expected sub(load(x, 4*i0 + i1), load(y, 4*i0 "
+        "+ i1)): the inputs in order, each by its loader"
+    )
 
 
 def test_a_producer_is_inlined() -> None:
@@ -177,6 +183,9 @@ def test_the_smallest_bodies() -> None:
     """A constant without loops, and a body that returns what it computed first."""
     assert "def inner_fn():\n    tmp0 = ops.constant(-0.0)\n    return tmp0" == to_text(
         constant(-0.0)
+    ), (
+        f"your text is\n{to_text(constant(-0.0))}\nand should be a function without arguments "
+        "that returns one constant, tmp0"
     )
 
     lines = to_text(pointwise("add", constant(1.0), constant(1.0))).splitlines()
@@ -187,7 +196,10 @@ def test_the_smallest_bodies() -> None:
         ops.neg(first)
         return first
 
-    assert "    return tmp0" == to_text(Pointwise((3,), body)).splitlines()[-1]
+    assert "    return tmp0" == to_text(Pointwise((3,), body)).splitlines()[-1], (
+        f"your text ends in {to_text(Pointwise((3,), body)).splitlines()[-1]!r}: the body "
+        "returns its first value, tmp0, not its last"
+    )
 
 
 FOUR: dict[str, Callable[[Pointwise], Any]] = {"to_text": to_text}
@@ -232,4 +244,6 @@ def test_nothing_of_inductor_is_called() -> None:
         x, row = fresh.Buffer("x", (3, 4), (4, 1)), fresh.Buffer("row", (4,), (1,))
         text = fresh.to_text(fresh.pointwise("add", x, row))
 
-    assert "    tmp2 = ops.add(tmp0, tmp1)" in text
+    assert "    tmp2 = ops.add(tmp0, tmp1)" in text, (
+        f"your text is\n{text}\nand should add tmp0 and tmp1"
+    )

@@ -93,7 +93,9 @@ def test_the_source_is_run_on_plain_lists() -> None:
 
     torch.testing.assert_close(executed(kernel, memory), x.exp() * (row - 0.5))
     torch.testing.assert_close(executed(constant(3.0), memory), torch.tensor(3.0).double())
-    assert (0, 4) == executed(Pointwise((0, 4), X.make_loader()), memory).shape
+    assert (0, 4) == executed(Pointwise((0, 4), X.make_loader()), memory).shape, (
+        "ranges (0, 4) hold no element, so nothing is stored"
+    )
 
 
 def test_the_source_of_a_reduction() -> None:
@@ -123,7 +125,14 @@ def test_the_source_of_a_reduction() -> None:
     }
     for what, (kernel, expected) in cases.items():
         got = executed(kernel, memory)
-        torch.testing.assert_close(got, expected, msg=lambda text, what=what: f"{what}: {text}")
+        torch.testing.assert_close(
+            got,
+            expected,
+            msg=lambda text, what=what, got=got, expected=expected: (
+                f"{what}: yours is {got.tolist()}, expected {expected.tolist()}; the total starts "
+                f"anew for each element, and is stored when its loops are done\n{text}"
+            ),
+        )
 
 
 def test_the_output_has_strides() -> None:
@@ -133,11 +142,15 @@ def test_the_output_has_strides() -> None:
     run(source, memory)
 
     assert [6.0, -1.0, 22.0, -1.0, 38.0, -1.0, -1.0, -1.0] == memory["out"], (
-        "the output has stride 2: the elements between stay -1"
+        f"yours is {memory['out']}: the output has stride 2, so the sums are at 0, 2 and 4, "
+        "and what is between them stays -1"
     )
     memory = {"x": list(range(12)), "out": [-1.0] * 12}
     run(to_python(pointwise("neg", X), Buffer("out", (3, 4), (1, 3))), memory)
-    assert [0, -4, -8, -1, -5, -9, -2, -6, -10, -3, -7, -11] == memory["out"]
+    assert [0, -4, -8, -1, -5, -9, -2, -6, -10, -3, -7, -11] == memory["out"], (
+        f"yours is {memory['out']}: the output has strides (1, 3), so element (i, j) goes to "
+        "i + 3*j"
+    )
 
 
 def test_two_zeros_are_two_constants() -> None:
@@ -172,8 +185,12 @@ def test_the_source_is_made_of_loops_and_numbers() -> None:
     assert [3, 4] == [ast.literal_eval(node.iter.args[0]) for node in loops], "range(3): range(4):"
 
     nodes = list(ast.walk(tree))
-    assert not [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert not [node for node in nodes if isinstance(node, ast.While | ast.comprehension)]
+    assert not [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)], (
+        "the source imports something: math is there already"
+    )
+    assert not [node for node in nodes if isinstance(node, ast.While | ast.comprehension)], (
+        "the source has a while or a comprehension, expected a for for each loop"
+    )
     own = {node.id for node in nodes if isinstance(node, ast.Name)}
     own -= {
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

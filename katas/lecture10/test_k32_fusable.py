@@ -117,9 +117,13 @@ def test_needs_are_direct_and_indirect() -> None:
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c, d = node("c", {"y": FULL}), node("d", {"b": FULL, "c": FULL})
 
-    assert [set(), {0}, set(), {0, 1, 2}] == needs(alone(a, b, c, d))
-    assert [set(), set(), {0, 1}] == needs([(a, b), (c,), (d,)]), "a kernel needs not itself"
-    assert [] == needs([])
+    assert [set(), {0}, set(), {0, 1, 2}] == needs(alone(a, b, c, d)), (
+        "d reads b and c, and b reads a: d needs all three, a by way of b"
+    )
+    assert [set(), set(), {0, 1}] == needs([(a, b), (c,), (d,)]), (
+        "b reads a in the same kernel, which does not need itself; d reads from both kernels"
+    )
+    assert [] == needs([]), "no kernels, no needs"
 
 
 def test_needs_go_through_all_nodes_of_a_kernel() -> None:
@@ -127,7 +131,9 @@ def test_needs_go_through_all_nodes_of_a_kernel() -> None:
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c, d = node("c", {"y": FULL}), node("d", {"c": FULL})
 
-    assert [set(), {0}, {0, 1}] == needs([(a,), (b, c), (d,)]), "the kernel (b, c) waits for a"
+    assert [set(), {0}, {0, 1}] == needs([(a,), (b, c), (d,)]), (
+        "d reads c, and c is in one kernel with b, which reads a: d needs both kernels"
+    )
 
 
 def test_what_is_shared_is_saved() -> None:
@@ -143,60 +149,110 @@ def test_what_is_shared_is_saved() -> None:
     }
     for what, (other, expected) in cases.items():
         got = saved((a,), (other,))
-        assert expected == got, f"{what}: {expected} bytes, not {got}"
+        assert expected == got, f"{what}: yours saves {got} bytes, expected {expected}"
 
 
 def test_what_kernels_share_counts_once() -> None:
     """Two nodes of a kernel that read x do not save it twice."""
     a, b, c = node("a", {"x": FULL}), node("b", {"x": FULL}), node("c", {"x": FULL, "b": FULL})
 
-    assert 2 * 4 * N * M == saved((a, b), (c,)), "x and b are shared, each once"
-    assert 2 * 4 * N * M == saved((c,), (a, b)), "from either side"
+    for first, second in (((a, b), (c,)), ((c,), (a, b))):
+        got = saved(first, second)
+        names = [tuple(each.name for each in kernel) for kernel in (first, second)]
+        assert 2 * 4 * N * M == got, (
+            f"yours saves {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both have "
+            "x and b among reads and writes, and each counts once, however many nodes read it"
+        )
 
 
-def fusable(first: Node, second: Node) -> bool:
-    """Say whether two nodes, with none between them, may be fused."""
-    got = can_fuse(alone(first, second), 0, 1)
-    assert isinstance(got, bool), f"{got!r} is neither True nor False"
-    return got
+def shown(kernels: Sequence[Kernel]) -> str:
+    """Return a line for each kernel: its nodes, with their loops and which element they read."""
+    lines = []
+    for place, kernel in enumerate(kernels):
+        nodes = []
+        for each in kernel:
+            reads = ", ".join(f"{read.name}{list(read.index)}" for read in each.reads)
+            reduced = f", reduces {each.reduced}" if each.reduced else ""
+            extern = ", a library call" if each.extern else ""
+            nodes.append(f"{each.name}: ranges {each.ranges}{reduced}{extern}, reads {reads}")
+        lines.append(f"  {place}  {' + '.join(nodes)}")
+    return "\n".join(lines)
+
+
+def assert_fused(why: str, kernels: list[Kernel], first: int = 0, second: int = 1) -> None:
+    """Check that the kernels at two positions may be one."""
+    got = can_fuse(kernels, first, second)
+    assert got is True, (
+        f"can_fuse of {first} and {second} is {got!r}, expected True: {why}\n{shown(kernels)}"
+    )
+
+
+def assert_apart(why: str, kernels: list[Kernel], first: int = 0, second: int = 1) -> None:
+    """Check that the kernels at two positions may not be one."""
+    got = can_fuse(kernels, first, second)
+    assert got is False, (
+        f"can_fuse of {first} and {second} is {got!r}, expected False: {why}\n{shown(kernels)}"
+    )
 
 
 def test_equal_loops_are_fused() -> None:
     """One after the other, or side by side; other ranges are other loops, if not in number."""
     a = node("a", {"x": FULL})
 
-    assert fusable(a, node("b", {"a": FULL})), (
-        "the loops are equal, and b reads each element where a wrote it"
+    assert_fused(
+        "the loops are equal, and b reads each element where a wrote it",
+        alone(a, node("b", {"a": FULL})),
     )
-    assert fusable(a, node("b", {"x": FULL})), "two readers of x, of which neither needs the other"
-    assert fusable(a, node("b", {"y": FULL})), "legal, if of no use"
-    assert not fusable(a, node("b", {"y": FULL}, (M, N))), "fifteen iterations, in other loops"
-    assert not fusable(a, node("b", {"y": ROWS}, (N,))), "an outer loop alone is another nest"
+    assert_fused(
+        "both read x, and neither needs the other: a loop may do both",
+        alone(a, node("b", {"x": FULL})),
+    )
+    assert_fused("it is legal, if of no use", alone(a, node("b", {"y": FULL})))
+    assert_apart(
+        "rule 2: fifteen iterations each, but of other loops",
+        alone(a, node("b", {"y": FULL}, (M, N))),
+    )
+    assert_apart(
+        "rule 2: one loop is not two, though it is the outer one",
+        alone(a, node("b", {"y": ROWS}, (N,))),
+    )
 
 
 def test_a_read_must_be_what_was_written() -> None:
     """The transpose of a square: element (i, j) waits for (j, i), which is another iteration."""
     a = node("a", {"x": FULL}, (N, N))
 
-    assert not fusable(a, node("b", {"a": TURNED}, (N, N))), "b reads what a has not yet written"
-    assert fusable(a, node("b", {"x": TURNED}, (N, N))), "an input is all there: any place will do"
+    assert_apart(
+        "rule 3: at (0, 1) b would read a[1, 0], which a writes in a later iteration",
+        alone(a, node("b", {"a": TURNED}, (N, N))),
+    )
+    assert_fused(
+        "x is an input and is all there, so b may read any element of it",
+        alone(a, node("b", {"x": TURNED}, (N, N))),
+    )
     two = Node("b", (N, N), (), (*node("b", {"a": FULL}, (N, N)).reads, Dep("a", TURNED, (N, N))))
-    assert not fusable(a, two), "one of two reads fits; every one must"
+    assert_apart("rule 3: the first of two reads fits, and every one must", alone(a, two))
 
 
 def test_a_reduction_goes_with_its_rows() -> None:
     """With what it reduces, with what is left of it, and with what spreads that out again."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
-    assert fusable(node("a", {"x": FULL}), node("b", {"a": FULL}, (N,), (M,))), (
-        "a's ranges are those of the reduction and what it reduces"
+    assert_fused(
+        "a's ranges are the ranges and the reduced of b, which are b's loops",
+        alone(node("a", {"x": FULL}), node("b", {"a": FULL}, (N,), (M,))),
     )
-    assert fusable(total, node("b", {"total": ROWS}, (N,))), (
-        "a node behind a reduction may have its ranges"
+    assert_fused(
+        "b runs once for each row, like the reduction",
+        alone(total, node("b", {"total": ROWS}, (N,))),
     )
-    assert fusable(total, node("b", {"x": FULL, "total": ROWS})), "the row is gone over twice"
-    assert fusable(total, node("b", {"x": FULL, "total": ROWS}, (N,), (M,))), (
-        "two reductions with equal ranges and equal reduced share a kernel"
+    assert_fused(
+        "b goes over a row a second time, when its total is there",
+        alone(total, node("b", {"x": FULL, "total": ROWS})),
+    )
+    assert_fused(
+        "two reductions with equal ranges and equal reduced share a kernel",
+        alone(total, node("b", {"x": FULL, "total": ROWS}, (N,), (M,))),
     )
 
 
@@ -204,19 +260,27 @@ def test_other_loops_than_the_reduction_s_do_not_fit() -> None:
     """Nor two reductions along different dims."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
-    assert not fusable(total, node("b", {"v": ROWS}, (M,))), "the reduced loop alone"
-    assert not fusable(total, node("b", {"y": FULL}, (M, N))), (
-        "(M, N) are the loops of the reduction the other way round"
+    assert_apart("rule 2: b has the reduced loop alone", alone(total, node("b", {"v": ROWS}, (M,))))
+    assert_apart(
+        "rule 2: b has the loops of the reduction the other way round",
+        alone(total, node("b", {"y": FULL}, (M, N))),
     )
-    assert not fusable(total, node("b", {"x": TURNED}, (M,), (N,))), (
-        "as many iterations, but other ranges and another reduced"
+    assert_apart(
+        "rule 2: as many iterations, but other ranges and another reduced",
+        alone(total, node("b", {"x": TURNED}, (M,), (N,))),
     )
-    assert not fusable(total, node("b", {"y": FULL}, (N,), (N,))), (
-        "the ranges are equal, what is reduced is not"
+    assert_apart(
+        "rule 2: the ranges are equal, what is reduced is not",
+        alone(total, node("b", {"y": FULL}, (N,), (N,))),
     )
-    assert not fusable(total, node("b", {"y": (0, 1)}, (), (N, M))), "all loops are reduced"
+    assert_apart(
+        "rule 2: b reduces both loops, total one", alone(total, node("b", {"y": FULL}, (), (N, M)))
+    )
     square = node("total", {"x": FULL}, (N,), (N,))
-    assert not fusable(square, node("b", {"total": (1,)}, (N, N))), "row i needs the total of row j"
+    assert_apart(
+        "rule 3: in row i, b needs the total of row j",
+        alone(square, node("b", {"total": (1,)}, (N, N))),
+    )
 
 
 def test_all_nodes_of_a_kernel_count() -> None:
@@ -225,11 +289,17 @@ def test_all_nodes_of_a_kernel_count() -> None:
     total = node("total", {"y": FULL}, (N,), (M,))
     wide = node("wide", {"z": FULL}, (N, 7))
 
-    assert can_fuse([(a,), (total,), (wide,)], 0, 1)
-    assert not can_fuse([(a, total), (wide,)], 0, 1), "(3, 7) is neither (3,) nor (3, 5)"
-    assert can_fuse([(a, total), (node("b", {"y": FULL}),)], 0, 1)
-    assert not can_fuse([(node("c", {"y": FULL}),), (a,)], 0, 1), (
-        "no reduction brings them together"
+    assert_fused("a runs once for each row, like the reduction", [(a,), (total,), (wide,)])
+    assert_apart(
+        "rule 2: with total in it, the kernel takes (3,) and (3, 5), and wide is (3, 7)",
+        [(a, total), (wide,)],
+    )
+    assert_fused(
+        "with total in it, the kernel takes (3, 5) as well as (3,)",
+        [(a, total), (node("b", {"y": FULL}),)],
+    )
+    assert_apart(
+        "rule 2: without a reduction all have equal ranges", [(node("c", {"y": FULL}),), (a,)]
     )
 
 
@@ -237,11 +307,12 @@ def test_a_library_call_is_not_fused() -> None:
     """Neither as a producer nor as a consumer."""
     product_of = node("product", {"x": FULL}, extern=True)
 
-    assert not fusable(product_of, node("b", {"product": FULL})), (
-        "rule 1: of a library call nothing is known"
+    assert_apart(
+        "rule 1: product is a library call", alone(product_of, node("b", {"product": FULL}))
     )
-    assert not fusable(node("b", {"x": FULL}), product_of), (
-        "rule 1 holds for the second as for the first"
+    assert_apart(
+        "rule 1: product is a library call, though it comes second",
+        alone(node("b", {"x": FULL}), product_of),
     )
 
 
@@ -250,11 +321,11 @@ def test_no_third_kernel_stands_between() -> None:
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL}, extern=True)
     c, d = node("c", {"a": FULL, "b": FULL}), node("d", {"a": FULL})
 
-    assert not can_fuse(alone(a, b, c), 0, 2), "c needs b, and b needs a"
-    assert can_fuse(alone(a, b, d), 0, 2), "d comes after b, but does not need it"
+    assert_apart("rule 4: c needs b, and b needs a", alone(a, b, c), 0, 2)
+    assert_fused("d comes after b, but does not need it", alone(a, b, d), 0, 2)
     e = node("e", {"b": FULL}, extern=True)
     f = node("f", {"e": FULL, "x": FULL})
-    assert not can_fuse(alone(a, b, e, f), 0, 3), "two kernels between, the first of which needs a"
+    assert_apart("rule 4: f needs e, e needs b, and b needs a", alone(a, b, e, f), 0, 3)
 
 
 def test_a_fusion_may_close_the_way_to_another() -> None:
@@ -264,11 +335,12 @@ def test_a_fusion_may_close_the_way_to_another() -> None:
     a2, b1 = node("a2", {"x": FULL, "f": FULL}), node("b1", {"y": FULL, "e": FULL})
     apart = alone(a1, b2, e, f, a2, b1)
 
-    assert can_fuse(apart, 0, 4), "no third kernel is between the two before anything is fused"
-    assert can_fuse(apart, 1, 5), "no third kernel is between the two before anything is fused"
+    why = "no third kernel is between the two before anything is fused"
+    assert_fused(why, apart, 0, 4)
+    assert_fused(why, apart, 1, 5)
     kernels = [(b2,), (f,), (a1, a2), (e,), (b1,)]
-    assert not can_fuse(kernels, 0, 4), (
-        "b2 is before f, f before (a1, a2), that before e, e before b1"
+    assert_apart(
+        "rule 4: b1 needs e, e needs (a1, a2), that needs f, and f needs b2", kernels, 0, 4
     )
 
 
@@ -349,7 +421,9 @@ def test_any_pair(program: Program) -> None:
             others = [kernel for n, kernel in enumerate(kernels) if n not in {first, second}]
             expected = legal(program.nodes, [*others, kernels[first] + kernels[second]])
             got = can_fuse(kernels, first, second)
-            assert expected == got, f"{kernels[first]} and {kernels[second]} in {kernels}: {got}"
+            assert expected == got, (
+                f"can_fuse of {first} and {second} is {got}, expected {expected}\n{shown(kernels)}"
+            )
             fit += [(first, second)] * expected
         # Go on with a list of kernels that stand in topological order by themselves.
         close = [pair for pair in fit if pair[1] == pair[0] + 1]
@@ -366,5 +440,7 @@ def test_nothing_of_inductor_is_called() -> None:
         needed = fresh.needs(alone(*SOFTMAX))
         fusable = fresh.can_fuse(alone(*SOFTMAX), 1, 2), fresh.saved(*alone(*SOFTMAX)[1:3])
 
-    assert {0} == needed[1], f"yours {needed}"
-    assert (True, 60) == fusable, f"yours {fusable}"
+    assert {0} == needed[1], f"yours is {needed}: c_sub, the second of a softmax, needs b_max"
+    assert (True, 60) == fusable, (
+        f"can_fuse and saved are {fusable} for c_sub and d_exp, expected (True, 60)"
+    )

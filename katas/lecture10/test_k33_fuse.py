@@ -186,23 +186,30 @@ def test_dead_nodes_are_pruned() -> None:
     cases = {"d": [a, b, d], "c": [a, c], "a": [a]}
     for output, expected in cases.items():
         got = prune([a, b, c, d], [output])
-        assert expected == got, f"for {output}: {[each.name for each in got]} stay"
+        assert expected == got, (
+            f"of a, b, c, d with output {output} yours keeps {[each.name for each in got]}, "
+            f"expected {[each.name for each in expected]}: what the output needs, directly or "
+            "through others"
+        )
 
     assert [a, b, c] == prune([a, b, c, d], ["c", "b"]), "a node that is read twice stays once"
-    assert [] == prune([a, b], []), "nothing is wanted"
+    assert [] == prune([a, b], []), "no outputs: no node is needed"
     call = node("call", {"a": FULL}, extern=True)
     yours = [each.name for each in prune([a, call, c], ["c"])]
     assert ["a", "c"] == yours, f"a library call that no output needs is dead; yours keeps {yours}"
-    assert [] == prune([a, b], ["x"]), "an input is no node"
+    assert [] == prune([a, b], ["x"]), "the output x is an input of the graph, which no node writes"
 
 
 def test_a_chain_becomes_one_kernel() -> None:
     """Three nodes, of which each reads the one before."""
     chain = [node("a", {"x": FULL}), node("b", {"a": FULL}), node("c", {"b": FULL})]
 
-    assert [("a", "b", "c")] == [tuple(each.name for each in kernel) for kernel in fuse(chain)]
-    assert [] == fuse([])
-    assert [chain[:1]] == [list(kernel) for kernel in fuse(chain[:1])]
+    assert [("a", "b", "c")] == [tuple(each.name for each in kernel) for kernel in fuse(chain)], (
+        f"yours is {text(fuse(chain))!r}, expected one kernel of a, b and c: each reads what "
+        "the one before has written"
+    )
+    assert [] == fuse([]), f"without nodes there are no kernels: yours is {fuse([])}"
+    assert [chain[:1]] == [list(kernel) for kernel in fuse(chain[:1])], "one node is one kernel"
 
 
 def test_what_saves_nothing_is_not_fused() -> None:
@@ -216,7 +223,10 @@ def test_kernels_far_apart_may_be_fused() -> None:
     """A stranger is between them in the list, on which neither depends."""
     nodes = [node("a", {"x": FULL}), node("b", {"y": FULL}, (M, N)), node("c", {"a": FULL})]
 
-    assert "a + c\nb" == text(fuse(nodes))
+    assert "a + c\nb" == text(fuse(nodes)), (
+        f"yours is\n{text(fuse(nodes))}\nand should be a + c, b: neither of the two depends on "
+        "the stranger between them"
+    )
 
 
 def test_a_softmax_becomes_one_kernel() -> None:
@@ -256,7 +266,10 @@ def test_what_saves_most_is_fused_first() -> None:
 
     assert "b + last\nfirst" == text(fuse([first, b, last])), "24 bytes come before 12"
     turned = node("c", {"first": ROWS, "b": ROWS, "v": ROWS, "w": ROWS}, (N,), (M + 1,))
-    assert "b + c\nfirst" == text(fuse([first, b, turned]))
+    assert "b + c\nfirst" == text(fuse([first, b, turned])), (
+        f"yours is\n{text(fuse([first, b, turned]))}\nand should be b + c, first: b shares 36 "
+        "bytes with c, its own and two inputs, and 12 with first"
+    )
 
 
 def test_the_score_is_in_bytes_not_in_buffers() -> None:
@@ -285,11 +298,17 @@ def test_the_result_is_in_topological_order() -> None:
     c, d = node("c", {"b": TURNED}), node("d", {"a": FULL})
     kernels = fuse([a, b, c, d])
 
-    assert "a + d\nb\nc" == text(kernels)
+    assert "a + d\nb\nc" == text(kernels), (
+        f"yours is\n{text(kernels)}\nand should be a + d, b, c: b is turned round, so a and d "
+        "alone save anything together"
+    )
     assert topological(kernels), f"{text(kernels)}: b and c read a, so (a, d) comes first"
     e, f = node("e", {"y": TURNED}, (M, N)), node("f", {"a": FULL, "e": TURNED})
     kernels = fuse([a, e, b, f])
-    assert "a + f\nb\ne" == text(kernels)
+    assert "a + f\nb\ne" == text(kernels), (
+        f"yours is\n{text(kernels)}\nand should be a + f, b, e: b and e are turned round, so a "
+        "and f alone save anything together"
+    )
     assert topological(kernels), "f needs e, and b needs a: e, then (a, f), then b"
 
 
@@ -370,7 +389,7 @@ def test_any_schedule(program: Program) -> None:
     assert sorted(each.name for each in nodes) == sorted(
         each.name for kernel in fused for each in kernel
     ), f"every node once: {what}"
-    assert topological(fused), f"a node reads what comes later: {fused}"
+    assert topological(fused), f"a node reads what comes later:\n{what}"
     assert legal(nodes, fused), what
 
     expected = run(program, alone(*program.nodes))

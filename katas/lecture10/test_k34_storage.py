@@ -143,7 +143,9 @@ def test_a_buffer_that_another_kernel_reads_exists() -> None:
     c = node("c", {"b": FULL}, extern=True)
 
     assert {"b", "c"} == allocate([(a, b), (c,)], ["c"]).keys(), "a stays in a register"
-    assert {"a", "b"} == allocate([(a, b)], ["a", "b"]).keys()
+    assert {"a", "b"} == allocate([(a, b)], ["a", "b"]).keys(), (
+        "a and b are both outputs, so both have storage, though one kernel makes and reads them"
+    )
     assert {} == allocate([(a, b)], []), "a buffer that is not needed has no storage"
     assert {"a"} == allocate([(a,)], ["a", "x"]).keys(), "an input has its own memory"
 
@@ -303,5 +305,8 @@ def test_nothing_of_inductor_is_called() -> None:
         storage = fresh.allocate([tuple(SOFTMAX)], ["f_div"])
         moved = fresh.traffic([tuple(SOFTMAX)], ["f_div"])
 
-    assert {"f_div": 0} == storage
-    assert 120 == moved
+    assert {"f_div": 0} == storage, (
+        f"yours is {storage}, expected one storage, number 0, for f_div: all else stays in "
+        "the kernel"
+    )
+    assert 120 == moved, f"yours moves {moved} bytes, expected 120: 15 floats in and 15 out"

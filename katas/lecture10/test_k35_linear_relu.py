@@ -218,6 +218,9 @@ def test_of_two_products_one_is_the_bias(way: Function) -> None:
     targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     assert ["aten.mm.default", "aten._addmm_activation.default"] == sorted(
         set(targets) - {"aten.sin.default"}, reverse=True
+    ), (
+        f"yours calls {targets}: one product is fused, the other one is its bias and is "
+        "computed before"
     )
 
     def first_is_used(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
@@ -329,11 +332,17 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
     assert "val" in node.meta, "a node without meta['val'] is an error in the next pass"
-    assert isinstance(node.meta["val"], FakeTensor)
+    assert isinstance(node.meta["val"], FakeTensor), (
+        f"meta['val'] is a {type(node.meta['val']).__name__}, expected the fake tensor of the ReLU"
+    )
     assert (value.shape, value.stride(), value.dtype) == (
         node.meta["val"].shape,
         node.meta["val"].stride(),
         node.meta["val"].dtype,
+    ), (
+        "meta['val'] has shape, strides and dtype "
+        f"{(node.meta['val'].shape, node.meta['val'].stride(), node.meta['val'].dtype)}, the "
+        f"ReLU's {(value.shape, value.stride(), value.dtype)}"
     )
     assert "File model.py, line 7" == node.meta.get("stack_trace"), (
         "errors show the stack trace of the ReLU"

@@ -245,11 +245,17 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
     assert "val" in node.meta, "a node without meta['val'] is an error in the next pass"
-    assert isinstance(node.meta["val"], FakeTensor)
+    assert isinstance(node.meta["val"], FakeTensor), (
+        f"meta['val'] is a {type(node.meta['val']).__name__}, expected the fake tensor of the ReLU"
+    )
     assert (value.shape, value.stride(), value.dtype) == (
         node.meta["val"].shape,
         node.meta["val"].stride(),
         node.meta["val"].dtype,
+    ), (
+        "meta['val'] has shape, strides and dtype "
+        f"{(node.meta['val'].shape, node.meta['val'].stride(), node.meta['val'].dtype)}, the "
+        f"ReLU's {(value.shape, value.stride(), value.dtype)}"
     )
     assert "File model.py, line 7" == node.meta.get("stack_trace"), (
         "errors show the stack trace of the ReLU"
@@ -273,7 +279,9 @@ def test_each_pass_of_patterns_is_a_new_one() -> None:
     first, second = kata().patterns(), kata().patterns()
 
     assert first is not second, "a PatternMatcherPass can be extended: return a new one"
-    assert isinstance(first, inductors("pattern_matcher").PatternMatcherPass)
+    assert isinstance(first, inductors("pattern_matcher").PatternMatcherPass), (
+        f"patterns returns a {type(first).__name__}, expected a PatternMatcherPass"
+    )
     entries = [entry for group in first.patterns.values() for entry in group]
     assert [] != entries, "say in patterns what the pass looks for"
     assert {("call_function", aten.relu.default)} == set(first.patterns), (
@@ -285,15 +293,21 @@ def test_the_pass_counts_over_all_graphs() -> None:
     """Inductor calls it once for each graph."""
     custom = kata().FuseLinear()
 
-    assert isinstance(custom, inductors("custom_graph_pass").CustomGraphPass)
-    assert 0 == custom.fused
+    assert isinstance(custom, inductors("custom_graph_pass").CustomGraphPass), (
+        "FuseLinear is no CustomGraphPass: Inductor asks one for its uuid"
+    )
+    assert 0 == custom.fused, f"a new pass has fused {custom.fused} chains already, expected 0"
     for expected in (1, 2):
         gm = traced(dense, *inputs())
-        assert None is custom(gm.graph)
+        assert None is custom(gm.graph), (
+            "a CustomGraphPass changes the graph it is given and returns None"
+        )
         assert expected == custom.fused, (
             f"{custom.fused} chains counted after {expected} graphs with one chain each"
         )
-        assert FUSED in {node.target for node in gm.graph.nodes}
+        assert FUSED in {node.target for node in gm.graph.nodes}, (
+            "the graph has no fused operator: the pass changes the graph it is given"
+        )
     exact = kata().FuseLinear(24)
     exact(traced(dense, *inputs()).graph)
     assert 1 == exact.fused, "the result has 24 elements, not fewer than 24"
@@ -319,7 +333,9 @@ def test_the_uuid_tells_passes_apart() -> None:
     assert first.uuid() == FuseLinear(0).uuid(), "`smallest` is 0 by default"
     assert first.uuid() != other.uuid(), "another `smallest` makes another graph"
     assert FuseLinear(2).uuid() != FuseLinear(3).uuid(), "another `smallest` makes another graph"
-    assert first.uuid() == pickle.loads(pickle.dumps(first.uuid()))  # noqa: S301 - our own
+    assert first.uuid() == pickle.loads(pickle.dumps(first.uuid())), (  # noqa: S301 - our own
+        "the uuid is not the same after pickling, and it is part of a pickled key"
+    )
 
 
 def test_the_uuid_is_the_same_in_another_process(pytestconfig: pytest.Config) -> None:

@@ -68,11 +68,20 @@ def test_a_node_from_outside_becomes_an_input() -> None:
     found = lift(inner, other)
 
     assert found.graph is inner.graph, "a node of the inner graph has its value there"
-    assert [own, found] == inner.inputs
+    assert [own, found] == inner.inputs, (
+        f"the inputs are {inner.inputs}, expected {[own, found]}: a new one comes behind "
+        "those that there are"
+    )
     assert lift(inner, other) is found, "asked again: the same input"
     second = lift(inner, node)
-    assert [own, found, second] == inner.inputs
-    assert {other: found, node: second} == inner.lifted
+    assert [own, found, second] == inner.inputs, (
+        f"the inputs are {inner.inputs}, expected {[own, found, second]}: one for each node "
+        "from outside, in the order in which they were lifted"
+    )
+    assert {other: found, node: second} == inner.lifted, (
+        f"lifted is {inner.lifted}, expected { ({other: found, node: second}) }: from the "
+        "parent's node to the input"
+    )
 
 
 def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
@@ -87,9 +96,14 @@ def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
         f"the middle graph has {len(middle.inputs)} inputs for it, expected one: what comes from "
         "far outside goes through every graph on the way"
     )
-    assert {node: middle.inputs[0]} == middle.lifted
+    assert {node: middle.inputs[0]} == middle.lifted, (
+        f"the middle graph has lifted {middle.lifted}, expected { ({node: middle.inputs[0]}) }: "
+        "from the outer node to its own input"
+    )
     assert {middle.inputs[0]: found} == inner.lifted, "an inner graph knows its parent alone"
-    assert lift(middle, node) is middle.inputs[0]
+    assert lift(middle, node) is middle.inputs[0], (
+        "the middle graph has an input for it already, made on the way: the same input"
+    )
 
 
 def test_a_node_that_is_nowhere_outside_is_refused() -> None:
@@ -195,7 +209,9 @@ def test_graphs_nest() -> None:
         "step_graph_0.false_graph_0",
         "step_graph_0.true_graph_0",
         "step_graph_0.true_graph_0.step_graph_0",
-    ] == sorted(names)
+    ] == sorted(names), (
+        f"your graphs are {sorted(names)}: each graph belongs to the one in which it was recorded"
+    )
     for name in names:
         own = [
             node.target
@@ -233,7 +249,10 @@ def test_a_parameter_is_an_input_as_well() -> None:
     names = [operand.target for operand in node.args[3][1:]]
 
     assert sorted(reads[:3]) == ["layer.bias", "layer.weight", "scale"], reads
-    assert ["layer.weight", "layer.bias", "scale"] == names
+    assert ["layer.weight", "layer.bias", "scale"] == names, (
+        f"the operands are {names}, expected layer.weight, layer.bias and scale: what the "
+        "true branch lifts, in its order"
+    )
     assert module.scale is model.scale, "the graph uses the model's own parameter, no copy"
     for x in (torch.ones(2, 3), -torch.ones(2, 3)):
         torch.testing.assert_close(module(x), model(x))
@@ -299,7 +318,9 @@ def test_no_write_is_allowed(what: str) -> None:
     module = trace(function)
     x = vector(1, 2)
 
-    assert [what] == refused
+    assert [what] == refused, (
+        f"the function ran to this line {len(refused)} times while it was traced, expected once"
+    )
     assert torch.equal(x.log_softmax(0), module(x, x)), (
         f"a program that catches the error goes on recording outside:\n\n{graph_text(module)}"
     )

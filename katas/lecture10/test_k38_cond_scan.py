@@ -84,7 +84,9 @@ def test_a_loop_goes_through_the_rows() -> None:
     torch.testing.assert_close(carry, init + xs.sum(0) * factor, rtol=0, atol=0)
     expected = [init * 2 + xs[0], (init + xs[0] * factor) * 2 + xs[1]]
     torch.testing.assert_close(results[:2], torch.stack(expected), rtol=0, atol=0)
-    assert (3, 2) == results.shape
+    assert (3, 2) == results.shape, (
+        f"the results have shape {tuple(results.shape)}, expected (3, 2): a row for each step"
+    )
 
 
 def test_both_branches_are_recorded() -> None:
@@ -164,7 +166,10 @@ def test_one_list_of_operands_serves_both_branches() -> None:
     )
     for branch in (module.true_graph_0, module.false_graph_0):
         inputs = [n.target for n in branch.graph.nodes if n.op == "placeholder"]
-        assert ["arg_0", "arg_1", "arg_2", "arg_3", "arg_4"] == inputs
+        assert ["arg_0", "arg_1", "arg_2", "arg_3", "arg_4"] == inputs, (
+            f"a branch takes {inputs}, expected arg_0 to arg_4: both branches take all operands, "
+            "those also that only the other one uses"
+        )
 
 
 def test_a_tuple_comes_back_as_a_tuple() -> None:
@@ -172,7 +177,9 @@ def test_a_tuple_comes_back_as_a_tuple() -> None:
 
     def function(x: Any, y: Any) -> Any:
         pair = cond(x.sum() > 0, lambda a: (a + 1, a * y), lambda a: (y * 1, a - 1), (x,))
-        assert isinstance(pair, tuple)
+        assert isinstance(pair, tuple), (
+            f"cond of two tuples returned a {type(pair).__name__}, expected a tuple of proxies"
+        )
         first, second = pair
         alone = cond(y.sum() > 0, lambda a: (a + 1,), lambda a: (a - 1,), (first,))
         assert isinstance(alone, tuple), f"a tuple of one came back as {type(alone).__name__}"
