@@ -137,7 +137,10 @@ def test_the_code_is_one_statement_for_each_node() -> None:
         f"the function takes {[argument.arg for argument in function.args.args]}, expected "
         "self and then the inputs, x and power"
     )
-    assert len(nodes) == len(function.body), f"{len(nodes)} nodes are to be computed in\n{source}"
+    assert len(nodes) == len(function.body), (
+        f"yours has {len(function.body)} statements, expected {len(nodes)}, one for each node "
+        f"that is no placeholder:\n{source}"
+    )
     local = {node.name for node in graph.nodes}
     for node, statement in zip(nodes, function.body, strict=True):
         read = {name.id for name in ast.walk(statement) if isinstance(name, ast.Name)}

@@ -149,7 +149,10 @@ def test_literals_must_be_the_same() -> None:
         "[0, 1] in a pattern stands for (0, 1): a list may stand for a tuple with equal items"
     )
     for other in ([1, 0], [0], [0, 1, 2], 0, [0, True]):
-        assert 0 == count(method("view", [0, 1]), method("view", other)), f"[0, 1] is not {other}"
+        assert 0 == count(method("view", [0, 1]), method("view", other)), (
+            f"{other} in a pattern does not stand for [0, 1]: the items, their number and their "
+            "types are equal, or it is no match"
+        )
     assert 0 == count(method("view", 0), method("view", [0])), (
         "[0] in a pattern does not stand for 0: one is a list, the other a number"
     )

@@ -260,7 +260,10 @@ def test_placeholders_are_counted() -> None:
             message = str(error)
         else:
             message = "no ValueError"
-        assert "placeholders" in message, message
+        assert "placeholders" in message, (
+            "expected a ValueError about the numbers of placeholders, before anything is "
+            f"changed; yours: {message}"
+        )
     assert before == graph_text(gm.graph), (
         "a refused replacement leaves the graph as it is: compare the placeholders first"
     )
@@ -319,7 +322,10 @@ def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any],
     assert expected == actual, f"PyTorch finds {expected} matches, you find {actual}"
     inputs = torch.randn(2, 2, generator=torch.Generator().manual_seed(seed)).unbind()
     torch.testing.assert_close(gm(*inputs), function(*inputs))
-    assert calls(theirs) == calls(gm), graph_text(gm.graph)
+    assert calls(theirs) == calls(gm), (
+        "yours leaves other calls than PyTorch's replace_pattern, "
+        f"{calls(theirs)}:\n{graph_text(gm.graph)}"
+    )
 
 
 def calls(gm: fx.GraphModule) -> Counter[Any]:
@@ -370,7 +376,10 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
     assert len(subgraph_rewriter.replace_pattern(theirs, no_dropout, same)) == dropouts, (
         f"PyTorch's replace_pattern removes another number of dropouts than yours, {dropouts}"
     )
-    assert min(fusions, dropouts) > 0, before
+    assert min(fusions, dropouts) > 0, (
+        f"yours makes {fusions} fusions and removes {dropouts} dropouts; both patterns are "
+        f"there: {before}"
+    )
     assert calls(theirs) == calls(gm), (
         f"yours calls {calls(gm)}, expected {calls(theirs)}, as PyTorch's replace_pattern "
         "leaves them"
@@ -397,7 +406,7 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE, allow=allow) as fresh:
         assert 1 == fresh.replace_pattern(gm, old, new), "neg(neg(a)) is there once: expected 1"
 
-    assert 3 == len(gm.graph.nodes), graph_text(gm.graph)
+    assert 3 == len(gm.graph.nodes), f"yours leaves\n{graph_text(gm.graph)}\nand should be a + 1"
 
 
 def test_a_copy_runs_where_the_result_ran() -> None:

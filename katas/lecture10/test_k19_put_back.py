@@ -74,7 +74,10 @@ def test_a_value_is_put_back_into_what_was_viewed(name: str) -> None:
     actual = fx.GraphModule({}, graph)(x, new)
 
     assert torch.equal(before, x), "put_back computes a new base; it writes to nothing"
-    assert expected.shape == actual.shape, f"{name}: {actual.shape}, but it is {expected.shape}"
+    assert expected.shape == actual.shape, (
+        f"{name}: yours has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}, "
+        "the base's"
+    )
     assert torch.equal(expected, actual), f"{name}: the base becomes {actual}, not {expected}"
 
 

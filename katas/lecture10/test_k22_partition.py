@@ -255,7 +255,8 @@ def test_a_primal_that_only_backward_uses_is_saved() -> None:
     assert ["primals_1", "primals_2"] == placeholders(forward), "forward takes all primals"
     assert ["primals_2", "tangents_1"] == placeholders(backward), (
         f"backward takes {placeholders(backward)}, expected ['primals_2', 'tangents_1']: "
-        "backward alone uses the scale, so it is saved though no operator of forward reads it"
+        "backward alone uses the scale, so it is saved, and what is saved comes before the "
+        "tangents"
     )
     assert_same(expected_of(function, primals), by_parts((forward, backward), primals, 1))
 
@@ -361,7 +362,10 @@ def test_forward_holds_no_more_than_outputs_need() -> None:
     found = dict(operators(forward))
 
     assert {"aten.sin.default": 1} == found, f"forward holds {found}: no output needs a cosine"
-    assert ["x", "arriving"] == placeholders(backward), f"backward takes {placeholders(backward)}"
+    assert ["x", "arriving"] == placeholders(backward), (
+        f"backward takes {placeholders(backward)}, expected ['x', 'arriving']: it computes "
+        "the cosine itself"
+    )
 
 
 def test_inputs_have_the_names_of_nodes() -> None:
@@ -386,7 +390,10 @@ def test_a_value_is_saved_once() -> None:
     _, backward = partition(fx.GraphModule({}, graph), 1)
     inputs = placeholders(backward)
 
-    assert [sine.name, "arriving"] == inputs, f"the inputs of backward are {inputs}"
+    assert [sine.name, "arriving"] == inputs, (
+        f"backward takes {inputs}, expected {[sine.name, 'arriving']}: as many placeholders "
+        "at the end as there are outputs are tangents"
+    )
 
 
 def test_partition_does_not_change_the_joint_graph() -> None:

@@ -517,7 +517,9 @@ def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
     )
 
     assert is_enough(graph, saved), "backward cannot run from what is saved"
-    assert best == bytes_of(saved), f"saved {[str(node) for node in saved]}"
+    assert best == bytes_of(saved), (
+        f"yours saves {[str(node) for node in saved]}, {bytes_of(saved)} bytes; {best} would do"
+    )
     assert set(saved) == walk(graph, saved)[1], "saved, and not used"
     assert saved == [node for node in graph.nodes if node in saved], "in the order of the graph"
 

@@ -93,7 +93,9 @@ def test_a_buffer_is_loaded_at_index_times_stride() -> None:
     }
     for expected, buffer in cases.items():
         got = expression(buffer)
-        assert expected == got, f"size {buffer.size}, stride {buffer.stride}: {got}"
+        assert expected == got, (
+            f"size {buffer.size}, stride {buffer.stride}: yours asks for {got}, expected {expected}"
+        )
     assert 6 == X.indexer([1, 2]), "numbers give a number, for the same strides"
 
 
@@ -123,7 +125,9 @@ def test_a_producer_is_inlined() -> None:
     kernel = pointwise("exp", pointwise("sub", X, constant(1.0)))
     got = expression(kernel)
 
-    assert "exp(sub(load(x, 4*i0 + i1), constant(1.0)))" == got, got
+    assert "exp(sub(load(x, 4*i0 + i1), constant(1.0)))" == got, (
+        f"yours asks for {got}: the value of sub goes straight into exp"
+    )
 
 
 def test_inputs_are_broadcast_by_their_index() -> None:
@@ -132,9 +136,13 @@ def test_inputs_are_broadcast_by_their_index() -> None:
     got = expression(kernel)
 
     assert (3, 4) == kernel.ranges, f"(4,) and (3, 1) give (3, 4), not {kernel.ranges}"
-    assert "add(load(row, i1), neg(load(column, i0)))" == got, got
+    assert "add(load(row, i1), neg(load(column, i0)))" == got, (
+        f"yours asks for {got}: the last dim of each is i1, and a dim of size 1 is asked for at 0"
+    )
     ones = pointwise("mul", Buffer("one", (1, 1), (7, 5)), X)
-    assert "mul(load(one, 0), load(x, 4*i0 + i1))" == expression(ones), expression(ones)
+    assert "mul(load(one, 0), load(x, 4*i0 + i1))" == expression(ones), (
+        f"yours asks for {expression(ones)}: a dim of size 1 is asked for at 0, whatever its stride"
+    )
     empty = pointwise("add", Buffer("none", (0, 4), (4, 1)), Buffer("row", (1, 4), (4, 1)))
     assert (0, 4) == empty.ranges, f"(0, 4) and (1, 4) give (0, 4), not {empty.ranges}"
 
@@ -143,7 +151,9 @@ def test_a_view_is_another_index() -> None:
     """What is transposed before and after an operation is loaded as it is in memory."""
     kernel = transposed(pointwise("add", transposed(X), COLUMN_AS_ROW))
 
-    assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), expression(kernel)
+    assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), (
+        f"yours asks for {expression(kernel)}: transposed twice, x is loaded as it is in memory"
+    )
 
 
 def test_the_body_is_printed_line_by_line() -> None:

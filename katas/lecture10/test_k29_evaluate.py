@@ -137,7 +137,9 @@ def check(
     """Assert that a kernel evaluates to a tensor."""
     with unchanged(memory=memory):
         got = evaluate(kernel, memory)
-    assert expected.shape == got.shape, f"{what}: sizes {list(got.shape)}, not {expected.shape}"
+    assert expected.shape == got.shape, (
+        f"{what}: yours has sizes {list(got.shape)}, expected {list(expected.shape)}"
+    )
     # All data is float64: what went through float32 differs by 1e-8.
     torch.testing.assert_close(
         got, expected, rtol=1e-12, atol=1e-12, msg=lambda text: f"{what}: {text}"

@@ -71,10 +71,10 @@ def test_calls_are_counted_once() -> None:
     kernel = pointwise("sub", pointwise("add", square, pointwise("exp", square)), constant(1.0))
     got = count(kernel)
 
-    assert 4 * 12 == got.flops, f"mul, add, exp, sub for 12 elements: 48, not {got.flops}"
+    assert 4 * 12 == got.flops, f"mul, add, exp, sub for 12 elements: 48, yours {got.flops}"
     i0, i1 = symbols(kernel)
     assert {("x", 4 * i0 + i1)} == set(got.reads), "a place that is read twice is one read"
-    assert 8 * (12 + 12) == got.bytes, f"12 elements read, 12 written: 192 bytes, not {got.bytes}"
+    assert 8 * (12 + 12) == got.bytes, f"12 elements read, 12 written: 192 bytes, yours {got.bytes}"
 
 
 def test_the_place_is_a_part_of_a_read() -> None:
@@ -87,7 +87,7 @@ def test_the_place_is_a_part_of_a_read() -> None:
     assert {("x", 3 * i0 + i1), ("x", i0 + 3 * i1)} == set(got.reads), (
         "a read is a name and a place: here are two places"
     )
-    assert 3 * 9 == got.flops, f"two neg and an add for 9 elements: 27, not {got.flops}"
+    assert 3 * 9 == got.flops, f"two neg and an add for 9 elements: 27, yours {got.flops}"
     assert 8 * (9 + 9 + 9) == got.bytes, "two reads of the same buffer are two streams of data"
 
     product_of = Pointwise((3, 3), lambda index: ops.load("x", index[0] * (index[1] + 1)))
@@ -100,7 +100,7 @@ def test_what_a_loop_does_not_move_is_read_once() -> None:
     kernel = pointwise("add", pointwise("add", X, ROW), Buffer("one", (1, 1), (1, 1)))
     got = count(kernel)
 
-    assert 8 * (12 + 4 + 1 + 12) == got.bytes, f"x, row, one, result: 232 bytes, not {got.bytes}"
+    assert 8 * (12 + 4 + 1 + 12) == got.bytes, f"x, row, one, result: 232 bytes, yours {got.bytes}"
     assert ("one", 0) in got.reads, f"place 0 is read, though no loop moves it: {got.reads}"
     assert 8 * 12 == count(Pointwise((3, 4), lambda _: ops.constant(1.0))).bytes, (
         "nothing is read, 12 elements are written"
@@ -115,14 +115,14 @@ def test_the_order_of_arguments_makes_another_call() -> None:
     for name in ("sub", "add"):
         kernel = pointwise("mul", pointwise(name, X, Y), pointwise(name, Y, X))
         got = count(kernel).flops
-        assert 3 * 12 == got, f"{name}(x, y), {name}(y, x), mul: 36 flops, not {got}"
+        assert 3 * 12 == got, f"{name}(x, y), {name}(y, x), mul: 36 flops, yours {got}"
 
 
 def test_a_choice_is_counted_as_a_call() -> None:
     """Whatever is no load and no constant costs something: ge and where too."""
     got = count(pointwise("where", pointwise("ge", X, Y), X, Y)).flops
 
-    assert 2 * 12 == got, f"ge and where for 12 elements: 24, not {got}"
+    assert 2 * 12 == got, f"ge and where for 12 elements: 24, yours {got}"
 
 
 def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
@@ -133,11 +133,11 @@ def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
     }
     for what, buffer in cases.items():
         got = count(pointwise("neg", buffer)).bytes
-        assert 8 * (12 + 12) == got, f"a read {what} is 12 reads, of 8 bytes each; not {got - 96}"
+        assert 8 * (12 + 12) == got, f"a read {what} is 12 reads, of 8 bytes each; yours {got - 96}"
     eleven = Pointwise((1, 3, *[1] * 8, 2), lambda index: ops.load("x", index[10]))
     got = count(eleven).bytes
     assert 8 * (2 + 6) == got, (
-        f"i10 moves the place, i1 does not: 16 bytes are read, not {got - 48}"
+        f"i10 moves the place, i1 does not: 16 bytes are read, yours {got - 48}"
     )
 
 
@@ -145,8 +145,8 @@ def test_a_reduction_counts_its_steps() -> None:
     """One for each iteration of all loops; it writes an element for each of the outer ones."""
     got = count(row_reduction("sum", pointwise("mul", X, ROW)))
 
-    assert 2 * 12 == got.flops, f"a mul and a step for 12 iterations: 24, not {got.flops}"
-    assert 8 * (12 + 4 + 3) == got.bytes, f"x, row and 3 results: 152 bytes, not {got.bytes}"
+    assert 2 * 12 == got.flops, f"a mul and a step for 12 iterations: 24, yours {got.flops}"
+    assert 8 * (12 + 4 + 3) == got.bytes, f"x, row and 3 results: 152 bytes, yours {got.bytes}"
 
 
 def test_two_zeros_are_two_constants() -> None:

@@ -320,7 +320,7 @@ def test_kernels_are_asked_as_they_are_by_then() -> None:
     kernels = fuse([a1, b2, e, f, a2, b1])
 
     assert 5 == len(kernels), f"one of the two pairs: {text(kernels)}"
-    assert topological(kernels), text(kernels)
+    assert topological(kernels), f"a kernel comes before one that it reads from:\n{text(kernels)}"
 
 
 @st.composite
@@ -390,7 +390,7 @@ def test_any_schedule(program: Program) -> None:
         each.name for kernel in fused for each in kernel
     ), f"every node once: {what}"
     assert topological(fused), f"a node reads what comes later:\n{what}"
-    assert legal(nodes, fused), what
+    assert legal(nodes, fused), f"these cannot be kernels, or not in any order:\n{what}"
 
     expected = run(program, alone(*program.nodes))
     got = run(program, fused)

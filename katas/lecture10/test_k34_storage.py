@@ -157,7 +157,10 @@ def test_storage_is_used_again() -> None:
     got = allocate(alone(*chain), ["e"])
 
     assert {0, 1} == set(got.values()), f"{got}: two storages do, in turn, and they are 0 and 1"
-    assert all(got[one] != got[other] for one, other in zip("abcd", "bcde", strict=True)), got
+    assert all(got[one] != got[other] for one, other in zip("abcd", "bcde", strict=True)), (
+        f"yours is {got}: a kernel reads one buffer while it writes the next, so the two have "
+        "different storages"
+    )
 
 
 def test_storage_has_bytes_and_no_shape() -> None:
@@ -183,7 +186,10 @@ def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
     assert got["b"] not in {got["a"], got["d"], got["e"]}, (
         f"b is an output, and another buffer got its storage: {got}"
     )
-    assert 4 == len(set(got.values())), got
+    assert 4 == len(set(got.values())), (
+        f"yours is {got}: of a, b, d and e none is free when the next is written, so there "
+        "are 4 storages"
+    )
     assert "c" not in got, "nobody reads c"
 
     small = node("small", {"a": FULL}, (N,), (M,))

@@ -67,7 +67,9 @@ def check(way: Function, function: Function, *args: torch.Tensor, found: int) ->
     calls = [node for node in gm.graph.nodes if node.target is FUSED]
 
     assert found == actual, f"{actual} chains were replaced, expected {found}{text}"
-    assert found == len(calls), f"the graph has {len(calls)} of the new operator{text}"
+    assert found == len(calls), (
+        f"the graph has {len(calls)} of the new operator, expected {found}{text}"
+    )
     if not found:
         assert before == graph_text(gm), f"leave the chain as it was{text}"
     for node in gm.graph.nodes:
@@ -353,6 +355,9 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
 def test_small_results_may_be_left() -> None:
     """Elements of the result are counted: here 24."""
     for smallest, found in ((0, 1), (24, 1), (25, 0)):
-        assert found == fuse(traced(dense, *inputs()).graph, smallest), f"smallest={smallest}"
+        assert found == fuse(traced(dense, *inputs()).graph, smallest), (
+            f"with smallest={smallest}, a result of 24 elements: expected {found} replacements; "
+            "fewer than `smallest` is too small"
+        )
     x, w, b = inputs()
     assert 1 == fuse(traced(dense, x[:0], w, b).graph), "by default none is too small"

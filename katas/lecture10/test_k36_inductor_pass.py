@@ -92,7 +92,9 @@ def check(
     assert found == actual, (
         f"{actual} chains were replaced, expected {found}{why and f': {why}'}{text}"
     )
-    assert found == len(calls), f"the graph has {len(calls)} of the new operator{text}"
+    assert found == len(calls), (
+        f"the graph has {len(calls)} of the new operator, expected {found}{text}"
+    )
     if not found:
         assert before == graph_text(gm), f"leave the chain as it was{text}"
     for node in gm.graph.nodes:

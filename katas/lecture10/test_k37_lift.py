@@ -72,7 +72,9 @@ def test_a_node_from_outside_becomes_an_input() -> None:
         f"the inputs are {inner.inputs}, expected {[own, found]}: a new one comes behind "
         "those that there are"
     )
-    assert lift(inner, other) is found, "asked again: the same input"
+    assert lift(inner, other) is found, (
+        "lifted again, the same node is another input in yours: look into level.lifted first"
+    )
     second = lift(inner, node)
     assert [own, found, second] == inner.inputs, (
         f"the inputs are {inner.inputs}, expected {[own, found, second]}: one for each node "
@@ -248,7 +250,9 @@ def test_a_parameter_is_an_input_as_well() -> None:
     (node,) = find(module, cond)
     names = [operand.target for operand in node.args[3][1:]]
 
-    assert sorted(reads[:3]) == ["layer.bias", "layer.weight", "scale"], reads
+    assert sorted(reads[:3]) == ["layer.bias", "layer.weight", "scale"], (
+        f"the outermost graph reads {reads}, expected each parameter once"
+    )
     assert ["layer.weight", "layer.bias", "scale"] == names, (
         f"the operands are {names}, expected layer.weight, layer.bias and scale: what the "
         "true branch lifts, in its order"

@@ -245,7 +245,9 @@ def test_a_step_is_recorded_once() -> None:
     assert 1 == len(calls), f"step was called {len(calls)} times while tracing"
     for rows in (1, 2, 5):
         inputs = vector(3), torch.arange(float(rows)).reshape(rows, 1), vector(2)
-        assert torch.equal(function(*inputs), module(*inputs)), f"{rows} rows"
+        assert torch.equal(function(*inputs), module(*inputs)), (
+            f"with {rows} rows your graph gives another result than the plain loop"
+        )
     assert_expected_inline(
         graph_text(module),
         """\
@@ -311,7 +313,10 @@ def test_one_proxy_of_the_two_is_enough() -> None:
         return torch.cat([a, c, (b - d).flatten()])
 
     module = check(function, vector(5, 6, 7, 8).reshape(2, 2))
-    assert 2 == len(find(module, scan)), "neither loop is unrolled"
+    assert 2 == len(find(module, scan)), (
+        f"yours records {len(find(module, scan))} scans, expected 2: one has a proxy as its "
+        "rows, the other as its start, and neither is unrolled"
+    )
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -399,7 +404,10 @@ def test_any_program(body: list[Any], seed: int) -> None:
         x, y = torch.randn(2, 2, generator=generator, dtype=torch.float64)
         expected = run(body, [x, y], plain_cond, plain_scan)
 
-        assert torch.equal(expected, module(x, y)), graph_text(module)
+        assert torch.equal(expected, module(x, y)), (
+            f"your graph gives {module(x, y)}, without tracing it is "
+            f"{expected}\n\n{graph_text(module)}"
+        )
 
 
 def test_pytorch_can_run_the_node() -> None:

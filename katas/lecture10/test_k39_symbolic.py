@@ -127,7 +127,9 @@ def test_the_new_nodes_have_symbols() -> None:
     decompose_mean(gm)
 
     (quotient,) = gm.graph.find_nodes(op="call_function", target=aten.div.Tensor)
-    assert expected == str(quotient.meta["val"].shape), f"{quotient.meta['val'].shape}"
+    assert expected == str(quotient.meta["val"].shape), (
+        f"the quotient has shape {quotient.meta['val'].shape}, the mean had {expected}"
+    )
     assert all("val" in node.meta for node in gm.graph.nodes if node.op == "call_function"), (
         "a later pass reads meta['val'] of each node: add nodes with call"
     )

@@ -190,7 +190,9 @@ def test_dead_nodes_go() -> None:
     gm.recompile()
     new_compiler().optimize(gm)
 
-    assert 3 == len(gm.graph.nodes), graph_text(gm)
+    assert 3 == len(gm.graph.nodes), (
+        f"yours leaves {len(gm.graph.nodes)} nodes, expected 3:\n{graph_text(gm)}"
+    )
     assert "sin" not in gm.code, "the code is not that of the graph: gm.recompile()"
 
 
@@ -207,7 +209,9 @@ def test_the_smaller_cut_is_taken() -> None:
     assert [0] == compiler.saved, f"bytes: yours {compiler.saved}, and an input costs nothing: [0]"
     names = [str(node.target) for node in backward.graph.nodes]
     assert 2 == names.count("aten.sin.default"), f"backward computes two sines again: {names}"
-    assert 5 == len(forward.graph.nodes), graph_text(forward)
+    assert 5 == len(forward.graph.nodes), (
+        f"forward has {len(forward.graph.nodes)} nodes, expected 5:\n{graph_text(forward)}"
+    )
 
 
 @pytest.mark.step(2, "the cut")
