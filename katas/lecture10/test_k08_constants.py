@@ -91,7 +91,11 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
     assert_same(before, gm, *inputs)
     for word in ("sin", "cos", "neg"):
         inside = any(word in str(node.target) for node in gm.graph.nodes)
-        assert inside == (word in gm.code), "the code is not that of the graph: gm.recompile()"
+        written = word in gm.code
+        assert inside == written, (
+            f"{word} is {'' if inside else 'not '}in the graph, but {'' if written else 'not '}in "
+            "gm.code, which is what runs: call gm.recompile()"
+        )
     return graph_text(gm.graph)
 
 
