@@ -180,8 +180,12 @@ def test_expand_can_be_differentiated_twice() -> None:
     """Its second derivatives agree with finite differences: a sum is differentiable."""
     x = double(2, 1)
 
-    assert torch.autograd.gradcheck(lambda x: Expand.apply(x, (3, 2, 2)), (x,))
-    assert torch.autograd.gradgradcheck(lambda x: Expand.apply(x, (3, 2, 2)).exp(), (x,))
+    assert torch.autograd.gradcheck(lambda x: Expand.apply(x, (3, 2, 2)), (x,)), (
+        "the gradient of expand is a sum, here over the dims in front and the one that was 1"
+    )
+    assert torch.autograd.gradgradcheck(lambda x: Expand.apply(x, (3, 2, 2)).exp(), (x,)), (
+        "backward is made of operators that can be differentiated themselves"
+    )
 
 
 @given(shapes=st.tuples(expansions(), expansions()))
@@ -208,8 +212,10 @@ def test_add_can_be_differentiated_twice() -> None:
     """Its second derivatives agree with finite differences."""
     inputs = double(2, 1), double(3)
 
-    assert torch.autograd.gradcheck(Add.apply, inputs)
-    assert torch.autograd.gradgradcheck(lambda a, b: Add.apply(a, b).exp(), inputs)
+    assert torch.autograd.gradcheck(Add.apply, inputs), "summed to (2, 1) and to (3,)"
+    assert torch.autograd.gradgradcheck(lambda a, b: Add.apply(a, b).exp(), inputs), (
+        "backward is made of operators that can be differentiated themselves"
+    )
 
 
 @pytest.mark.parametrize("needed", [0, 1])
