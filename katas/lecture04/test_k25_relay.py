@@ -133,7 +133,9 @@ def test_running_counts_calls(extension: Extension, register: Callable[[Kernel],
 
     register(kernel)
 
-    assert extension.op("relay")(torch.tensor(1.0)).item() == 3.0
+    assert extension.op("relay")(torch.tensor(1.0)).item() == 3.0, (
+        "the kernel calls itself until x is 3, so the call returns 3.0"
+    )
     assert seen == [1, 2, 3], f"running, inside of three nested calls: yours {seen}, expected 1 2 3"
     assert before == depth(), f"afterwards yours counts {depth() - before} calls, expected none"
 
