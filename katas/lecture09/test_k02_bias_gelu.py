@@ -180,7 +180,13 @@ def test_an_element_is_rounded_once(extension: Extension) -> None:
     x, bias = torch.linspace(-5, 3, 1400).reshape(200, 7), torch.linspace(-0.3, 0.3, 7)
     output = extension.op("bias_gelu")(x, bias)
 
-    torch.testing.assert_close(output.double(), reference(x, bias), rtol=1e-7, atol=0)
+    torch.testing.assert_close(
+        output.double(),
+        reference(x, bias),
+        rtol=1e-7,
+        atol=0,
+        msg=lambda text: f"compute in double, x + bias too, and round once, when you store: {text}",
+    )
 
 
 @step_one
@@ -283,7 +289,16 @@ def test_backward_is_what_autograd_gives(extension: Extension) -> None:
     grad = torch.randn_like(x)
     found = extension.op("bias_gelu_backward")(grad, x, bias)
 
-    torch.testing.assert_close(found, gradients(grad, x, bias), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        found,
+        gradients(grad, x, bias),
+        rtol=1e-12,
+        atol=1e-12,
+        msg=lambda text: (
+            "item 0 is grad_input, for which tanh is differentiated as well; item 1 is grad_bias, "
+            f"its sum over the rows, of doubles that have not been rounded: {text}"
+        ),
+    )
 
 
 @step_two
@@ -430,7 +445,9 @@ def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
     """Finite differences, for both inputs and for each alone."""
     bias_gelu = extension.op("bias_gelu")
     for x, bias in ((True, True), (True, False), (False, True)):
-        assert torch.autograd.gradcheck(bias_gelu, leaves(*shape, x=x, bias=bias))
+        assert torch.autograd.gradcheck(bias_gelu, leaves(*shape, x=x, bias=bias)), (
+            "backward and finite differences agree, for both inputs and for each alone"
+        )
 
 
 @step_four
@@ -518,7 +535,10 @@ def test_gradgradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> N
     """Second derivatives, by both inputs and by each alone."""
     bias_gelu = extension.op("bias_gelu")
     for x, bias in ((True, True), (True, False), (False, True)):
-        assert torch.autograd.gradgradcheck(bias_gelu, leaves(*shape, x=x, bias=bias))
+        assert torch.autograd.gradgradcheck(bias_gelu, leaves(*shape, x=x, bias=bias)), (
+            "the slope is differentiated as well: a recorded backward is made of operators that "
+            "have derivatives"
+        )
 
 
 @pytest.mark.parametrize("check", [*CHECKS, "test_aot_dispatch_dynamic"])
@@ -529,7 +549,7 @@ def test_opcheck_agrees(extension: Extension, check: str) -> None:
         bias_gelu(*arguments)
         found = torch.library.opcheck(bias_gelu, arguments, test_utils=check)
 
-        assert {check: "SUCCESS"} == found
+        assert {check: "SUCCESS"} == found, "PyTorch's opcheck does not accept the operator"
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -539,4 +559,6 @@ def test_opcheck_agrees_about_backward(extension: Extension, check: str) -> None
     x, bias = leaves(4, 3, x=False, bias=False)
     backward(x, x, bias)
 
-    assert {check: "SUCCESS"} == torch.library.opcheck(backward, (x, x, bias), test_utils=check)
+    assert {check: "SUCCESS"} == torch.library.opcheck(backward, (x, x, bias), test_utils=check), (
+        "PyTorch's opcheck does not accept the backward operator"
+    )

@@ -70,7 +70,10 @@ STRIDED = {
 def test_a_rest_takes_a_program_too(size: int, count: int) -> None:
     """Rounded up: the last block may have fewer elements; without elements there is no block."""
     found = kata.programs(size)
-    assert count == found, f"{size} elements are {count} blocks, of which the last has fewer"
+    assert count == found, (
+        f"{size} elements take {count} blocks of 1024, yours makes {found}: every block has "
+        "an element, and the last may have fewer than 1024"
+    )
 
 
 @step_one

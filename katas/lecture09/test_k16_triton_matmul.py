@@ -144,7 +144,9 @@ def by_steps(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> torch.Tens
                 assert ((TILE, TILE), torch.float32) == (tuple(sum_.shape), sum_.dtype), (
                     f"yours is {sum_.dtype} of shape {tuple(sum_.shape)}, a tile of float32 is due"
                 )
-                assert torch.equal(before, total), "the sum so far is not written to"
+                assert torch.equal(before, total), (
+                    "yours has written to total: return total plus the product as a new tensor"
+                )
                 total = sum_
             out[i : i + TILE, j : j + TILE] = total[: m - i, : n - j]
     return out

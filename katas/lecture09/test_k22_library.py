@@ -167,7 +167,11 @@ def test_the_fake_kernel_knows_the_strides() -> None:
         total = torch.ones(4)
         fake = simplex(x.to("meta"), total.to("meta"))
 
-        assert simplex(x, total).stride() == fake.stride(), f"for x of strides {x.stride()}"
+        assert simplex(x, total).stride() == fake.stride(), (
+            f"the fake kernel gives strides {fake.stride()}, the real one "
+            f"{simplex(x, total).stride()}, for x of strides {x.stride()}: the result is "
+            "row-major, whatever x is"
+        )
 
 
 def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
@@ -207,11 +211,13 @@ def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
     simplex = operator("simplex")
     x, total = rows(*shape)
 
-    assert torch.autograd.gradcheck(simplex, (x, total))
-    assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,))
-    assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,))
+    assert torch.autograd.gradcheck(simplex, (x, total)), "input 0 is x, input 1 total"
+    assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,)), "x alone"
+    assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,)), (
+        "the gradient of total alone agrees too: x needs none"
+    )
     # Backward is made of what has derivatives: NumPy in there would cut the history.
-    assert torch.autograd.gradgradcheck(simplex, (x, total))
+    assert torch.autograd.gradgradcheck(simplex, (x, total)), "is NumPy called in backward?"
 
 
 def test_the_result_is_all_that_is_saved() -> None:
@@ -309,6 +315,8 @@ def test_opcheck_agrees(check: str) -> None:
     x, total = rows(3, 4, grad=False)
     for arguments in (rows(3, 4), rows(4), (x.t().contiguous().t(), total)):
         found = torch.library.opcheck(simplex, arguments, test_utils=check)
-        assert {check: "SUCCESS"} == found
+        assert {check: "SUCCESS"} == found, (
+            f"simplex: PyTorch's opcheck found {found} for x of strides {arguments[0].stride()}"
+        )
     found = torch.library.opcheck(operator("simplex_"), (x, total), test_utils=check)
     assert {check: "SUCCESS"} == found, "simplex_: a write that the schema does not name?"

@@ -33,7 +33,16 @@ def ours(x: torch.Tensor) -> torch.Tensor:
 
 def same(expected: torch.Tensor, actual: torch.Tensor, what: str) -> None:
     """Compare, and say what is wrong."""
-    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12, msg=f"{what}: ".__add__)
+    torch.testing.assert_close(
+        actual,
+        expected,
+        rtol=1e-12,
+        atol=1e-12,
+        msg=lambda text: (
+            f"{what}: yours is {actual.tolist()}, expected {expected.tolist()}, "
+            f"for y = sqrt(x * x + eps * eps): {text}"
+        ),
+    )
 
 
 def test_values() -> None:
@@ -54,7 +63,7 @@ def test_a_gradient() -> None:
 def test_gradcheck_agrees() -> None:
     """Finite differences; then of the gradient itself."""
     x = numbers(2, 3).requires_grad_()
-    assert gradcheck(ours, (x,))
+    assert gradcheck(ours, (x,)), "x / y, times what comes in"
     assert gradgradcheck(ours, (x,)), "backward is made of operators on what was saved"
 
 
@@ -75,7 +84,7 @@ def test_a_tangent() -> None:
 def test_forward_mode_gradcheck_agrees() -> None:
     """Finite differences against jvp."""
     x = numbers(2, 3).requires_grad_()
-    assert gradcheck(ours, (x,), check_forward_ad=True)
+    assert gradcheck(ours, (x,), check_forward_ad=True), "x / y times the tangent of x"
 
 
 def test_vmap() -> None:
