@@ -37,7 +37,21 @@ def close(yours: Any, expected: Any, what: str, *, rtol: float = 1e-9, atol: flo
     )
     equal = torch.allclose(yours, expected, rtol=rtol, atol=atol, equal_nan=True)
     mine, right = yours.flatten()[:12].tolist(), expected.flatten()[:12].tolist()
-    assert equal, f"{what}\nyours:    {mine}\nexpected: {right}"
+    assert equal, (
+        f"{what}\nyours:    {mine}\nexpected: {right}"
+        # A sum that should be a mean, a gradient that is added twice.
+        + (
+            f"\nyours is {times:.4g} times what is expected"
+            if torch.allclose(
+                yours.double(),
+                expected.double()
+                * (times := ((yours * expected).sum() / (expected * expected).sum()).item()),
+                rtol=1e-4,
+            )
+            and abs(times - 1) > 1e-3
+            else ""
+        )
+    )
 
 
 def finished(world: Any, function: Callable[..., Any], size: int, *args: Any) -> Any:
