@@ -282,7 +282,7 @@ graph(%x : Tensor):
 """)
     x = torch.tensor([2**0.5, 0.0, -torch.inf])
     result = run(graph, x)
-    assert result is not None
+    assert result is not None, "run returns None, expected the value that the graph returns"
     torch.testing.assert_close(
         x,
         torch.tensor([2**0.5 + 4, 4.0, -torch.inf]),

@@ -596,7 +596,9 @@ def test_training_goes_on_bit_for_bit(tmp_path: Path) -> None:
         train(config, home, stop)
 
     killed_when(stop, lambda: sweep(rates, starter(stopping), folder, workers=1))
-    assert torch.load(folder / "0" / "checkpoint.pt")[2] == 3
+    assert torch.load(folder / "0" / "checkpoint.pt")[2] == 3, (
+        "the trial that was killed after three steps leaves its checkpoint in its home, folder 0"
+    )
     yours = sweep(rates, starter(train), folder, workers=1)
     compare(
         yours,
