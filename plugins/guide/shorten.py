@@ -42,6 +42,10 @@ MARK = "E"
 # line says where it comes from.
 BARE = re.compile(r"E? *assert (?:not )?(?:True|False|None|tensor\((?:True|False)\))")
 WHERE = re.compile(r"E? *\+ *where ")
+# Nor does that where it is an address, or does not fit into a row.
+SOURCE = re.compile(r"E? *\+ *(?:where|and) .*( at 0x[0-9a-f]+.*|.{80})")
+# The first line is such a sentence, and not what pytest makes of the code.
+CODE = re.compile(r"E? *(?:AssertionError: )?assert ")
 # How many lines of a message are shown.
 MOST = 24
 CUT = "... {} more lines: -v shows them"
@@ -152,7 +156,12 @@ def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
 
 
 def drop_bare(message: Sequence[str]) -> list[str]:
-    """Return the lines of a message without bare values below its first line."""
+    """Return the lines of a message without bare values below its first line.
+
+    Below a sentence of the test neither with where they come from, if that takes long to say.
+    """
+    if message and not CODE.match(message[0]):
+        message = [line for line in message if not SOURCE.fullmatch(line)]
     return [
         line
         for at, (line, below) in enumerate(zip_longest(message, message[1:], fillvalue=""))

@@ -244,6 +244,25 @@ def test_a_value_that_says_nothing_is_left_out() -> None:
     assert drop_bare([]) == []
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "where 1 = count(<function test_two.<locals>.inside at 0x7f101f6056c0>)",
+        "  and   <function pattern at 0x7f0d72c75300> = method('view', [0, 1])",
+        f"where True = fusable({'Node, ' * 12})",
+    ],
+)
+def test_a_source_that_takes_long_to_say_is_dropped(source: str) -> None:
+    """Below the sentence of an assertion; without one it is all that there is."""
+    said = ["E   AssertionError: keywords swapped", "E   assert 1 == 0", f"E    +  {source}"]
+    code = ["E   AssertionError: assert 1 == 0", f"E    +  {source}"]
+    short = [*said[:2], "E    +  where 1 = count(twice)"]
+
+    assert drop_bare(said) == said[:2]
+    assert drop_bare(code) == code
+    assert drop_bare(short) == short
+
+
 def test_a_failure_shows_no_value_that_says_nothing(katas: MiniCourse) -> None:
     """In what pytest shows and in what --next does; -v leaves it."""
     katas.write(
