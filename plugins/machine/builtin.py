@@ -17,6 +17,7 @@ from typing import Any
 
 from plugins.tools.capability import Capability
 from plugins.tools.terminal import install_command
+from plugins.tools.terminal import install_group
 
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ PACKAGES = {
     "executorch": ("executorch",),
     "torchx": ("torchx",),
 }
+# The groups of pyproject.toml that pin them, with what they need.
+GROUPS = {"onnxruntime": "onnx"}
 # A package of this name on PyPI brings the program and no module.
 TLPARSE = "tlparse"
 
@@ -138,19 +141,23 @@ def pytest_kata_backends() -> list[Capability]:
     """Declare what packages bring."""
     return [
         *(
-            Capability(name, partial(explain_missing_modules, modules))
+            Capability(name, partial(explain_missing_modules, modules, GROUPS.get(name)))
             for name, modules in PACKAGES.items()
         ),
         Capability(TLPARSE, partial(explain_missing_program, TLPARSE)),
     ]
 
 
-def explain_missing_modules(modules: tuple[str, ...]) -> str | None:
-    """Return which of `modules` are not installed and how to install them, or None."""
+def explain_missing_modules(modules: tuple[str, ...], group: str | None = None) -> str | None:
+    """Return which of `modules` are not installed and how to install them, or None.
+
+    Where a group of pyproject.toml pins them, all of it is to be installed.
+    """
     absent = [name for name in modules if find_spec(name) is None]
     if not absent:
         return None
-    return f"{', '.join(absent)} not installed; {install_command(' '.join(absent))}"
+    how = install_group(group) if group else install_command(" ".join(absent))
+    return f"{', '.join(absent)} not installed; {how}"
 
 
 def explain_missing_program(name: str) -> str | None:

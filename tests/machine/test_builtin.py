@@ -14,6 +14,7 @@ import pytest
 from plugins import HERE
 from plugins.machine import builtin
 from plugins.tools.terminal import install_command
+from plugins.tools.terminal import install_group
 from tests.support.fake_torch import NVML
 from tests.support.fake_torch import install_fake_torch
 
@@ -87,16 +88,19 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 
 def test_packages(modules: Path) -> None:
-    """An export's own modules are needed too, and the command names the missing ones only."""
+    """An export's own modules are needed too; the command names what is missing, or its group."""
     onnx, executorch, torchx, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
-    how = install_command("onnxscript onnxruntime")
+    how = install_group("onnx")
     assert f"onnxscript, onnxruntime not installed; {how}" == onnx.missing
     assert f"executorch not installed; {install_command('executorch')}" == executorch.missing
     assert f"torchx not installed; {install_command('torchx')}" == torchx.missing
     assert ["onnxruntime", "executorch", "torchx"] == [onnx.name, executorch.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
+    how = install_command("onnxscript onnxruntime")
+    absent = builtin.explain_missing_modules(("onnx", "onnxscript", "onnxruntime"))
+    assert f"onnxscript, onnxruntime not installed; {how}" == absent
 
 
 def test_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
