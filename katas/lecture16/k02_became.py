@@ -1,0 +1,34 @@
+"""Explore: what became of your operators.
+
+You export a network and look for its layers. Some are there under another name, one is three
+nodes, one is nowhere, and a `Conv` says that it was a BatchNorm:
+
+    program = torch.onnx.export(model, (x,), dynamo=True)
+    for node in program.model_proto.graph.node:
+        print(node.op_type, {entry.key: entry.value for entry in node.metadata_props})
+
+Each ONNX node carries the name of the FX node that it was made for. Write `became`, about 7 lines.
+
+Begin by running these lines on a model of yours.
+Afterwards read ``_set_node_metadata`` in ``torch/onnx/_internal/exporter/_core.py``, in
+site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    import torch
+
+
+def became(program: torch.onnx.ONNXProgram) -> dict[str, list[str]]:
+    """Return for each call of an operator in the exported program the ONNX operators made for it.
+
+    The keys are the names of the ``call_function`` nodes of ``program.exported_program.graph``, in
+    their order; a call of which nothing is left has an empty list. `program` stays as it is.
+    """
+    # TODO: an empty list for each call; then one look at each ONNX node. The last of the
+    # name scopes, which a Python literal holds, is the FX node's name.
+    raise NotImplementedError("became")

@@ -1,0 +1,132 @@
+"""Tests of k02_became: a network with one of each fate, exported with and without optimisation."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from expecttest import assert_expected_inline
+from torch import nn
+
+from katas.lecture16.conftest import exported
+from katas.lecture16.k02_became import became
+
+
+pytestmark = pytest.mark.backend("onnxruntime")
+
+
+class Block(nn.Module):
+    """A feed-forward block, with a dropout that eval mode makes do nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(4, 8), nn.Linear(8, 4)
+        self.norm, self.drop = nn.LayerNorm(4), nn.Dropout()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x, and what two layers add to it."""
+        hidden = nn.functional.gelu(self.up(x))
+        return self.norm(x + self.drop(self.down(hidden)))
+
+
+class Image(nn.Module):
+    """A convolution with a BatchNorm, and two calls that ONNX 20 has no operator for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.bn = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return how much the channels differ."""
+        return nn.functional.silu(self.bn(self.conv(x))).std(1)
+
+
+@cache
+def program(name: str, *, optimize: bool = True) -> Any:
+    """Return a network exported once."""
+    model = {"block": Block, "image": Image}[name]().eval()
+    x = torch.ones(2, 4) if name == "block" else torch.ones(1, 1, 5, 5)
+    return exported(model, (x,), optimize=optimize)
+
+
+def expected(made: Any) -> dict[str, list[str]]:
+    """Return the same by the printed FX node that each ONNX node carries: "%gelu : ... = ..."."""
+    graph = made.exported_program.graph
+    found: dict[str, list[str]] = {n.name: [] for n in graph.nodes if n.op == "call_function"}
+    for node in made.model_proto.graph.node:
+        (printed,) = [e.value for e in node.metadata_props if e.key.endswith("fx_node")]
+        found[printed.partition(" ")[0].removeprefix("%")].append(node.op_type)
+    return found
+
+
+def compare(made: Any) -> dict[str, list[str]]:
+    """Compare what you found with what the nodes carry."""
+    __tracebackhide__ = True
+    before = made.model_proto.SerializeToString(deterministic=True)
+    yours, right = became(made), expected(made)
+    assert made.model_proto.SerializeToString(deterministic=True) == before, "you wrote to it"
+    lines = [
+        f"{name}: yours {yours.get(name, 'is missing')}, in the file {right.get(name, 'no call')}"
+        for name in {**right, **yours}
+        if yours.get(name) != right.get(name)
+    ]
+    assert not lines, "\n".join(lines)
+    assert [*right] == [*yours], f"the order of your keys is {[*yours]}, that of calls {[*right]}"
+    return yours
+
+
+def table(found: dict[str, list[str]]) -> str:
+    """Return a line for each call."""
+    return "\n".join(f"{name}: {' '.join(ops) or 'gone'}" for name, ops in found.items())
+
+
+def test_one_node_for_a_layer() -> None:
+    """Linear is Gemm, in the order of the program."""
+    yours = became(program("block"))
+
+    assert yours.get("linear") == ["Gemm"], f"linear: yours {yours.get('linear')}, it is a Gemm"
+    assert "x" not in yours, "x is a placeholder: list calls of operators only"
+
+
+def test_what_is_gone_is_listed_too() -> None:
+    """In eval mode a dropout is a clone, which the optimiser drops; nothing is made for it."""
+    yours = compare(program("block"))
+    gone = [name for name, operators in yours.items() if not operators]
+
+    assert gone == ["clone"], f"calls that nothing is left of: yours {gone}, expected ['clone']"
+
+
+def test_the_block_as_text() -> None:
+    """What the file has, line by line."""
+    assert_expected_inline(
+        table(compare(program("block"))),
+        """\
+linear: Gemm
+gelu: Gelu
+linear_1: Gemm
+clone: gone
+add: Add
+layer_norm: LayerNormalization""",
+    )
+
+
+def test_several_nodes_for_one_call() -> None:
+    """ONNX 20 has no SiLU; a Conv that took in a BatchNorm bears the BatchNorm's name."""
+    yours = compare(program("image"))
+    silu = yours.get("silu")
+
+    assert silu == ["Sigmoid", "Mul"], f"silu: yours {silu}: keep all, in the order of the file"
+    twice = [name for name, operators in yours.items() if operators.count("ReduceMean") > 1]
+    assert twice, "std takes two means: one operator may occur twice for a call"
+    (conv,) = [name for name, operators in yours.items() if operators == ["Conv"]]
+    assert "norm" in conv, f"{conv} is a Conv: the fold keeps the BatchNorm's metadata"
+
+
+def test_without_optimisation() -> None:
+    """Then each call has its nodes, constants and identities too."""
+    yours = compare(program("image", optimize=False))
+    gone = [name for name, made in yours.items() if not made and not name.startswith("getitem")]
+
+    assert not gone, f"without optimisation only getitem leaves nothing, in yours {gone} too"
