@@ -6,11 +6,14 @@ Neither ONNX nor ONNX Runtime need be installed for this module to be imported.
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import io
 import logging
 import warnings
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import NamedTuple
 
 
 if TYPE_CHECKING:
@@ -24,6 +27,15 @@ if TYPE_CHECKING:
 
 # What the exporter targets here, and the newest file that this ONNX Runtime and older ones read.
 OPSET, IR = 20, 10
+
+
+class Case(NamedTuple):
+    """One of ONNX's own tests of an operator."""
+
+    name: str
+    node: Any
+    inputs: Sequence[np.ndarray[Any, Any]]
+    outputs: Sequence[np.ndarray[Any, Any]]
 
 
 @contextlib.contextmanager
@@ -90,3 +102,25 @@ def model_of(
     kept = [numpy_helper.from_array(value, name) for name, value in (weights or {}).items()]
     graph = helper.make_graph([*nodes], "main_graph", values(inputs), values(outputs), kept)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
+
+
+@functools.cache
+def node_cases(module: str, kind: str) -> list[Case]:
+    """Return ONNX's own tests of an operator: node, inputs, outputs, and the case's name.
+
+    They are in the wheel, a module for each operator; generating those of one takes milliseconds.
+    """
+    place = importlib.import_module(f"onnx.backend.test.case.node.{module}")
+    found: list[Case] = []
+
+    def keep(node: Any, inputs: Any, outputs: Any, name: str, **_: Any) -> None:
+        found.append(Case(name.removeprefix("test_"), node, inputs, outputs))
+
+    original, place.expect = place.expect, keep  # type: ignore[attr-defined]
+    try:
+        for name, export in vars(getattr(place, kind)).items():
+            if name.startswith("export"):
+                export.__func__()
+    finally:
+        place.expect = original  # type: ignore[attr-defined]
+    return found

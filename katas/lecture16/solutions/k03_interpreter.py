@@ -1,0 +1,183 @@
+"""Run an ONNX graph in NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    import onnx
+
+    Array = np.ndarray[Any, Any]
+    Values = dict[str, Any]
+    Operator = Callable[..., Any]
+
+
+def attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    """Return the attributes that a node has, by name: numbers, lists, arrays, graphs."""
+    from onnx import helper  # noqa: PLC0415 - optional: the tests say how to install it
+
+    return {each.name: helper.get_attribute_value(each) for each in node.attribute}
+
+
+def weights(graph: onnx.GraphProto) -> dict[str, Array]:
+    """Return the initializers of a graph, by name."""
+    from onnx import numpy_helper  # noqa: PLC0415 - optional: the tests say how to install it
+
+    return {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+
+
+def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    """Return the outputs of a model, in their order."""
+    return evaluate(model.graph, dict(feeds))
+
+
+# Each is called with the values that are known, the node's attributes by name, and its inputs. An
+# input that is left out is None if another follows, else it is not passed. What comes back is an
+# array, or a tuple with one for each output.
+
+
+def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
+    """Run the nodes in their order, and return the graph's outputs.
+
+    `known`, which stays as it is, holds inputs, and what an inner graph sees of the outer one.
+    """
+    values = {"": None} | weights(graph) | known
+    for node in graph.node:
+        inputs = [values[name] for name in node.input]
+        made = OPERATORS[node.op_type](values, attributes(node), *inputs)
+        values |= zip(node.output, made if isinstance(made, tuple) else (made,), strict=False)
+    return [values[each.name] for each in graph.output]
+
+
+def div(known: Values, attrs: dict[str, Any], a: Array, b: Array) -> Array:
+    """Return the quotient; of integers, truncated towards 0, in their dtype."""
+    if np.issubdtype(a.dtype, np.integer):
+        return (a - np.fmod(a, b)) // b
+    return a / b
+
+
+def reshape(known: Values, attrs: dict[str, Any], x: Array, shape: Array) -> Array:
+    """Return x in another shape: 0 keeps the size at its place, unless allowzero is 1."""
+    sizes = [int(size) for size in shape]
+    if not attrs.get("allowzero", 0):
+        sizes = [size or x.shape[dim] for dim, size in enumerate(sizes)]
+    return x.reshape(sizes)
+
+
+def slice_(  # noqa: PLR0917 - the operator's inputs
+    known: Values,
+    attrs: dict[str, Any],
+    x: Array,
+    starts: Array,
+    ends: Array,
+    axes: Array | None = None,
+    steps: Array | None = None,
+) -> Array:
+    """Return a part of x. Without axes, `starts` are of the first dims; without steps, of 1."""
+    taken = [slice(None)] * x.ndim
+    axes = range(len(starts)) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        taken[axis] = slice(start, end, step)
+    return x[tuple(taken)]
+
+
+def reduce_sum(known: Values, attrs: dict[str, Any], x: Array, axes: Array | None = None) -> Array:
+    """Return the sum over `axes`, with sizes of 1 in their place unless keepdims is 0.
+
+    Absent or empty axes are all of them, or none if noop_with_empty_axes is 1.
+    """
+    if axes is None or not len(axes):
+        if attrs.get("noop_with_empty_axes", 0):
+            return x
+        axes = range(x.ndim)
+    return x.sum(axis=tuple(axes), keepdims=bool(attrs.get("keepdims", 1)))
+
+
+def layer_normalization(
+    known: Values, attrs: dict[str, Any], x: Array, scale: Array, bias: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Return (x - mean) / sqrt(variance + epsilon), scaled, with bias; the mean; 1 / sqrt(...).
+
+    Mean and biased variance are over the dims from axis (-1) on, which keep size 1. epsilon is
+    1e-5.
+    """
+    axes = tuple(range(attrs.get("axis", -1) % x.ndim, x.ndim))
+    mean = x.mean(axes, keepdims=True)
+    variance = ((x - mean) ** 2).mean(axes, keepdims=True)
+    inverse = 1 / np.sqrt(variance + np.float32(attrs.get("epsilon", 1e-5)))
+    y = (x - mean) * inverse * scale
+    return (y if bias is None else y + bias), mean, inverse
+
+
+def gemm(known: Values, attrs: dict[str, Any], a: Array, b: Array, c: Array | None = None) -> Array:
+    """Return alpha * a @ b + beta * c, of a and b transposed if transA and transB are 1."""
+    a = a.T if attrs.get("transA", 0) else a
+    b = b.T if attrs.get("transB", 0) else b
+    y = np.float32(attrs.get("alpha", 1)) * (a @ b)
+    return y if c is None else y + np.float32(attrs.get("beta", 1)) * c
+
+
+def if_(known: Values, attrs: dict[str, Any], condition: Array) -> tuple[Array, ...]:
+    """Return the outputs of then_branch or of else_branch."""
+    branch = "then_branch" if condition else "else_branch"
+    return tuple(evaluate(attrs[branch], known))
+
+
+def loop(
+    known: Values, attrs: dict[str, Any], count: Array | None, go: Array | None, *carried: Array
+) -> tuple[Array, ...]:
+    """Return the carried values after the last iteration, then the stacked others.
+
+    The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
+    carried values, and what is collected. It runs while `go` holds, `count` times at most; None is
+    no limit. At least one iteration, where something is collected.
+    """
+    body, collected, number = attrs["body"], [], 0
+    names = [each.name for each in body.input]
+    while (count is None or number < count) and (go is None or go):
+        inputs = (np.int64(number), np.array(1, bool), *carried)
+        go, *made = evaluate(body, known | dict(zip(names, inputs, strict=True)))
+        carried = tuple(made[: len(carried)])
+        collected.append(made[len(carried) :])
+        number += 1
+    return (*carried, *map(np.stack, zip(*collected, strict=True)))
+
+
+OPERATORS: dict[str, Operator] = {
+    "Add": lambda known, attrs, a, b: a + b,
+    "Sub": lambda known, attrs, a, b: a - b,
+    "Mul": lambda known, attrs, a, b: a * b,
+    "Div": div,
+    "Relu": lambda known, attrs, x: np.maximum(x, x.dtype.type(0)),
+    "Identity": lambda known, attrs, x: x,
+    "Constant": lambda known, attrs: _constant(attrs),
+    "Cast": lambda known, attrs, x: x.astype({1: "f4", 6: "i4", 7: "i8", 9: "?"}[attrs["to"]]),
+    "Clip": lambda known, attrs, x, low=None, high=None: np.clip(x, low, high),
+    "Less": lambda known, attrs, a, b: np.less(a, b),
+    "Split": lambda known, attrs, x, sizes: tuple(
+        np.split(x, np.cumsum(sizes)[:-1], attrs.get("axis", 0))
+    ),
+    "Unsqueeze": lambda known, attrs, x, axes=(): np.expand_dims(x, tuple(attrs.get("axes", axes))),
+    "Reshape": reshape,
+    "Slice": slice_,
+    "ReduceSum": reduce_sum,
+    "LayerNormalization": layer_normalization,
+    "Gemm": gemm,
+    "If": if_,
+    "Loop": loop,
+}
+
+
+def _constant(attrs: dict[str, Any]) -> Array:
+    """Return the tensor of a Constant."""
+    from onnx import numpy_helper  # noqa: PLC0415 - optional: the tests say how to install it
+
+    return numpy_helper.to_array(attrs["value"])
