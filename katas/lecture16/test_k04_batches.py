@@ -1,0 +1,110 @@
+"""Tests of k04_batches: six exports, each asked now for batches of 1, 2 and 5."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture16 import k04_batches as kata
+from katas.lecture16.conftest import exported
+from katas.lecture16.conftest import session
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Forward = Callable[[torch.Tensor], torch.Tensor]
+
+
+pytestmark = pytest.mark.backend("onnxruntime")
+BATCHES = (1, 2, 5)
+# Rows of the example, whether the batch has a name, and what is computed.
+ROWS: dict[str, tuple[int, bool, Forward]] = {
+    "static": (2, False, lambda x: x + 1),
+    "named": (2, True, lambda x: x + 1),
+    "one": (1, True, lambda x: x + 1),
+    "size": (2, True, lambda x: x / x.shape[0]),
+    "integer": (2, True, lambda x: x / int(x.shape[0])),
+    "branch": (2, True, lambda x: x + 1 if x.shape[0] > 1 else x * 0),
+}
+RULES = {
+    "static": "without dynamic_shapes the file states the sizes of the example",
+    "named": "a size that has a name is checked for nothing, and x + 1 asks nothing of it",
+    "one": "0 and 1 are special while shapes are guessed; here the size was declared",
+    "size": "x.shape[0] is a symbol, and the file computes it from its input",
+    "integer": "int() makes a number of a symbol, and says nothing; look at the file's input shape",
+    "branch": "one branch was followed, for sizes from 2 on: the file has no branch, and no check",
+}
+
+
+class Plain(nn.Module):
+    """Has no weights."""
+
+    def __init__(self, function: Forward) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Compute."""
+        return self.function(x)
+
+
+@cache
+def measured(name: str) -> tuple[str, ...]:
+    """Export, and ask for each batch."""
+    import numpy as np  # noqa: PLC0415 - here alone
+    from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # noqa: PLC0415 - may be missing
+
+    rows, dynamic, function = ROWS[name]
+    shapes = ({0: torch.export.Dim("b")},) if dynamic else None
+    model = Plain(function)
+    program = exported(model, (torch.ones(rows, 4),), dynamic_shapes=shapes)
+    runs = session(program.model_proto)
+    (entry,) = runs.get_inputs()
+    found = []
+    for batch in BATCHES:
+        x = torch.arange(4.0 * batch).view(batch, 4)
+        try:
+            (y,) = runs.run(None, {entry.name: x.numpy()})
+        except InvalidArgument:
+            found.append(kata.REFUSED)
+        else:
+            right = np.allclose(y, function(x).numpy()) and y.shape[0] == batch
+            found.append(kata.RIGHT if right else kata.WRONG)
+    return tuple(found)
+
+
+def predicted() -> dict[str, tuple[str, ...]]:
+    """Return your rows, which cannot call torch."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        rows, again = fresh.answers(), fresh.answers()
+        assert rows == again, "called again, `answers` returns other rows"
+        return {name: tuple(row) for name, row in rows.items()}
+
+
+def test_every_row_is_there() -> None:
+    """Each has three words."""
+    rows = predicted()
+    words = {kata.RIGHT, kata.WRONG, kata.REFUSED}
+
+    assert rows.keys() == ROWS.keys(), f"yours has rows {sorted(rows)}, expected {sorted(ROWS)}"
+    odd = {name: row for name, row in rows.items() if len(row) != 3 or not {*row} <= words}
+    assert not odd, f"three of RIGHT, WRONG and REFUSED in each row; yours has {odd}"
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_row(name: str) -> None:
+    """What ONNX Runtime does with the three batches."""
+    yours, found = predicted()[name], measured(name)
+    missed = [b for b, mine, theirs in zip(BATCHES, yours, found, strict=True) if mine != theirs]
+
+    assert not missed, (
+        f"{name}: yours is {yours} for batches of {BATCHES}, and ONNX Runtime does something else"
+        f" with {' and '.join(map(str, missed))}. {RULES[name]}"
+    )

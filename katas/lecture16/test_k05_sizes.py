@@ -1,0 +1,113 @@
+"""Tests of k05_sizes: each program is exported once, and its file is asked for other sizes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture16 import k05_sizes as kata
+from katas.lecture16.conftest import exported
+from katas.lecture16.conftest import session
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+pytestmark = pytest.mark.backend("onnxruntime")
+INF, NAN = float("inf"), float("nan")
+# Irrational, and of both signs.
+ROOTS = torch.tensor([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0]).sqrt().view(5, 2)
+SIGNED = ROOTS * torch.tensor([1.0, -1.0])
+
+
+class Plain(nn.Module):
+    """Has no weights."""
+
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> torch.Tensor:
+        """Compute."""
+        return self.function(*args)
+
+
+@cache
+def made(name: str) -> Any:
+    """Export a program with four rows, and return a session and the exported program."""
+    args = [torch.ones(4, 2), *([torch.tensor(2)] if name == "repeated" else [])]
+    shapes = ((({0: torch.export.Dim("rows")}), *([None] * (len(args) - 1))),)
+    try:
+        program = exported(Plain(getattr(kata, name)), tuple(args), dynamic_shapes=shapes)
+    except torch.onnx.OnnxExporterError as error:
+        cause = " ".join(str(error.__cause__ or error).split())[:300]
+        raise AssertionError(f"{name} cannot be exported: {cause}") from None
+    return session(program.model_proto), program
+
+
+def check(name: str, formula: Callable[..., torch.Tensor], *args: torch.Tensor) -> None:
+    """Compare program and file with a formula."""
+    __tracebackhide__ = True
+    runs, _ = made(name)
+    size = runs.get_inputs()[0].shape[0]
+    assert isinstance(size, str), (
+        f"{name}: the file fixes {size} rows; a size that became a number in forward is a number"
+        " in the file, and no error says so"
+    )
+    feeds = {entry.name: x.numpy() for entry, x in zip(runs.get_inputs(), args, strict=True)}
+    expected = formula(*args)
+    with unchanged(args):
+        eager = getattr(kata, name)(*args)
+    (found,) = runs.run(None, feeds)
+    where = f"{name} of {[x.tolist() for x in args]}"
+    for what, y in (("your function", eager), ("the file", torch.from_numpy(found))):
+        says = f"{where}: {what} returns something else\n".__add__
+        torch.testing.assert_close(y, expected, equal_nan=True, msg=says)
+
+
+def test_shifted_takes_either_branch() -> None:
+    """By the values that come later, not by those of the export."""
+    for x in (ROOTS, -ROOTS, ROOTS[:1], -ROOTS[:2]):
+        check("shifted", lambda x: x + 1 if x.sum() > 0 else x - 1, x)
+
+
+def test_shifted_at_the_border() -> None:
+    """A sum of 0 or NaN is not positive; infinities stay what they are."""
+    for values in ([[0.0, 0.0]], [[1.0, -1.0]], [[NAN, 1.0]], [[INF, 1.0]], [[-INF, 1.0]]):
+        x = torch.tensor(values)
+        check("shifted", lambda x: x + 1 if x.sum() > 0 else x - 1, x)
+
+
+def test_repeated_as_often_as_n_says() -> None:
+    """The example had n = 2."""
+    for n in (0, 1, 2, 5, 20):
+        check("repeated", lambda x, n: x * float(2 ** int(n)), SIGNED, torch.tensor(n))
+    check("repeated", lambda x, n: x * 8.0, SIGNED[:1], torch.tensor(3))
+
+
+def test_the_mean_of_the_positive_elements() -> None:
+    """Of any number of them, none too; a 0-dim tensor of x's dtype comes back."""
+    formula = lambda x: x[x > 0].mean() if (x > 0).any() else torch.tensor(0.0)  # noqa: E731 - two uses
+    for x in (SIGNED, ROOTS, -ROOTS, SIGNED[:1], torch.zeros(2, 2)):
+        check("positive_mean", formula, x)
+
+
+def test_the_others_may_be_anything() -> None:
+    """0 times infinity is NaN, so an element must be left out, not multiplied by 0."""
+    for values in ([[-INF, 3.0]], [[NAN, 3.0]], [[-INF, NAN]]):
+        x = torch.tensor(values)
+        expected = torch.tensor(3.0 if 3.0 in values[0] else 0.0)
+        check("positive_mean", lambda _, expected=expected: expected, x)
+
+
+def test_scaled_by_the_rows_of_the_input() -> None:
+    """Not by those of the example."""
+    for rows in (1, 2, 4, 5):
+        check("scaled", lambda x: x / len(x), SIGNED[:rows])
