@@ -1,0 +1,182 @@
+"""Tests of k08_binding: a session that notes which memory was bound to it, and cannot copy."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+from katas.lecture16.conftest import model_of
+from katas.lecture16.conftest import session
+from katas.lecture16.k08_binding import run_into
+from katas.lecture16.k08_binding import through
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+pytestmark = pytest.mark.backend("onnxruntime")
+SIZES = ["batch", 3, 4, 4]
+X = torch.arange(2 * 3 * 16.0).view(2, 3, 4, 4).sqrt()
+
+
+@cache
+def real(kind: str) -> Any:
+    """Return a session of one operator and a constant: Mul and Add by 2, of x named after it."""
+    import numpy as np  # noqa: PLC0415 - here alone
+    from onnx import helper  # noqa: PLC0415 - may be missing
+
+    name, answer = f"{kind.lower()}_in", f"{kind.lower()}_out"
+    node = helper.make_node(kind, [name, "two"], [answer])
+    model = model_of([node], {name: SIZES}, {answer: SIZES}, {"two": np.float32(2)})
+    return session(model)
+
+
+class Binding:
+    """An IOBinding that notes what is bound to it."""
+
+    def __init__(self, binding: Any, places: list[int]) -> None:
+        self.binding, self.places = binding, places
+
+    def __getattr__(self, name: str) -> Any:
+        """Have whatever an IOBinding has."""
+        return getattr(self.binding, name)
+
+    def bind_ortvalue_input(self, name: str, value: Any) -> None:
+        """Note the address that is read."""
+        self.places.append(value.data_ptr())
+        self.binding.bind_ortvalue_input(name, value)
+
+    def bind_input(self, *args: Any, **kwargs: Any) -> None:
+        """Note the address that is read, whatever its strides were."""
+        self.places.append(kwargs.get("buffer_ptr", args[-1]))
+        self.binding.bind_input(*args, **kwargs)
+
+
+class Spy:
+    """A session that runs by binding alone."""
+
+    def __init__(self, kind: str) -> None:
+        self.session = real(kind)
+        self.read: list[int] = []
+        self.made: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what copies, and have whatever else a session has."""
+        if name in {"run", "run_async", "run_with_ort_values", "run_with_ortvaluevector"}:
+            raise AssertionError(f"session.{name} copies: bind inputs and outputs")
+        return getattr(self.session, name)
+
+    def io_binding(self) -> Any:
+        """Return a binding that notes what it reads."""
+        return Binding(self.session.io_binding(), self.read)
+
+    def run_with_iobinding(self, binding: Any, *args: Any) -> None:
+        """Run, and note where the answers are."""
+        self.session.run_with_iobinding(binding.binding, *args)
+        self.made += [value.data_ptr() for value in binding.get_outputs()]
+
+
+def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
+    """Let x + 2 be written into a tensor full of NaN, and compare."""
+    __tracebackhide__ = True
+    spy, out = Spy("Add"), torch.full(x.shape, torch.nan)
+    address = out.data_ptr()
+    with unchanged(x=x):
+        run_into(spy, x, out)  # type: ignore[arg-type]
+    says = f"x + 2 of x with strides {x.stride()}\n".__add__
+    torch.testing.assert_close(out, x.detach() + 2, msg=says)
+    assert out.data_ptr() == address, "out has another memory than before"
+    assert spy.made == [address], "the answer was made elsewhere and copied: bind out itself"
+    return out, spy
+
+
+def test_the_answer_is_in_out() -> None:
+    """For more than one size."""
+    into(X)
+    into(X[:1])
+
+
+def test_x_is_read_where_it_is() -> None:
+    """Contiguous memory is not copied, and a view of some rows is contiguous."""
+    for x in (X, X[1:]):
+        _, spy = into(x)
+        assert spy.read == [x.data_ptr()], "the session reads a copy of x, which is contiguous"
+
+
+def test_other_strides() -> None:
+    """Channels last, every other column, a transpose, an expanded row: values, not bytes."""
+    for x in (
+        X.contiguous(memory_format=torch.channels_last),
+        torch.cat([X, X], 3)[..., ::2],
+        X.transpose(2, 3),
+        X[:, :, :1].expand(2, 3, 4, 4),
+    ):
+        into(x)
+
+
+def test_a_gradient_is_no_obstacle() -> None:
+    """DLPack refuses a tensor that requires one: detach it."""
+    into(X.clone().requires_grad_())
+
+
+def test_earlier_answers_stay() -> None:
+    """A second run writes to its own out."""
+    first, _ = into(X)
+    kept = first.clone()
+    into(X[:1])
+
+    torch.testing.assert_close(first, kept, msg="the second run wrote to the first answer")
+
+
+def chained(kinds: Sequence[str], x: torch.Tensor) -> tuple[torch.Tensor, list[Spy]]:
+    """Run a chain, and compare."""
+    __tracebackhide__ = True
+    spies = [Spy(kind) for kind in kinds]
+    expected = x.detach()
+    for kind in kinds:
+        expected = expected + 2 if kind == "Add" else expected * 2
+    with unchanged(x=x):
+        yours = through(spies, x)  # type: ignore[arg-type]
+    assert isinstance(yours, torch.Tensor), f"yours returns {type(yours).__name__}, not a tensor"
+    torch.testing.assert_close(yours, expected, msg=f"{' then '.join(kinds)}\n".__add__)
+    return yours, spies
+
+
+def test_a_chain() -> None:
+    """(x + 2) * 2, and the other way around."""
+    chained(["Add", "Mul"], X)
+    chained(["Mul", "Add", "Mul"], X[:1].transpose(2, 3))
+
+
+def test_each_reads_what_the_one_before_made() -> None:
+    """In place: the address that the second reads is the one that the first wrote."""
+    yours, (first, second, third) = chained(["Add", "Mul", "Add"], X)
+    places = [(first.made, second.read), (second.made, third.read)]
+
+    assert first.read == [X.data_ptr()], "the first session reads a copy of x"
+    for number, (made, read) in enumerate(places, 2):
+        assert made == read, f"session {number} reads a copy of what session {number - 1} made"
+    assert third.made == [yours.data_ptr()], "the answer is a copy of what the last session made"
+
+
+def test_a_chain_of_one_and_of_none() -> None:
+    """None returns x."""
+    chained(["Mul"], X)
+    yours = through([], X)
+
+    assert yours is X, "through([], x) is x itself"
+
+
+def test_answers_live_on() -> None:
+    """What comes back stays when sessions and values are gone, whatever runs afterwards."""
+    yours, _ = chained(["Add", "Mul"], X)
+    for _ in range(3):
+        chained(["Mul", "Mul"], X)
+
+    torch.testing.assert_close(yours, (X + 2) * 2, msg="an earlier answer was overwritten")
