@@ -14,8 +14,8 @@ knows ATen; for yours it needs a function that builds the same out of ONNX's ope
 2. `export` makes a file with it, whose batch is not fixed. About 10 lines in all.
 
 Begin with ``op.Div(x, step)``: what is ``op.Round`` of 2.5?
-Afterwards read ``aten_round`` in ``torch/onnx/_internal/exporter/_torchlib/ops/core.py``, in
-site-packages: PyTorch's own translations are such functions.
+Afterwards read ``ONNXRegistry.register_op`` in ``torch/onnx/_internal/exporter/_registration.py``,
+and ``aten_round`` in ``onnxscript/function_libs/torch_lib/ops/core.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -1,0 +1,74 @@
+"""A contract beside the model.
+
+A model of 2 GB is two files: the graph, and its weights beside it. Four kilobytes of the second are
+overwritten, and the model loads as before. A caller sends a mask for another batch than the rows,
+and gets an answer:
+
+    model.onnx          x: float32 ["batch", 8]   mask: float32 ["batch"]
+    model.onnx.data     weights, of which model.onnx knows name, offset and length
+    contract.json       what was promised: inputs, outputs, and a hash of each file
+
+1. `seal` writes the contract when a model is released.
+2. `changed` says which files are not what was released.
+3. `sizes` checks a request before the session sees it. About 20 lines in all.
+
+Begin with ``hashlib.file_digest``: it reads a file piece by piece.
+Afterwards read ``ONNXProgram.save`` in ``torch/onnx/_internal/exporter/_onnx_program.py``, in
+site-packages: from which size on are there two files?
+"""
+
+from __future__ import annotations
+
+import hashlib  # noqa: F401 - your answer may use it
+import json
+from typing import TYPE_CHECKING
+from typing import Any
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+
+    # Of each value, by name: "float32", and sizes, of which those with a name may be any.
+    Promised = Mapping[str, tuple[str, list[int | str]]]
+
+
+NAME = "contract.json"
+
+
+def contract(folder: Path) -> dict[str, Any]:
+    """Return what was sealed: "inputs", "outputs" and "sha256"."""
+    found: dict[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    return found
+
+
+def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
+    """Write the contract of the files in `folder`, of which there may be any number.
+
+    "sha256" holds the hexadecimal hash of each file by its name, and not of the contract itself, so
+    that one may seal twice. Equal files and promises give equal bytes.
+    """
+    # TODO: a dict with three keys, sorted, as JSON.
+    raise NotImplementedError("seal")
+
+
+def changed(folder: Path) -> list[str]:
+    """Return the names of files that were changed, removed or added since, sorted."""
+    # TODO: what is there now, and what was there then.
+    raise NotImplementedError("changed")
+
+
+def sizes(promised: Promised, feeds: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, int]:
+    """Return the sizes that have a name, as {"batch": 3}.
+
+    Raises
+    ------
+    ValueError
+        That begins with the name of an input which is missing or not promised, or has another
+        dtype, another number of dims, or a size that is not the promised one. A size that has a
+        name is one size in all inputs.
+    """
+    # TODO: names first, then one input after the other.
+    raise NotImplementedError("sizes")

@@ -1,0 +1,54 @@
+"""Ship it: export, check, open, compare, with the real API.
+
+All that the lecture has built in pieces, in one function that a release calls. It refuses a model
+whose file answers otherwise than the model, while there is somebody to tell:
+
+    model --export--> model.onnx --check--> --open--> session --compare--> or ValueError
+                      model.onnx.data
+
+1. Export in eval mode, with a first dim that is open, into `folder`; then be in the old mode.
+2. Let ONNX's checker read the file: give it the path, not the bytes.
+3. Open the file, in silence.
+4. Compare with the model, for each batch that was asked for. About 20 lines in all.
+
+Begin with ``torch.onnx.export(..., dynamo=True)`` and ``program.save(path, external_data=True)``.
+Afterwards read ``verify_onnx_program`` in ``torch/onnx/_internal/exporter/_verification.py``, in
+site-packages: which batches does it try?
+
+Real life differs: tolerances are agreed on for each output, and batches come from production.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import onnxruntime as ort
+    import torch
+    from torch import nn
+
+
+NAME = "model.onnx"
+
+
+def ship(
+    model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], tolerance: float = 1e-5
+) -> ort.InferenceSession:
+    """Return a session of the file that was made of `model`, which takes one tensor.
+
+    The first of `batches` is the example, in which the first dim is open; each is compared, by
+    ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
+    are in a file beside NAME. What is compared is what eval mode returns, without a gradient.
+
+    Raises
+    ------
+    ValueError
+        If the file refuses a batch or answers it otherwise; it begins with the batch's shape, such
+        as "(1, 4)".
+    """
+    # TODO: four steps; mode and parameters of the model are afterwards as they were.
+    raise NotImplementedError("ship")

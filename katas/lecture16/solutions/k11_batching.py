@@ -1,0 +1,72 @@
+"""Perf: a server that batches."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Array = np.ndarray[Any, Any]
+
+
+class Batcher:
+    """Collects requests and calls `run` with many of them at a time.
+
+    `run` takes an array of rows and returns an array with a row for each. `queue` holds those that
+    wait: rows, future, and when they came, the oldest first. They have at most `most` rows.
+    """
+
+    def __init__(self, run: Callable[[Array], Array], most: int, wait: float) -> None:
+        self.run, self.most, self.wait = run, most, wait
+        self.queue: list[tuple[Array, Future[Array], float]] = []
+
+    @property
+    def deadline(self) -> float | None:
+        """When `poll` has something to do, if no request comes before; None if nothing waits."""
+        return self.queue[0][2] + self.wait if self.queue else None
+
+    def submit(self, x: Array, now: float) -> Future[Array]:
+        """Take in a request of 1 to `most` rows, and return the future of its answer.
+
+        What is due at `now` runs first. If x does not fit beside those that wait, they run; if the
+        batch is full with it, it runs too.
+        """
+        self.poll(now)
+        if len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:
+            self._run()
+        future: Future[Array] = Future()
+        self.queue.append((x, future, now))
+        if sum(len(rows) for rows, _, _ in self.queue) == self.most:
+            self._run()
+        return future
+
+    def poll(self, now: float) -> None:
+        """Run those that wait if the oldest is due: a `deadline` that is reached counts."""
+        if self.deadline is not None and now >= self.deadline:
+            self._run()
+
+    def _run(self) -> None:
+        """Answer all that wait, by one call of `run`; a request that was cancelled is left out.
+
+        What `run` raises becomes the exception of each. `run` may submit requests itself: these
+        wait for the next batch. If all were cancelled, `run` is not called.
+        """
+        taken, self.queue = self.queue, []
+        kept = [(x, future) for x, future, _ in taken if future.set_running_or_notify_cancel()]
+        if not kept:
+            return
+        try:
+            answers = self.run(np.concatenate([x for x, _ in kept]))
+        except Exception as error:  # noqa: BLE001 - each caller gets it
+            for _, future in kept:
+                future.set_exception(error)
+            return
+        for x, future in kept:
+            answer, answers = answers[: len(x)], answers[len(x) :]
+            future.set_result(answer)

@@ -1,0 +1,62 @@
+"""Ship it: export, check, open, compare, with the real API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import onnxruntime as ort
+    from torch import nn
+
+
+NAME = "model.onnx"
+
+
+def ship(
+    model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], tolerance: float = 1e-5
+) -> ort.InferenceSession:
+    """Return a session of the file that was made of `model`, which takes one tensor.
+
+    The first of `batches` is the example, in which the first dim is open; each is compared, by
+    ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
+    are in a file beside NAME. What is compared is what eval mode returns, without a gradient.
+
+    Raises
+    ------
+    ValueError
+        If the file refuses a batch or answers it otherwise; it begins with the batch's shape, such
+        as "(1, 4)".
+    """
+    import onnx  # noqa: PLC0415 - optional: the tests say how to install it
+    import onnxruntime as ort  # noqa: PLC0415 - optional: the tests say how to install it
+
+    modes = [(each, each.training) for each in model.modules()]
+    try:
+        with torch.no_grad():
+            expected = [model.eval()(x) for x in batches]
+            shapes = ({0: torch.export.Dim("batch")},)
+            program = torch.onnx.export(
+                model, (batches[0],), dynamo=True, dynamic_shapes=shapes, verbose=False
+            )
+    finally:
+        for each, mode in modes:
+            each.training = mode
+    program.save(folder / NAME, external_data=True)
+    onnx.checker.check_model(folder / NAME, full_check=True)
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = ort.InferenceSession(folder / NAME, options, providers=["CPUExecutionProvider"])
+    close = {"rtol": tolerance, "atol": tolerance, "equal_nan": True}
+    for x, right in zip(batches, expected, strict=True):
+        try:
+            (y,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+            torch.testing.assert_close(torch.from_numpy(y), right, **close)
+        except Exception as error:
+            raise ValueError(f"{tuple(x.shape)}: {error}") from error
+    return session

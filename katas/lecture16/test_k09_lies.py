@@ -1,0 +1,140 @@
+"""Tests of k09_lies: each model is exported once, and its file is asked what its ticket asks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+from katas.lecture16 import k09_lies as kata
+from katas.lecture16.conftest import quiet
+from katas.lecture16.conftest import session
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+pytestmark = pytest.mark.backend("onnxruntime")
+INF, NAN = float("inf"), float("nan")
+X = torch.tensor([2.0, -3.0, 5.0, -7.0, 11.0, 13.0, -17.0, 19.0, 23.0]).view(3, 3)
+ROOTS = X.sign() * X.abs().sqrt()
+
+
+@cache
+def made(name: str) -> tuple[Any, Any]:
+    """Return a model, and a session of its file."""
+    torch.manual_seed(0)
+    model = getattr(kata, name)()
+    with quiet():
+        if name == "Noisy":
+            program = model.exported(X)
+        else:
+            args = (X, torch.zeros(())) if name == "Counted" else (X,)
+            program = kata.export(model.eval(), *args)
+    return model, session(program.model_proto)
+
+
+def ask(name: str, *args: torch.Tensor) -> list[torch.Tensor]:
+    """Return what the file answers."""
+    __tracebackhide__ = True
+    _, runs = made(name)
+    entries = [entry.name for entry in runs.get_inputs()]
+    assert len(entries) == len(args), (
+        f"{name}: the file has the inputs {entries}, expected {len(args)}: an input that forward"
+        " does not use is not in the file"
+    )
+    try:
+        found = runs.run(None, {n: x.numpy() for n, x in zip(entries, args, strict=True)})
+    except Exception as error:  # noqa: BLE001 - ONNX Runtime has one class for each status
+        raise AssertionError(f"{name} refuses {tuple(args[0].shape)}: {error}") from None
+    return [torch.from_numpy(y) for y in found]
+
+
+def same(name: str, yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
+    """Compare an answer."""
+    __tracebackhide__ = True
+    says = f"{name}: yours {yours.tolist()}, expected {expected.tolist()}. {why}\n".__add__
+    torch.testing.assert_close(yours, expected, equal_nan=True, msg=says)
+
+
+def test_noisy_answers_alike() -> None:
+    """Twice the same, and what eval mode returns."""
+    model, _ = made("Noisy")
+    first, second = ask("Noisy", X)[0], ask("Noisy", X)[0]
+
+    same("Noisy", second, first, "look for an operator in the file that draws")
+    linear = model.layers[0]
+    same("Noisy", first, (X @ linear.weight.t() + linear.bias).detach(), "the layer alone")
+
+
+def test_noisy_goes_on_training() -> None:
+    """An export in mid-training leaves the model as it was, in either mode."""
+    for mode in (True, False):
+        model = kata.Noisy().train(mode)
+        modules = [*model.modules()]
+        with quiet(), unchanged(model):
+            model.exported(X)
+        modes = [each.training for each in modules]
+        assert modes == [mode] * len(modules), f"training was {mode}; after the export: {modes}"
+        operators = [n.op_type for n in _program(model).model_proto.graph.node]
+        assert "Dropout" not in operators, f"the file has {operators}"
+
+
+def _program(model: Any) -> Any:
+    """Export for serving."""
+    with quiet():
+        return model.exported(X)
+
+
+def test_counted_counts() -> None:
+    """The caller passes the count that came back: a file has no memory."""
+    count = torch.zeros(())
+    for number in (1.0, 2.0, 3.0):
+        y, count = ask("Counted", X, count)
+        same("Counted", count, torch.tensor(number), f"after {number:g} batches")
+        same("Counted", y, X + number, f"batch {number:g}")
+    model = kata.Counted()
+    first, again = torch.zeros(()), torch.zeros(())
+    with unchanged(count=first):
+        outputs = [model(X, first)[1], model(X, again)[1]]
+    same("Counted", torch.stack(outputs), torch.ones(2), "in eager too, the count is the caller's")
+
+
+def test_signed_of_anything() -> None:
+    """NaN and both zeros give 0."""
+    x = torch.tensor([[NAN, 2.5, -1e-30], [0.0, -0.0, NAN], [INF, -INF, 1e-30]])
+    expected = torch.tensor([[0.0, 1.0, -1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0]])
+    (y,) = ask("Signed", x)
+
+    same("Signed", y, expected, "torch.sign and ONNX's Sign differ for one value")
+    same("Signed", kata.Signed()(x), expected, "in eager too")
+
+
+def test_peak_shows_nan() -> None:
+    """Wherever it is in the row, and in no other row; -inf and negative rows stay."""
+    rows: Sequence[Sequence[float]] = [
+        [1.0, NAN, 3.0],
+        [NAN, 1.0, 2.0],
+        [-3.0, -2.0, NAN],
+        [-INF, -INF, -INF],
+        [-3.0, -2.0, -1.0],
+        [1.0, INF, 2.0],
+    ]
+    x = torch.tensor(rows)
+    (y,) = ask("Peak", x)
+    expected = torch.tensor([NAN, NAN, NAN, -INF, -1.0, INF])
+
+    same("Peak", y, expected, "ONNX Runtime's ReduceMax passes NaN by")
+    same("Peak", kata.Peak()(x), expected, "in eager too")
+
+
+def test_latest_takes_any_batch() -> None:
+    """One row, three, seven: the file must not remember the example."""
+    for x in (ROOTS[:1], ROOTS, torch.cat([ROOTS, ROOTS, ROOTS[:1]])):
+        (y,) = ask("Latest", x)
+        same("Latest", y, x / x.shape[0] - x[-1], f"a batch of {len(x)}")

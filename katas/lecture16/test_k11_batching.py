@@ -1,0 +1,207 @@
+"""Tests of k11_batching: calls are counted and written down, on a clock that is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+import pytest
+
+from katas.lecture16.conftest import model_of
+from katas.lecture16.conftest import session
+from katas.lecture16.k11_batching import Batcher
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+
+
+class Model:
+    """Squares each row, and writes down which rows each call had."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[float]] = []
+        self.fails = False
+
+    def __call__(self, x: Any) -> Any:
+        """Answer."""
+        self.calls.append([float(value) for value in x[:, 0]])
+        if self.fails:
+            raise RuntimeError("out of memory")
+        return x**2
+
+
+def rows(*values: float) -> Any:
+    """Return a request with a row for each value."""
+    return np.array(values, dtype=np.float32)[:, None]
+
+
+def answered(future: Future[Any], *values: float) -> None:
+    """Check an answer."""
+    __tracebackhide__ = True
+    assert future.done(), f"the request {list(values)} has no answer yet"
+    found, expected = future.result(0).tolist(), (rows(*values) ** 2).tolist()
+    assert found == expected, f"the answer to {list(values)}: yours {found}, expected {expected}"
+
+
+def called(model: Model, expected: Sequence[Sequence[float]], why: str) -> None:
+    """Check the calls so far."""
+    __tracebackhide__ = True
+    yours = model.calls
+    assert yours == [list(each) for each in expected], (
+        f"calls of the model: yours {yours}, expected {[list(each) for each in expected]}. {why}"
+    )
+
+
+def test_a_full_batch_runs_at_once() -> None:
+    """Three requests, one call, and each its own rows."""
+    model = Model()
+    batcher = Batcher(model, most=4, wait=10)
+    first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2, 3), 1)
+    called(model, [], "three rows of four wait")
+    third = batcher.submit(rows(4), 2)
+
+    called(model, [[1, 2, 3, 4]], "the batch is full with the third request")
+    answered(first, 1)
+    answered(second, 2, 3)
+    answered(third, 4)
+    assert batcher.deadline is None, f"nothing waits, the deadline is {batcher.deadline}"
+
+
+def test_the_oldest_decides() -> None:
+    """A request that comes later does not put off the deadline, however many come."""
+    model = Model()
+    batcher = Batcher(model, most=100, wait=4)
+    for time in (0, 3):
+        batcher.submit(rows(time), time)
+        assert batcher.deadline == 4, f"at {time} the deadline is {batcher.deadline}, expected 4"
+    batcher.poll(3.9)
+    called(model, [], "at 3.9 the oldest has waited for 3.9 of 4")
+    batcher.poll(4)
+
+    called(model, [[0, 3]], "at 4 it has waited for 4: that is due")
+    batcher.poll(100)
+    called(model, [[0, 3]], "nothing waits, and nothing runs")
+
+
+def test_what_is_due_runs_before_a_request_is_taken_in() -> None:
+    """Nobody polled: then the next request finds it due."""
+    model = Model()
+    batcher = Batcher(model, most=100, wait=4)
+    first = batcher.submit(rows(1), 0)
+    second = batcher.submit(rows(2), 5)
+
+    called(model, [[1]], "at 5 the first is due; the second has only come")
+    answered(first, 1)
+    assert not second.done(), "the second is answered before its time"
+    assert batcher.deadline == 9, f"the deadline is {batcher.deadline}, expected 5 + 4"
+
+
+def test_a_request_is_not_split() -> None:
+    """The picture: 2 and 1 run when 3 do not fit beside them."""
+    model = Model()
+    batcher = Batcher(model, most=5, wait=4)
+    batcher.submit(rows(1, 2), 0)
+    batcher.submit(rows(3), 2)
+    third = batcher.submit(rows(4, 5, 6), 3)
+    called(model, [[1, 2, 3]], "6 rows are more than 5: those that waited run")
+    assert batcher.deadline == 7, f"the deadline is {batcher.deadline}, expected 3 + 4"
+    batcher.poll(7)
+
+    called(model, [[1, 2, 3], [4, 5, 6]], "the third waits for itself alone")
+    answered(third, 4, 5, 6)
+
+
+def test_a_request_that_fills_a_batch_alone() -> None:
+    """It runs at once, after those that waited."""
+    model = Model()
+    batcher = Batcher(model, most=2, wait=4)
+    first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2, 3), 0)
+
+    called(model, [[1], [2, 3]], "in the order of the requests")
+    answered(first, 1)
+    answered(second, 2, 3)
+
+
+def test_a_failure_is_that_of_its_batch() -> None:
+    """Everyone in it is told, and the next batch is served."""
+    model = Model()
+    batcher = Batcher(model, most=2, wait=4)
+    model.fails = True
+    futures = [batcher.submit(rows(value), 0) for value in (1, 2)]
+    for future in futures:
+        assert future.done(), "a request of the failed batch waits for ever"
+        error = future.exception(0)
+        assert isinstance(error, RuntimeError), f"its exception is {error!r}"
+    model.fails = False
+    third = batcher.submit(rows(3, 4), 1)
+
+    answered(third, 3, 4)
+
+
+def test_cancelled_requests_are_left_out() -> None:
+    """And no call is made for nobody."""
+    model = Model()
+    batcher = Batcher(model, most=9, wait=4)
+    first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2), 0)
+    first.cancel()
+    batcher.poll(4)
+    called(model, [[2]], "the first was cancelled while it waited")
+    answered(second, 2)
+    batcher.submit(rows(3), 5).cancel()
+    batcher.poll(9)
+
+    called(model, [[2]], "the only one was cancelled: there is nothing to run")
+
+
+def test_a_model_that_asks_again() -> None:
+    """A call may submit: that request is of the next batch."""
+    later: list[Future[Any]] = []
+
+    def run(x: Any) -> Any:
+        if not later:
+            later.append(batcher.submit(rows(7), 4))
+        return x**2
+
+    batcher = Batcher(run, most=9, wait=4)
+    first = batcher.submit(rows(1), 0)
+    batcher.poll(4)
+    answered(first, 1)
+    assert not later[0].done(), "the new request waits for the next batch"
+    batcher.poll(8)
+
+    answered(later[0], 7)
+
+
+def test_calls_are_saved() -> None:
+    """160 requests of one row, one each unit of time, with most = 8: 20 calls."""
+    model = Model()
+    batcher = Batcher(model, most=8, wait=100)
+    futures = [batcher.submit(rows(value), value) for value in range(160)]
+
+    assert len(model.calls) <= 20, f"calls: yours {len(model.calls)}, bar 20, naive 160"
+    for value, future in enumerate(futures):
+        answered(future, value)
+
+
+@pytest.mark.backend("onnxruntime")
+def test_onnx_runtime_behind_it() -> None:
+    """One call of a session for four requests."""
+    from onnx import helper  # noqa: PLC0415 - may be missing
+
+    node = helper.make_node("Mul", ["x", "x"], ["y"])
+    runs = session(model_of([node], {"x": ["rows", 1]}, {"y": ["rows", 1]}))
+    calls = []
+
+    def run(x: Any) -> Any:
+        calls.append(len(x))
+        return runs.run(None, {"x": x})[0]
+
+    batcher = Batcher(run, most=4, wait=1)
+    futures = [batcher.submit(rows(value), 0) for value in (1, 2, 3, 4)]
+
+    assert calls == [4], f"calls by their rows: yours {calls}, expected one of 4"
+    for value, future in enumerate(futures, 1):
+        answered(future, value)

@@ -1,0 +1,176 @@
+"""Tests of k12_ship: models that may be shipped, and models whose files would lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck
+from hypothesis import example
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from torch import nn
+
+from katas.lecture16.conftest import quiet
+from katas.lecture16.k12_ship import NAME
+from katas.lecture16.k12_ship import ship
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+pytestmark = pytest.mark.backend("onnxruntime")
+MADE: dict[str, Any] = {}
+
+
+def drawn(rows: int, seed: int = 0) -> torch.Tensor:
+    """Return rows of four numbers."""
+    return torch.randn(rows, 4, generator=torch.Generator().manual_seed(seed))
+
+
+def network() -> nn.Module:
+    """Return a model in training, with a dropout, and a BatchNorm that is frozen."""
+    torch.manual_seed(0)
+    layers = (nn.Linear(4, 64), nn.BatchNorm1d(64), nn.GELU(), nn.Dropout(0.5), nn.Linear(64, 3))
+    model = nn.Sequential(*layers)
+    model(drawn(16))
+    model[1].eval()
+    return model
+
+
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, nn.Module, Path]:
+    """Ship the network once, and return session, model and folder."""
+    if "network" not in MADE:
+        folder, model = tmp_path_factory.mktemp("network"), network()
+        MADE["network"] = (quietly(model, folder, [drawn(2), drawn(1), drawn(5)]), model, folder)
+    found: tuple[Any, nn.Module, Path] = MADE["network"]
+    return found
+
+
+def quietly(
+    model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], **options: float
+) -> Any:
+    """Ship a model without the exporter's log, and check that it is as it was before."""
+    __tracebackhide__ = True
+    modes = [each.training for each in model.modules()]
+    with quiet(), unchanged(model, batches):
+        found = ship(model, folder, batches, **options)
+    after = [each.training for each in model.modules()]
+    assert after == modes, f"training, module by module: yours leaves {after}, before {modes}"
+    return found
+
+
+def test_two_files_and_a_session(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The weights are beside the graph, and the first size has a name."""
+    session, _, folder = shipped(tmp_path_factory)
+    files = sorted(file.name for file in folder.iterdir())
+    assert files == [NAME, f"{NAME}.data"], f"files: yours {files}, expected two"
+    sizes = [entry.shape for entry in session.get_inputs()]
+
+    assert isinstance(sizes[0][0], str), f"inputs {sizes}: the first size is open"
+    assert sizes[0][1:] == [4], f"inputs {sizes}: a row has four numbers"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=st.integers(1, 100), seed=st.integers(0, 99))
+@example(rows=1, seed=0)
+def test_parity_for_any_batch(
+    tmp_path_factory: pytest.TempPathFactory, rows: int, seed: int
+) -> None:
+    """What the session answers is what the model says in eval mode."""
+    session, model, _ = shipped(tmp_path_factory)
+    x = drawn(rows, seed)
+    (y,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    modes = [(each, each.training) for each in model.modules()]
+    with torch.no_grad():
+        right = model.eval()(x)
+    for each, mode in modes:
+        each.training = mode
+    says = f"a batch of {rows}, drawn with seed {seed}: the file answers otherwise\n".__add__
+
+    torch.testing.assert_close(torch.from_numpy(y), right, rtol=1e-4, atol=1e-5, msg=says)
+
+
+class Branch(nn.Module):
+    """Takes another way for one row, which the file has not."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return."""
+        return x + 1 if x.shape[0] > 1 else x * 0
+
+
+class Sign(nn.Module):
+    """Says 0 of NaN, where ONNX Runtime says NaN."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return."""
+        return torch.sign(x)
+
+
+class Fixed(nn.Module):
+    """Makes a number of its first size."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return."""
+        return x / int(x.shape[0])
+
+
+def refused(
+    model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], shape: str, why: str
+) -> None:
+    """Check that a model is not shipped, and which batch is named."""
+    __tracebackhide__ = True
+    said = "nothing, and returns a session"
+    try:
+        quietly(model, folder, batches)
+    except ValueError as error:
+        said = str(error)
+    assert said.startswith(shape), f"{why}: expected a ValueError of {shape}, yours says {said}"
+
+
+def test_a_batch_that_is_answered_wrongly(tmp_path: Path) -> None:
+    """It loads, it takes the batch, and says something else."""
+    refused(Branch(), tmp_path, [drawn(2), drawn(3), drawn(1)], "(1, 4)", "a batch of 1 is 0")
+    quietly(Branch(), tmp_path, [drawn(2), drawn(3)])
+
+
+def test_a_batch_that_is_refused(tmp_path: Path) -> None:
+    """The file has the size of the example; ONNX Runtime's error becomes yours."""
+    refused(Fixed(), tmp_path, [drawn(2), drawn(5)], "(5, 4)", "the file takes 2 rows alone")
+
+
+def test_nan(tmp_path: Path) -> None:
+    """A difference that only NaN shows; NaN on both sides is none."""
+    missing = drawn(3)
+    missing[1, 2] = torch.nan
+    refused(Sign(), tmp_path, [drawn(2), missing], "(3, 4)", "the sign of NaN")
+    quietly(nn.ReLU(), tmp_path, [drawn(2), missing])
+
+
+def test_the_tolerance(tmp_path: Path) -> None:
+    """A model of float32 differs by a rounding: with no tolerance it is not shipped."""
+    model = nn.Sequential(nn.Linear(4, 64), nn.Softmax(1), nn.Linear(64, 64), nn.Tanh())
+    batches = [drawn(2), *(drawn(50, seed) for seed in range(4))]
+    quietly(model, tmp_path, batches)
+    with pytest.raises(ValueError, match=r"^\(\d+, 4\)"):
+        quietly(model, tmp_path, batches, tolerance=0.0)
+
+
+def test_the_file_is_what_runs(tmp_path: Path) -> None:
+    """Another session of the same file answers alike, without the model."""
+    import onnxruntime as ort  # noqa: PLC0415 - may be missing
+
+    model, x = nn.Linear(4, 2), drawn(3)
+    first = quietly(model, tmp_path, [x])
+    again = ort.InferenceSession(tmp_path / NAME, providers=["CPUExecutionProvider"])
+    name = again.get_inputs()[0].name
+    found, second = (each.run(None, {name: x.numpy()})[0] for each in (first, again))
+
+    assert np.array_equal(found, second), "the session that yours returns is not of the file"
