@@ -20,6 +20,7 @@ WITHOUT_TORCH = (
     "lecture06",
     "lecture09",
     "lecture13",
+    "lecture16",
     "lecture28",
 )
 

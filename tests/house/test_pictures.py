@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,10 +15,18 @@ from docs.pictures import LECTURES
 from docs.pictures import WITHOUT_TORCH
 from docs.pictures import __main__ as command
 from docs.pictures import draw
+from docs.pictures import lecture16
 from docs.pictures.lecture02 import PANELS
 from docs.pictures.lecture02 import STORAGE
 from docs.pictures.lecture02 import Panel
+from katas.lecture16.conftest import exported
+from katas.lecture16.conftest import session
 from plugins import ROOT
+from plugins.tools.terminal import install_group
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -133,3 +143,39 @@ def test_the_tensors_are_those_of_torch(panel: Panel) -> None:
     assert y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     rows, columns = map(range, panel.sizes)
     assert y.tolist() == [[panel.place((i, j)) for j in columns] for i in rows]
+
+
+@pytest.mark.torch
+def test_the_onnx_picture_is_what_the_exporter_and_the_runtime_make(tmp_path: Path) -> None:
+    """By the layer that each node names, and by the results that the runtime still makes."""
+    import torch  # noqa: PLC0415 - takes a second
+    from torch import nn  # noqa: PLC0415 - takes a second
+
+    reason = f"the group onnx is not installed; {install_group('onnx')}"
+    pytest.importorskip("onnxscript", reason=reason)
+    onnx = pytest.importorskip("onnx", reason=reason)
+    ort = pytest.importorskip("onnxruntime", reason=reason)
+    made = (nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(), nn.Flatten())
+    model = nn.Sequential(*made, nn.Linear(36, 4), nn.GELU(), nn.SiLU()).eval()
+
+    program = exported(model, (torch.ones(2, 1, 5, 5),))
+    file = program.model_proto.graph.node
+    layers: dict[str, int] = {}
+    for node in file:
+        (scopes,) = [e.value for e in node.metadata_props if e.key.endswith("name_scopes")]
+        layers[node.output[0]] = int(ast.literal_eval(scopes)[1])
+    place = tmp_path / "optimised.onnx"
+    level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    session(
+        program.model_proto, graph_optimization_level=level, optimized_model_filepath=str(place)
+    )
+    run = onnx.load(place).graph.node
+    drawn, kept = lecture16.FILE, [node.output[0] for node in run]
+
+    assert [type(layer).__name__ for layer in model] == [*lecture16.LAYERS]
+    assert [name for name, _ in drawn] == [node.op_type for node in file]
+    # A Conv that took in a BatchNorm names the BatchNorm.
+    assert [sources[-1] for _, sources in drawn] == [layers[node.output[0]] for node in file]
+    assert [name for name, _ in lecture16.RUNTIME] == [node.op_type for node in run]
+    ends = [file[sources[-1]].output[0] for _, sources in lecture16.RUNTIME]
+    assert ends == kept

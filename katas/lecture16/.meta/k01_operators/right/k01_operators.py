@@ -1,0 +1,74 @@
+"""An ``.onnx`` file is a protocol buffer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Node(NamedTuple):
+    """An operator of a graph: its name, and the names of the values that it reads and writes."""
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and value of each field of a message, in its order.
+
+    Text and messages are bytes; what is a number in the file is left as its bytes.
+    """
+    place = 0
+    while place < len(message):
+        key, place = _varint(message, place)
+        kind = key & 7
+        if kind == 0:
+            end = _varint(message, place)[1]
+        elif kind == 2:
+            size, place = _varint(message, place)
+            end = place + size
+        else:
+            end = place + {1: 8, 5: 4}[kind]
+        yield key >> 3, message[place:end]
+        place = end
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """Return the number that begins here, of seven bits in each byte, and the place after it."""
+    number = shift = 0
+    while True:
+        byte = message[place]
+        number |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return number, place
+
+
+def nodes(model: bytes) -> list[Node]:
+    """Return the nodes of the model's graph, in the order of the file.
+
+    `op` is "Gemm", or "domain::Gemm" for an operator whose domain is not empty. An input that is
+    left out has the name "", and keeps its place.
+    """
+    return [_node(message) for graph in _all(model, 7) for message in _all(graph, 1)]
+
+
+def _all(message: bytes, number: int) -> list[bytes]:
+    """Return the values of one field."""
+    return [value for found, value in fields(message) if found == number]
+
+
+def _node(message: bytes) -> Node:
+    """Read a NodeProto into a dict of lists first."""
+    known: dict[int, list[str]] = {}
+    for number, value in fields(message):
+        if number in {1, 2, 4, 7}:
+            known.setdefault(number, []).append(str(value, "utf-8"))
+    op, domain = known[4][-1], known.get(7, [""])[-1]
+    name = f"{domain}::{op}" if domain else op
+    return Node(name, tuple(known.get(1, ())), tuple(known.get(2, ())))

@@ -1,0 +1,75 @@
+"""Debug: five models that export, load, and answer wrongly."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+def export(model: nn.Module, *args: torch.Tensor) -> torch.onnx.ONNXProgram:
+    """Return the program of a model; the first dim of the first input, x, is left open."""
+    rows = ({0: torch.export.Dim("rows")}, *(None for _ in args[1:]))
+    return torch.onnx.export(
+        model, args, dynamo=True, opset_version=20, dynamic_shapes=rows, verbose=False
+    )
+
+
+class Noisy(nn.Module):
+    """A layer with dropout, which is for training: what is exported answers alike, twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what the layers make."""
+        return self.layers(x)
+
+    def exported(self, x: torch.Tensor) -> torch.onnx.ONNXProgram:
+        """Return the program for serving, and be in the mode that this was in before."""
+        mode = self.training
+        try:
+            return export(self.eval(), x)
+        finally:
+            self.train(mode)
+
+
+class Counted(nn.Module):
+    """Adds to each batch its number: the first is 1, the next 2."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return x plus the number, and the number, to be passed as `count` next time."""
+        following = count.clone().add_(1)
+        return x + following, following
+
+
+class Signed(nn.Module):
+    """The sign of each element; that of NaN is 0."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return 1, 0 or -1."""
+        return torch.where(x.isnan(), 0.0, torch.sign(x))
+
+
+class Peak(nn.Module):
+    """The maximum of each row, which is NaN if one of its elements is."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return a number for each row."""
+        return x.max(dim=1).values + self.missing(x)
+
+    def missing(self, x: torch.Tensor) -> torch.Tensor:
+        """Return NaN for a row with NaN, else 0."""
+        return torch.where(x.isnan(), x, 0.0).sum(1)
+
+
+class Latest(nn.Module):
+    """Each row divided by the number of rows, and the last row subtracted."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return as many rows."""
+        return x / x.shape[0] - x[-1]
