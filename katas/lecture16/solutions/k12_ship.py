@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 NAME = "model.onnx"
 
 
+def opened(path: Path) -> ort.InferenceSession:
+    """Return a session of a file, on the CPU, which logs nothing."""
+    import onnxruntime as ort  # noqa: PLC0415 - optional: the tests say how to install it
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
 def ship(
     model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], tolerance: float = 1e-5
 ) -> ort.InferenceSession:
@@ -25,7 +34,8 @@ def ship(
 
     The first of `batches` is the example, in which the first dim is open; each is compared, by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. What is compared is what eval mode returns, without a gradient.
+    are in a file beside NAME. What is compared is what eval mode returns, without a gradient. Each
+    module is afterwards in the mode that it was in.
 
     Raises
     ------
@@ -34,7 +44,6 @@ def ship(
         as "(1, 4)".
     """
     import onnx  # noqa: PLC0415 - optional: the tests say how to install it
-    import onnxruntime as ort  # noqa: PLC0415 - optional: the tests say how to install it
 
     modes = [(each, each.training) for each in model.modules()]
     try:
@@ -49,9 +58,7 @@ def ship(
             each.training = mode
     program.save(folder / NAME, external_data=True)
     onnx.checker.check_model(folder / NAME, full_check=True)
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    session = ort.InferenceSession(folder / NAME, options, providers=["CPUExecutionProvider"])
+    session = opened(folder / NAME)
     close = {"rtol": tolerance, "atol": tolerance, "equal_nan": True}
     for x, right in zip(batches, expected, strict=True):
         try:

@@ -1,0 +1,91 @@
+"""A server that is killed, and loses no answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from http.server import BaseHTTPRequestHandler
+from http.server import ThreadingHTTPServer
+from threading import Lock
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import BinaryIO
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Model = Callable[[list[float]], list[float]]
+
+
+class Journal:
+    """What was answered: a line of JSON for each id, with the keys "id", "x" and "answer".
+
+    `known` has these entries by id, `file` is open for appending, `lock` is for `answer`.
+    """
+
+    known: dict[str, dict[str, Any]]
+    file: BinaryIO
+
+    def __init__(self, path: Path) -> None:
+        """Read the entries of a file, which need not exist, and cut off a line without its end."""
+        self.lock = Lock()
+        data = path.read_bytes() if path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        self.known = {each["id"]: each for each in map(json.loads, whole.splitlines())}
+        self.file = path.open("ab")
+        self.file.truncate(len(whole))
+
+    def record(self, ident: str, x: list[float], answer: list[float]) -> None:
+        """Append an entry; it survives a kill and a power cut before it is in `known`."""
+        entry = {"id": ident, "x": x, "answer": answer}
+        self.file.write(json.dumps(entry).encode() + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.known[ident] = entry
+
+
+def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
+    """Return the answer to a request, running the model only if no answer to this id is known.
+
+    What `run` raises is raised, and nothing is known afterwards: the client may ask again. Requests
+    that come at the same time with one id are one request.
+
+    Raises
+    ------
+    ValueError
+        If the id is known with another x.
+    """
+    with journal.lock:
+        if ident not in journal.known:
+            journal.record(ident, x, run(x))
+        entry = journal.known[ident]
+        if entry["x"] != x:
+            raise ValueError(f"{ident} was asked before, with {entry['x']}, and now with {x}")
+        return entry["answer"]
+
+
+def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
+    """Return a server on a free port of the loopback: POST /id, with x as JSON."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            """Answer with 200, with 409 if the id had another x, or with 500."""
+            x = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            try:
+                status, found = 200, answer(journal, run, self.path[1:], x)
+            except ValueError as error:
+                status, found = 409, str(error)
+            except Exception as error:  # noqa: BLE001 - the client is told
+                status, found = 500, str(error)
+            body = json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,0 +1,214 @@
+"""Tests of k13_answered: a torn journal, threads that ask at once, a server that is killed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import multiprocessing
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from katas.lecture16.k13_answered import Journal
+from katas.lecture16.k13_answered import answer
+from katas.lecture16.k13_answered import server
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Model:
+    """Doubles, and never says the same twice: it adds the number of the call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.fails = False
+
+    def __call__(self, x: list[float]) -> list[float]:
+        """Answer."""
+        self.calls += 1
+        if self.fails:
+            raise RuntimeError("out of memory")
+        return [2 * value + self.calls for value in x]
+
+
+def lines(path: Path) -> list[Any]:
+    """Return the entries of a journal."""
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n"), f"the journal's last line has no end: {text[-80:]!r}"
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_one_run_for_an_id(tmp_path: Path) -> None:
+    """Asked again, the first answer comes back; another id is another request."""
+    journal, model = Journal(tmp_path / "journal"), Model()
+    first = answer(journal, model, "a", [1.0, 2.0])
+    again = answer(journal, model, "a", [1.0, 2.0])
+
+    assert first == [3.0, 5.0], f"yours {first}, the model says [3.0, 5.0]"
+    assert again == first, f"asked again, yours says {again} after {first}"
+    assert model.calls == 1, f"runs: yours {model.calls}, expected 1 for one id"
+    assert answer(journal, model, "b", [1.0, 2.0]) == [4.0, 6.0], "b is another request"
+
+
+def test_what_is_in_the_journal(tmp_path: Path) -> None:
+    """A line for each id, there as soon as the answer is."""
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    answer(journal, Model(), "a", [0.5])
+    expected = [{"id": "a", "x": [0.5], "answer": [2.0]}]
+
+    assert lines(path) == expected, f"in the file: {lines(path)}, expected {expected}"
+    answer(journal, Model(), "a", [0.5])
+    assert lines(path) == expected, "an answer that is known is not written again"
+
+
+def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut spares what fsync has returned for; if that fails, there is no answer."""
+    journal, model = Journal(tmp_path / "journal"), Model()
+    seen: list[tuple[bool, int]] = []
+
+    def fsync(file: Any) -> None:
+        seen.append(("a" in journal.known, (tmp_path / "journal").stat().st_size))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    answer(journal, model, "a", [1.0])
+    assert seen, "os.fsync is not called: a power cut loses what the system has not written"
+    assert not seen[0][0], "the answer was known before it was on disk"
+    assert seen[0][1], "os.fsync is called while the line is in Python's buffer: flush first"
+
+    def full(file: Any) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        answer(journal, model, "b", [1.0])
+    assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
+
+
+def test_a_restart(tmp_path: Path) -> None:
+    """Another journal of the same file knows all, and goes on."""
+    path = tmp_path / "journal"
+    first = answer(Journal(path), Model(), "a", [1.0])
+    journal, model = Journal(path), Model()
+    model.calls = 7
+
+    assert answer(journal, model, "a", [1.0]) == first, "after a restart, another answer"
+    assert model.calls == 7, "after a restart the model runs again for an id that was answered"
+    answer(journal, model, "b", [1.0])
+    assert [each["id"] for each in lines(path)] == ["a", "b"], "entries are appended"
+
+
+@pytest.mark.parametrize("kept", [1, 20, -1])
+def test_half_a_line(tmp_path: Path, kept: int) -> None:
+    """Killed while it wrote b: b was not answered, and its half must not spoil the next line."""
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    for ident in ("a", "b"):
+        answer(journal, Model(), ident, [1.0])
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second[:kept])
+    journal, model = Journal(path), Model()
+
+    assert [*journal.known] == ["a"], f"known: {[*journal.known]}, and b has no end of its line"
+    answer(journal, model, "c", [1.0])
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "half a line is still in the file"
+    assert [*Journal(path).known] == ["a", "c"], "the next restart does not read c"
+
+
+def test_an_id_with_another_request(tmp_path: Path) -> None:
+    """A client that reuses an id is told, and runs nothing."""
+    journal, model = Journal(tmp_path / "journal"), Model()
+    answer(journal, model, "a", [1.0])
+    with pytest.raises(ValueError, match="a"):
+        answer(journal, model, "a", [2.0])
+
+    assert model.calls == 1, "the model ran for a request that is refused"
+
+
+def test_a_run_that_fails(tmp_path: Path) -> None:
+    """It is not an answer: nothing is known, and the client may ask again."""
+    journal, model = Journal(tmp_path / "journal"), Model()
+    model.fails = True
+    with pytest.raises(RuntimeError, match="out of memory"):
+        answer(journal, model, "a", [1.0])
+    model.fails = False
+
+    assert answer(journal, model, "a", [1.0]) == [4.0], "asked again, the model runs"
+    assert not journal.lock.locked(), "the lock is still held"
+
+
+def test_two_threads_with_one_id(tmp_path: Path) -> None:
+    """A client that is impatient asks twice at once: one run, one line."""
+    path, calls = tmp_path / "journal", []
+    journal = Journal(path)
+
+    def slow(x: list[float]) -> list[float]:
+        calls.append(x)
+        time.sleep(0.05)
+        return x
+
+    def ask() -> None:
+        answer(journal, slow, "a", [1.0])
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+
+    assert len(calls) == 1, f"runs: yours {len(calls)}, expected 1 for four threads with one id"
+    assert len(lines(path)) == 1, f"the journal has {len(lines(path))} lines, expected 1"
+
+
+def live(path: Path, port: Any, calls: Path) -> None:
+    """Serve in a process of its own until it is killed; write down each run."""
+
+    def run(x: list[float]) -> list[float]:
+        with calls.open("a", encoding="utf-8") as file:
+            file.write("run\n")
+        return [value + len(calls.read_text(encoding="utf-8")) for value in x]
+
+    serving = server(Journal(path), run)
+    port.send(serving.server_port)
+    serving.serve_forever()
+
+
+@pytest.mark.parametrize("requests", [1, 20])
+def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
+    """What a client was told is the answer after kill -9, and the model ran once for each."""
+    path, calls = tmp_path / "journal", tmp_path / "calls"
+    forked = multiprocessing.get_context("fork")
+    answers: list[list[Any]] = []
+    for _ in range(2):
+        here, there = forked.Pipe()
+        process = forked.Process(target=live, args=(path, there, calls), daemon=True)
+        process.start()
+        try:
+            assert here.poll(20), "the server does not start"
+            port = here.recv()
+            answers.append([asked(port, f"id{number}", [0.5]) for number in range(requests)])
+        finally:
+            process.kill()
+            process.join(10)
+    before, after = answers
+
+    assert {status for status, _ in before} == {200}, f"the server says {before}"
+    assert after == before, f"before the kill {before}, after it {after}"
+    runs = len(calls.read_text(encoding="utf-8").splitlines())
+    assert runs == requests, f"runs: yours {runs}, expected {requests}, over both lives"
+
+
+def asked(port: int, ident: str, x: list[float]) -> tuple[int, Any]:
+    """Return status and answer of a request."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("POST", f"/{ident}", json.dumps(x))
+    response = connection.getresponse()
+    found = (response.status, json.loads(response.read()))
+    connection.close()
+    return found
