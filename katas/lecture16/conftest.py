@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterator
     from collections.abc import Mapping
     from collections.abc import Sequence
@@ -36,6 +37,15 @@ class Case(NamedTuple):
     node: Any
     inputs: Sequence[np.ndarray[Any, Any]]
     outputs: Sequence[np.ndarray[Any, Any]]
+
+
+class Part(NamedTuple):
+    """A program, what it is exported with, and how many tensors it returns."""
+
+    program: Callable[..., Any]
+    args: tuple[Any, ...]
+    open: bool = True
+    outputs: int = 1
 
 
 @contextlib.contextmanager
@@ -62,6 +72,84 @@ def exported(module: nn.Module, args: tuple[Any, ...], **options: Any) -> Any:
         return torch.onnx.export(
             module, args, dynamo=True, verbose=False, opset_version=OPSET, **options
         )
+
+
+class File:
+    """One file that holds several programs, side by side: an export takes a second, or more."""
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        """Export the parts together; where `open` is true, the first dim of the first input is."""
+        import torch  # noqa: PLC0415 - takes a second
+        from torch import nn  # noqa: PLC0415 - takes a second
+
+        class Together(nn.Module):
+            def forward(self, of: dict[str, list[Any]]) -> dict[str, Any]:
+                return {name: parts[name].program(*args) for name, args in of.items()}
+
+        self.parts = parts
+        shapes = {
+            name: [{0: torch.export.Dim(name)} if part.open else None, *[None] * len(part.args[1:])]
+            for name, part in parts.items()
+        }
+        # Lists: the exporter makes lists of tuples in `dynamic_shapes`, and then compares. Clones:
+        # of one tensor that is given twice, both sizes would be one.
+        examples = {name: [x.clone() for x in part.args] for name, part in parts.items()}
+        made = Together()
+        # So that modules are found where they are.
+        made.found = nn.ModuleDict(
+            {
+                name: part.program
+                for name, part in parts.items()
+                if isinstance(part.program, nn.Module)
+            }
+        )
+        program = exported(made.eval(), (), kwargs={"of": examples}, dynamic_shapes={"of": shapes})
+        self.session = session(program.model_proto)
+
+    def size(self, name: str) -> int | str:
+        """Return the first size of a part's first input: a name if the file leaves it open."""
+        before = list(self.parts)[: list(self.parts).index(name)]
+        place = sum(len(self.parts[key].args) for key in before)
+        found: int | str = self.session.get_inputs()[place].shape[0]
+        return found
+
+    def ask(self, name: str, *args: Any) -> list[Any]:
+        """Return what the file answers to a part; the others are asked for their examples."""
+        given = {key: part.args for key, part in self.parts.items()} | {name: args}
+        feeds = [x.numpy() for xs in given.values() for x in xs]
+        names = [each.name for each in self.session.get_inputs()]
+        found = iter(self.session.run(None, dict(zip(names, feeds, strict=True))))
+        answers = {key: [next(found) for _ in range(p.outputs)] for key, p in self.parts.items()}
+        return answers[name]
+
+
+class Files:
+    """One file of several programs; if one of them cannot be exported, a file for each."""
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self.parts = parts
+        self.found: dict[str, File | str] = {}
+
+    def __getitem__(self, name: str) -> File:
+        """Return a file that has this program."""
+        __tracebackhide__ = True
+        if not self.found:
+            together = self.exported(*self.parts)
+            self.found = dict.fromkeys(self.parts, together)
+        if isinstance(self.found[name], str):
+            self.found[name] = self.exported(name)
+        found = self.found[name]
+        assert isinstance(found, File), f"{name} cannot be exported: {found}"
+        return found
+
+    def exported(self, *names: str) -> File | str:
+        """Return a file with these programs, or what the exporter says."""
+        import torch  # noqa: PLC0415 - takes a second
+
+        try:
+            return File({name: self.parts[name] for name in names})
+        except torch.onnx.OnnxExporterError as error:
+            return " ".join(str(error.__cause__ or error).split())[:300]
 
 
 def session(model: Any, **options: Any) -> Any:

@@ -1,18 +1,16 @@
-"""Tests of k05_sizes: each program is exported once, and its file is asked for other sizes."""
+"""Tests of k05_sizes: the programs are exported once, and the file is asked for other sizes."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
-from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 from katas.lecture16 import k05_sizes as kata
-from katas.lecture16.conftest import exported
-from katas.lecture16.conftest import session
+from katas.lecture16.conftest import Files
+from katas.lecture16.conftest import Part
 from plugins.kit import unchanged
 
 
@@ -27,45 +25,28 @@ ROOTS = torch.tensor([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0]).s
 SIGNED = ROOTS * torch.tensor([1.0, -1.0])
 
 
-class Plain(nn.Module):
-    """Has no weights."""
-
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: torch.Tensor) -> torch.Tensor:
-        """Compute."""
-        return self.function(*args)
-
-
 @cache
-def made(name: str) -> Any:
-    """Export a program with four rows, and return a session and the exported program."""
-    args = [torch.ones(4, 2), *([torch.tensor(2)] if name == "repeated" else [])]
-    shapes = ((({0: torch.export.Dim("rows")}), *([None] * (len(args) - 1))),)
-    try:
-        program = exported(Plain(getattr(kata, name)), tuple(args), dynamic_shapes=shapes)
-    except torch.onnx.OnnxExporterError as error:
-        cause = " ".join(str(error.__cause__ or error).split())[:300]
-        raise AssertionError(f"{name} cannot be exported: {cause}") from None
-    return session(program.model_proto), program
+def files() -> Files:
+    """Return the four programs, each with an example of four rows."""
+    x, n = torch.ones(4, 2), torch.tensor(2)
+    names = ("shifted", "repeated", "positive_mean", "scaled")
+    args = dict.fromkeys(names, (x,)) | {"repeated": (x, n)}
+    return Files({name: Part(getattr(kata, name), args[name]) for name in names})
 
 
 def check(name: str, formula: Callable[..., torch.Tensor], *args: torch.Tensor) -> None:
     """Compare program and file with a formula."""
     __tracebackhide__ = True
-    runs, _ = made(name)
-    size = runs.get_inputs()[0].shape[0]
+    runs = files()[name]
+    size = runs.size(name)
     assert isinstance(size, str), (
-        f"{name}: the file fixes {size} rows; a size that became a number in forward is a number"
-        " in the file, and no error says so"
+        f"{name}: the file fixes {size} rows; a size that became a number in the program"
+        " is a number in the file, and no error says so"
     )
-    feeds = {entry.name: x.numpy() for entry, x in zip(runs.get_inputs(), args, strict=True)}
     expected = formula(*args)
     with unchanged(args):
         eager = getattr(kata, name)(*args)
-    (found,) = runs.run(None, feeds)
+    (found,) = runs.ask(name, *args)
     where = f"{name} of {[x.tolist() for x in args]}"
     for what, y in (("your function", eager), ("the file", torch.from_numpy(found))):
         says = f"{where}: {what} returns something else\n".__add__

@@ -1,15 +1,18 @@
-"""Tests of k09_lies: each model is exported once, and its file is asked what its ticket asks."""
+"""Tests of k09_lies: the models are exported, and their file is asked what the tickets ask."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import NamedTuple
 
 import pytest
 import torch
 
 from katas.lecture16 import k09_lies as kata
+from katas.lecture16.conftest import Files
+from katas.lecture16.conftest import Part
 from katas.lecture16.conftest import quiet
 from katas.lecture16.conftest import session
 from plugins.kit import unchanged
@@ -25,31 +28,41 @@ X = torch.tensor([2.0, -3.0, 5.0, -7.0, 11.0, 13.0, -17.0, 19.0, 23.0]).view(3, 
 ROOTS = X.sign() * X.abs().sqrt()
 
 
+class Served(NamedTuple):
+    """A Noisy after its export, and what came of it."""
+
+    model: Any
+    program: Any
+    modes: list[bool]
+
+
 @cache
-def made(name: str) -> tuple[Any, Any]:
-    """Return a model, and a session of its file."""
+def noisy(*, mode: bool) -> Served:
+    """Export a Noisy that is in this mode, and look at its mode afterwards."""
+    __tracebackhide__ = True
     torch.manual_seed(0)
-    model = getattr(kata, name)()
-    with quiet():
-        if name == "Noisy":
-            program = model.exported(X)
-        else:
-            args = (X, torch.zeros(())) if name == "Counted" else (X,)
-            program = kata.export(model.eval(), *args)
-    return model, session(program.model_proto)
+    model = kata.Noisy().train(mode)
+    with quiet(), unchanged(model):
+        program = model.exported(X)
+    return Served(model, program.model_proto, [each.training for each in model.modules()])
+
+
+@cache
+def files() -> Files:
+    """Return the other models, in eval mode."""
+    parts = {
+        name: Part(getattr(kata, name)().eval(), (X,)) for name in ("Signed", "Peak", "Latest")
+    }
+    counted = Part(kata.Counted().eval(), (X, torch.zeros(())), outputs=2)
+    return Files({"Counted": counted} | parts)
 
 
 def ask(name: str, *args: torch.Tensor) -> list[torch.Tensor]:
     """Return what the file answers."""
     __tracebackhide__ = True
-    _, runs = made(name)
-    entries = [entry.name for entry in runs.get_inputs()]
-    assert len(entries) == len(args), (
-        f"{name}: the file has the inputs {entries}, expected {len(args)}: an input that forward"
-        " does not use is not in the file"
-    )
+    file = files()[name]
     try:
-        found = runs.run(None, {n: x.numpy() for n, x in zip(entries, args, strict=True)})
+        found = file.ask(name, *args)
     except Exception as error:  # noqa: BLE001 - ONNX Runtime has one class for each status
         raise AssertionError(f"{name} refuses {tuple(args[0].shape)}: {error}") from None
     return [torch.from_numpy(y) for y in found]
@@ -64,8 +77,10 @@ def same(name: str, yours: torch.Tensor, expected: torch.Tensor, why: str) -> No
 
 def test_noisy_answers_alike() -> None:
     """Twice the same, and what eval mode returns."""
-    model, _ = made("Noisy")
-    first, second = ask("Noisy", X)[0], ask("Noisy", X)[0]
+    model, program, _ = noisy(mode=True)
+    runs = session(program)
+    feed = {runs.get_inputs()[0].name: X.numpy()}
+    first, second = (torch.from_numpy(runs.run(None, feed)[0]) for _ in range(2))
 
     same("Noisy", second, first, "look for an operator in the file that draws")
     linear = model.layers[0]
@@ -75,20 +90,10 @@ def test_noisy_answers_alike() -> None:
 def test_noisy_goes_on_training() -> None:
     """An export in mid-training leaves the model as it was, in either mode."""
     for mode in (True, False):
-        model = kata.Noisy().train(mode)
-        modules = [*model.modules()]
-        with quiet(), unchanged(model):
-            model.exported(X)
-        modes = [each.training for each in modules]
-        assert modes == [mode] * len(modules), f"training was {mode}; after the export: {modes}"
-        operators = [n.op_type for n in _program(model).model_proto.graph.node]
+        _, program, modes = noisy(mode=mode)
+        assert modes == [mode] * len(modes), f"training was {mode}; after the export: {modes}"
+        operators = [node.op_type for node in program.graph.node]
         assert "Dropout" not in operators, f"the file has {operators}"
-
-
-def _program(model: Any) -> Any:
-    """Export for serving."""
-    with quiet():
-        return model.exported(X)
 
 
 def test_counted_counts() -> None:

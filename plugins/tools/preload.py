@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 # None of their modules starts a thread or touches a device when it is imported, which a fork would
 # not survive: tests/tools/test_preload.py imports those that the hardest katas use, and counts.
-PACKAGES = frozenset({"functorch", "hypothesis", "mpmath", "networkx", "numpy", "sympy", "torch"})
+# The module onnxruntime starts one.
+PACKAGES = frozenset(
+    {
+        *("functorch", "hypothesis", "mpmath", "networkx", "numpy", "sympy", "torch"),
+        *("ml_dtypes", "onnx", "onnx_ir", "onnxscript"),
+    }
+)
 # What a pipe takes without anyone reading, in bytes, on Linux and macOS.
 ROOM = 1 << 16
 

@@ -67,15 +67,29 @@ class Example:
         return self.text.startswith("srun ") or "nox -s cluster" in self.text
 
     @property
-    def needs_inductor(self) -> bool:
-        """Whether a file that it runs is compiled by Inductor, torch.compile's default."""
+    def programs(self) -> list[str]:
+        """Its text, and the files that it runs."""
         ran = [text for text in self.files if f"python {text.split()[1]}" in self.text]
-        return any(COMPILED.search(text) for text in [self.text, *ran])
+        return [self.text, *ran]
+
+    @property
+    def needs_inductor(self) -> bool:
+        """Whether something is compiled by Inductor, torch.compile's default."""
+        return any(COMPILED.search(text) for text in self.programs)
+
+    @property
+    def needs_onnx(self) -> bool:
+        """Whether something is exported to ONNX."""
+        return any("torch.onnx.export(" in text for text in self.programs)
 
     @property
     def tools(self) -> list[str]:
         """The tools of tests/support/tools.py without which it is skipped."""
-        needs = {"slurm": self.needs_cluster, "inductor": self.needs_inductor}
+        needs = {
+            "slurm": self.needs_cluster,
+            "inductor": self.needs_inductor,
+            "onnx": self.needs_onnx,
+        }
         return [name for name, needed in needs.items() if needed]
 
     @property

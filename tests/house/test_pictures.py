@@ -22,7 +22,6 @@ from docs.pictures.lecture02 import Panel
 from katas.lecture16.conftest import exported
 from katas.lecture16.conftest import session
 from plugins import ROOT
-from plugins.tools.terminal import install_group
 
 
 if TYPE_CHECKING:
@@ -146,15 +145,14 @@ def test_the_tensors_are_those_of_torch(panel: Panel) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.tool("onnx")
 def test_the_onnx_picture_is_what_the_exporter_and_the_runtime_make(tmp_path: Path) -> None:
     """By the layer that each node names, and by the results that the runtime still makes."""
+    import onnx  # noqa: PLC0415 - may be missing
+    import onnxruntime as ort  # noqa: PLC0415 - may be missing
     import torch  # noqa: PLC0415 - takes a second
     from torch import nn  # noqa: PLC0415 - takes a second
 
-    reason = f"the group onnx is not installed; {install_group('onnx')}"
-    pytest.importorskip("onnxscript", reason=reason)
-    onnx = pytest.importorskip("onnx", reason=reason)
-    ort = pytest.importorskip("onnxruntime", reason=reason)
     made = (nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(), nn.Flatten())
     model = nn.Sequential(*made, nn.Linear(36, 4), nn.GELU(), nn.SiLU()).eval()
 

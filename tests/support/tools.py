@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from plugins.cuda.nvcc import no_nvcc
 from plugins.cuda.triton import no_triton
+from plugins.machine.builtin import GROUPS
+from plugins.machine.builtin import PACKAGES
+from plugins.machine.builtin import explain_missing_modules
 from plugins.native.backends import no_inductor
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_compiler
@@ -40,6 +43,11 @@ def no_uv() -> str | None:
     return None if shutil.which("uv") else f"uv is not on PATH: {install_group('lowest')}"
 
 
+def no_onnx() -> str | None:
+    """Return why no model can be exported to ONNX and run."""
+    return explain_missing_modules(PACKAGES["onnxruntime"], GROUPS["onnxruntime"])
+
+
 # Names the folder with the plugins of pytest that learners have most.
 NEIGHBOURS = "KATAS_NEIGHBOURS"
 
@@ -63,6 +71,7 @@ TOOLS: dict[str, Callable[[], str | None]] = {
     "inductor": no_inductor,
     "neighbours": no_neighbours,
     "nvcc": no_nvcc,
+    "onnx": no_onnx,
     "slurm": slurm.missing,
     "triton": no_triton,
     "uv": no_uv,

@@ -31,11 +31,16 @@ late.catch_up()
 print(tasks() - before, all(name in sys.modules for name in sys.argv[1:]))
 print("initialized" if torch.cuda.is_initialized() else "")
 """
-# Those that import the most of torch.
+# Those that import the most of torch, and what an export to ONNX imports.
 MANY = (
     *("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.select_algorithm"),
     *("torch._dynamo.repro.after_dynamo", "torch.utils.cpp_extension"),
     *("torch.testing._internal.common_methods_invocations", "torch.fx.experimental.validator"),
+)
+EXPORTER = (
+    "torch.onnx._internal.exporter._core",
+    "onnxscript.function_libs.torch_lib.ops",
+    "onnx_ir.passes.common",
 )
 
 
@@ -86,9 +91,16 @@ def test_more_names_than_the_pipe_holds(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.torch
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="Linux alone has /proc/self/task")
-def test_no_import_starts_a_thread_or_a_device() -> None:
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(MANY, id="torch"),
+        pytest.param(EXPORTER, id="onnx", marks=pytest.mark.tool("onnx")),
+    ],
+)
+def test_no_import_starts_a_thread_or_a_device(names: tuple[str, ...]) -> None:
     """A fork has one thread: another would be missing, with the locks that it holds."""
-    command = [sys.executable, "-W", "ignore", "-c", COUNT, *MANY]
+    command = [sys.executable, "-W", "ignore", "-c", COUNT, *names]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert ["0", "True"] == done.stdout.split(), done.stderr
