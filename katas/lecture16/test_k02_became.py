@@ -119,7 +119,7 @@ def test_several_nodes_for_one_call() -> None:
 
     assert silu == ["Sigmoid", "Mul"], f"silu: yours {silu}: keep all, in the order of the file"
     twice = [name for name, operators in yours.items() if operators.count("ReduceMean") > 1]
-    assert twice, "std takes two means: one operator may occur twice for a call"
+    assert twice, "a variance takes two means: one operator may occur twice for a call"
     (conv,) = [name for name, operators in yours.items() if operators == ["Conv"]]
     assert "norm" in conv, f"{conv} is a Conv: the fold keeps the BatchNorm's metadata"
 

@@ -182,6 +182,8 @@ def test_a_batch_norm_of_something_else() -> None:
     expected = ["BatchNormalization", "Conv", "Relu", "BatchNormalization", "Conv"]
 
     assert kinds(found) == expected, f"left: {kinds(found)}, expected {expected}"
+    found = check([node("Conv", "x w b", "c"), node("Relu", "c", "y")], ["y"], known)
+    assert kinds(found) == ["Conv", "Relu"], f"left: {kinds(found)}: no BatchNorm, nothing to fold"
 
 
 def test_an_identity_between() -> None:

@@ -134,7 +134,7 @@ def test_peak_shows_nan() -> None:
     (y,) = ask("Peak", x)
     expected = torch.tensor([NAN, NAN, NAN, -INF, -1.0, INF])
 
-    same("Peak", y, expected, "ONNX Runtime's ReduceMax passes NaN by")
+    same("Peak", y, expected, "ONNX Runtime's ReduceMax may drop a NaN, depending on its place")
     same("Peak", kata.Peak()(x), expected, "in eager too")
 
 

@@ -189,9 +189,14 @@ def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
         here, there = forked.Pipe()
         process = forked.Process(target=live, args=(path, there, calls), daemon=True)
         process.start()
+        # So that the end of a server that does not start is seen here at once.
+        there.close()
         try:
-            assert here.poll(20), "the server does not start"
-            port = here.recv()
+            try:
+                port = here.recv() if here.poll(20) else None
+            except EOFError:
+                port = None
+            assert port, "the server does not start: its error is in what was captured"
             answers.append([asked(port, f"id{number}", [0.5]) for number in range(requests)])
         finally:
             process.kill()

@@ -63,9 +63,10 @@ def drop_identities(graph: onnx.GraphProto) -> None:
     """Remove each Identity whose result is no output of the graph; those names are promised."""
     promised = {each.name for each in graph.output}
     for node in [each for each in graph.node if each.op_type == "Identity"]:
-        if node.output[0] not in promised:
+        (source,), (copy,) = node.input, node.output
+        if copy not in promised:
             for other in graph.node:
-                swap = [node.input[0] if it == node.output[0] else it for it in other.input]
+                swap = [source if name == copy else name for name in other.input]
                 other.input[:] = swap
             graph.node.remove(node)
 
@@ -78,17 +79,18 @@ def fold_batch_norms(graph: onnx.GraphProto) -> None:
     any number of dims. The Conv gets initializers of its own: another node may read the old ones.
     """
     known, read = weights(graph), readers(graph)
-    convs = {node.output[0]: node for node in graph.node if node.op_type == "Conv"}
+    convs = {name: node for node in graph.node if node.op_type == "Conv" for name in node.output}
     for norm in [each for each in graph.node if each.op_type == "BatchNormalization"]:
         conv = convs.get(norm.input[0])
-        if conv is None or read[conv.output[0]] > 1:
+        if conv is None or read[norm.input[0]] > 1:
             continue
         scale, bias, mean, var = (known[name] for name in norm.input[1:])
         factor = scale / np.sqrt(var + epsilon(norm))
         weight = known[conv.input[1]]
         old = known[conv.input[2]] if len(conv.input) > 2 else 0
         made = (weight.T * factor).T, (old - mean) * factor + bias
-        names = (f"{norm.output[0]}.weight", f"{norm.output[0]}.bias")
+        (name,) = norm.output
+        names = (f"{name}.weight", f"{name}.bias")
         conv.input[1:] = [add_weight(graph, *each) for each in zip(names, made, strict=True)]
-        conv.output[0] = norm.output[0]
+        conv.output[:] = [name]
         graph.node.remove(norm)

@@ -19,9 +19,10 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
     `out` is contiguous, and has the answer's shape and dtype. x may have any strides, and may
     require a gradient: what is contiguous is read in place, anything else is copied first.
     """
+    (source,), (target,) = session.get_inputs(), session.get_outputs()
     binding = session.io_binding()
-    binding.bind_ortvalue_input(session.get_inputs()[0].name, _shared(x))
-    binding.bind_ortvalue_output(session.get_outputs()[0].name, _shared(out))
+    binding.bind_ortvalue_input(source.name, _shared(x))
+    binding.bind_ortvalue_output(target.name, _shared(out))
     session.run_with_iobinding(binding)
 
 
@@ -34,9 +35,10 @@ def through(sessions: Sequence[ort.InferenceSession], x: torch.Tensor) -> torch.
         return x
     held = _shared(x)
     for session in sessions:
+        (source,), (target,) = session.get_inputs(), session.get_outputs()
         binding = session.io_binding()
-        binding.bind_ortvalue_input(session.get_inputs()[0].name, held)
-        binding.bind_output(session.get_outputs()[0].name, "cpu")
+        binding.bind_ortvalue_input(source.name, held)
+        binding.bind_output(target.name, "cpu")
         session.run_with_iobinding(binding)
         (held,) = binding.get_outputs()
     return torch.from_dlpack(held)

@@ -34,7 +34,7 @@ def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
     that one may seal twice. Equal files and promises give equal bytes.
     """
     sealed = {"inputs": inputs, "outputs": outputs, "sha256": _hashes(folder)}
-    (folder / NAME).write_text(json.dumps(sealed, sort_keys=True, indent=2), encoding="utf-8")
+    (folder / NAME).write_bytes(json.dumps(sealed, sort_keys=True).encode())
 
 
 def changed(folder: Path) -> list[str]:
