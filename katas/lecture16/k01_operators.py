@@ -1,7 +1,7 @@
 """An ``.onnx`` file is a protocol buffer.
 
-Which operators does this model need? The machine that has the file has no ``onnx`` package. It
-needs none: a protocol buffer is a list of numbered fields, and some of them hold such lists.
+Which operators does this model need? The machine has the file, and no ``onnx`` package. It
+needs none: a protocol buffer is a list of numbered fields, some of which hold further lists.
 
     ModelProto              GraphProto             NodeProto
     7  graph  ----------->  1  node  (any number)  1  input   (any number)
@@ -35,9 +35,9 @@ class Node(NamedTuple):
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and value of each field of a message, in its order.
+    """Yield the number and the value of each field of a message, in order.
 
-    Text and messages are bytes; what is a number in the file is left as its bytes.
+    Values are bytes: text, messages, and numbers as they are in the file.
     """
     place = 0
     while place < len(message):
@@ -68,8 +68,8 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
 def nodes(model: bytes) -> list[Node]:
     """Return the nodes of the model's graph, in the order of the file.
 
-    `op` is "Gemm", or "domain::Gemm" for an operator whose domain is not empty. An input that is
-    left out has the name "", and keeps its place.
+    `op` is "Gemm", or "domain::Gemm" for an operator whose domain is not empty. An omitted
+    input has the name "", and keeps its place.
     """
     # TODO: model, graph, nodes: three levels of `fields`. Names are UTF-8.
     raise NotImplementedError("nodes")

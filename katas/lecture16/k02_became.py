@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def became(program: torch.onnx.ONNXProgram) -> dict[str, list[str]]:
-    """Return for each call of an operator in the exported program the ONNX operators made for it.
+    """Return, for each operator call in the exported program, the ONNX operators made for it.
 
     The keys are the names of the ``call_function`` nodes of ``program.exported_program.graph``, in
     their order; a call of which nothing is left has an empty list. `program` stays as it is.
     """
-    # TODO: an empty list for each call; then one look at each ONNX node. The last of the
-    # name scopes, which a Python literal holds, is the FX node's name.
+    # TODO: an empty list for each call; then one look at each ONNX node. Its name scopes are a
+    # Python list as text, and the last one is the FX node's name.
     raise NotImplementedError("became")

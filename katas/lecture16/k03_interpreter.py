@@ -7,9 +7,9 @@ runtime is a loop and a dict:
         Gemm --> h --> Relu --> y    values["h"] = gemm(...)
     weight --+                       values["y"] = relu(...)
 
-The rest is the operators, whose corners ONNX tests itself: your oracle. Five steps.
+The rest is operators. ONNX's own tests cover their corners, and are your oracle. Five steps:
 
-1. `evaluate`: the loop; and `div`, since whole numbers are truncated towards 0.
+1. `evaluate`: the loop; and `div`, which truncates integers towards 0.
 2. `reshape` and `slice_`: 0, -1, and steps that go backwards.
 3. `reduce_sum` and `layer_normalization`: axes that are absent, empty or given.
 4. `gemm`: alpha, beta, two transposes, and a third input that may be missing.
@@ -17,7 +17,7 @@ The rest is the operators, whose corners ONNX tests itself: your oracle. Five st
 
 `OPERATORS` and the simple ones are given. About 45 lines, an hour.
 
-Begin on paper: after which node can the memory of ``h`` be given back?
+Begin on paper: after which node can the memory of ``h`` be freed?
 Afterwards read ``aten_gelu_opset20`` and its neighbours in
 ``torch/onnx/_internal/exporter/_torchlib/ops/nn.py``, in site-packages: the same operators, seen
 from PyTorch.
@@ -62,14 +62,14 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 # Each is called with the values that are known, the node's attributes by name, and its inputs. An
-# input that is left out is None if another follows, else it is not passed. What comes back is an
-# array, or a tuple with one for each output.
+# omitted input is None if another follows, and is not passed otherwise. Each returns an array, or a
+# tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
     """Run the nodes in their order, and return the graph's outputs.
 
-    `known`, which stays as it is, holds inputs, and what an inner graph sees of the outer one.
+    `known` has the inputs, and for an inner graph the values of the outer one. Leave it as it is.
     """
     # TODO: step 1: names to arrays, weights too; the name "" stands for None.
     raise NotImplementedError("evaluate")
@@ -96,7 +96,7 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are of the first dims; without steps, of 1."""
+    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1."""
     # TODO: step 2.
     raise NotImplementedError("slice_")
 
@@ -141,7 +141,7 @@ def loop(
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
     carried values, and what is collected. It runs while `go` holds, `count` times at most; None is
-    no limit. At least one iteration, where something is collected.
+    no limit. If something is collected, there is at least one iteration.
     """
     # TODO: step 5.
     raise NotImplementedError("loop")

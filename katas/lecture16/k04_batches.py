@@ -1,4 +1,4 @@
-"""Zero-one: which batches a file answers rightly.
+"""Zero-one: the batches that a file answers correctly.
 
 You name the batch size in `dynamic_shapes`, the export succeeds, the file says ``["b", 4]``. Yet
 one of these answers a batch of 1 wrongly, without an error, and two refuse it.
@@ -13,7 +13,7 @@ one of these answers a batch of 1 wrongly, without an error, and two refuse it.
 
 Fill in `answers`. Your rows cannot call torch.
 
-Begin with ``named``: what is left of a size that has a name?
+Begin with ``named``: what does the file check of a size that has a name?
 Afterwards read ``ShapeEnv.create_symbol`` in ``torch/fx/experimental/symbolic_shapes.py``, in
 site-packages.
 """

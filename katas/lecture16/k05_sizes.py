@@ -8,8 +8,8 @@ stop it. The fourth exports, and serves one batch size:
     positive_mean   if len(kept):                    a size that is a value
     scaled          x / int(x.shape[0])              a size that became a number
 
-Rewrite them, a few lines each, so that the file has a batch that is not fixed and returns what the
-old ones did.
+Rewrite each in a line or two, so that its file takes any batch and returns what the old program
+did.
 
 Begin with ``torch.cond``: it takes two functions, and both get into the file.
 Afterwards read ``_guard_or`` and its callers in ``torch/fx/experimental/symbolic_shapes.py``, in
@@ -41,7 +41,7 @@ def repeated(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
 
 
 def positive_mean(x: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the positive elements, 0 if there are none; others may be anything."""
+    """Return the mean of the positive elements, 0 if there are none; others may be NaN or -inf."""
     kept = x[x > 0]
     return kept.mean() if len(kept) else x.new_zeros(())
 

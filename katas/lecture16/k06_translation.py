@@ -1,7 +1,7 @@
 """A translation for your own operator.
 
 You wrote an operator, and the export stops with "Error when translating node %snap". The exporter
-knows ATen; for yours it needs a function that builds the same out of ONNX's operators:
+knows ATen's operators. For yours it needs a function that builds the same from ONNX's:
 
     torch.ops.lecture16.snap(x, 0.5, 3)
 
@@ -11,7 +11,7 @@ knows ATen; for yours it needs a function that builds the same out of ONNX's ope
 `snap`, which is given, divides, rounds half to even, clamps and multiplies.
 
 1. `translate` does so with ``onnxscript.opset20``, which has a function for each operator of ONNX.
-2. `export` makes a file with it, whose batch is not fixed. About 10 lines in all.
+2. `export` uses it, and leaves the batch size open. About 10 lines in all.
 
 Begin with ``op.Div(x, step)``: what is ``op.Round`` of 2.5?
 Afterwards read ``ONNXRegistry.register_op`` in ``torch/onnx/_internal/exporter/_registration.py``,

@@ -1,7 +1,7 @@
 """Rewrite the graph: fold a BatchNorm into the Conv before it.
 
-In eval mode a BatchNorm multiplies each channel by one number and adds another. So does a Conv, if
-you ask it: with other weights it returns the same, and a node is gone.
+In eval mode a BatchNorm multiplies each channel by one number and adds another. A Conv can
+do that itself: with other weights it returns the same, and one node is gone.
 
     x -> Conv -> c -> BatchNormalization -> n        scale * (c - mean) / sqrt(var + epsilon) + bias
     x -> Conv --------------------------> n

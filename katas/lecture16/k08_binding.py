@@ -2,7 +2,7 @@
 
 ``session.run`` takes NumPy arrays and makes new ones: each model of a chain copies its answer into
 Python's memory, and the next one reads it there. An `OrtValue` and an IOBinding leave data where it
-is. So does an address, and with that comes this:
+is. So does a bare address, but look:
 
     x = images.to(memory_format=torch.channels_last)            # shape [1, 3, 8, 8], as before
     binding.bind_input("x", "cpu", 0, np.float32, list(x.shape), x.data_ptr())
@@ -11,7 +11,7 @@ is. So does an address, and with that comes this:
 An ONNX tensor has no strides. DLPack carries them, and ONNX Runtime refuses what it cannot read.
 
 1. `run_into`: read x where it is, and write the answer into the memory of `out`.
-2. `through`: several sessions, with nothing of NumPy in between. About 15 lines in all.
+2. `through`: several sessions, with no NumPy in between. About 15 lines in all.
 
 Begin with ``OrtValue.from_dlpack(x).data_ptr()`` and ``x.data_ptr()``.
 Afterwards read ``from_dlpack`` in ``torch/utils/dlpack.py``, in site-packages.
@@ -40,9 +40,9 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
 
 
 def through(sessions: Sequence[ort.InferenceSession], x: torch.Tensor) -> torch.Tensor:
-    """Return what the last session makes, each having read what the one before made, in place.
+    """Return what the last session makes; each reads in place what the one before it made.
 
-    With no session it is x. The memory of the answer is ONNX Runtime's, and nobody copies it.
+    Without a session, return x. The answer stays in ONNX Runtime's memory: do not copy it.
     """
     # TODO: an output may be bound to a device, "cpu", in place of an OrtValue.
     raise NotImplementedError("through")

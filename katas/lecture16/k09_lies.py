@@ -1,7 +1,7 @@
 """Debug: five models that export, load, and answer wrongly.
 
 Each of them passed its tests in PyTorch. Each was exported without an error, and loads. Then the
-service calls, and these are the tickets:
+tickets arrive:
 
     Noisy      "The same request, twice: two answers."
     Counted    "It should number the batches. Every batch is number 1."
@@ -37,7 +37,7 @@ def export(model: nn.Module, *args: torch.Tensor) -> torch.onnx.ONNXProgram:
 
 
 class Noisy(nn.Module):
-    """A layer with dropout, which is for training: what is exported answers alike, twice."""
+    """A layer with dropout, which is for training: the file gives the same answer twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Noisy(nn.Module):
         return self.layers(x)
 
     def exported(self, x: torch.Tensor) -> torch.onnx.ONNXProgram:
-        """Return the program for serving, and be in the mode that this was in before."""
+        """Return the program for serving, and leave the module in the mode it was in."""
         return export(self, x)
 
 

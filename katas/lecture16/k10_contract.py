@@ -1,8 +1,8 @@
 """A contract beside the model.
 
 A model of 2 GB is two files: the graph, and its weights beside it. Four kilobytes of the second are
-overwritten, and the model loads as before. A caller sends a mask for another batch than the rows,
-and gets an answer:
+overwritten, and the model loads as before. A caller sends a mask whose batch is not that of x, and
+still gets an answer:
 
     model.onnx          x: float32 ["batch", 8]   mask: float32 ["batch"]
     model.onnx.data     weights, of which model.onnx knows name, offset and length
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    # Of each value, by name: "float32", and sizes, of which those with a name may be any.
+    # For each value, by name: a dtype, "float32", and its sizes; one that is a name may be any.
     Promised = Mapping[str, tuple[str, list[int | str]]]
 
 
@@ -66,9 +66,9 @@ def sizes(promised: Promised, feeds: Mapping[str, np.ndarray[Any, Any]]) -> dict
     Raises
     ------
     ValueError
-        That begins with the name of an input which is missing or not promised, or has another
-        dtype, another number of dims, or a size that is not the promised one. A size that has a
-        name is one size in all inputs.
+        Its message begins with the name of an input that is missing or not promised, or has another
+        dtype, another number of dims, or a size other than promised. A named size is the same in
+        all inputs.
     """
     # TODO: names first, then one input after the other.
     raise NotImplementedError("sizes")

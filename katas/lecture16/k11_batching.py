@@ -11,7 +11,7 @@ each other, a little:
 Write `submit`, `poll` and `_run`, about 22 lines. The clock is given as `now`: no thread, no sleep.
 - A batch runs as soon as it is full, or when its oldest request has waited for `wait`.
 - A request is never split, and requests stay in their order.
-- A batch that fails, fails its own requests alone.
+- A batch that fails fails only its own requests.
 
 Begin on paper: a request comes every 3 units of time, with ``wait`` of 4. When does the first run?
 Afterwards read ``Future.set_running_or_notify_cancel`` in ``concurrent/futures/_base.py``, and, for
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class Batcher:
     """Collects requests and calls `run` with many of them at a time.
 
-    `run` takes an array of rows and returns an array with a row for each. `queue` holds those that
-    wait: rows, future, and when they came, the oldest first. They have at most `most` rows.
+    `run` takes an array of rows and returns an array with a row for each. `queue` holds the waiting
+    requests: rows, future, time of arrival; the oldest first, at most `most` rows together.
     """
 
     def __init__(self, run: Callable[[Array], Array], most: int, wait: float) -> None:
@@ -59,12 +59,12 @@ class Batcher:
         raise NotImplementedError("submit")
 
     def poll(self, now: float) -> None:
-        """Run those that wait if the oldest is due: a `deadline` that is reached counts."""
+        """Run the waiting requests if the oldest is due: `now` has reached `deadline`."""
         # TODO: a deadline of 0 is one, too.
         raise NotImplementedError("poll")
 
     def _run(self) -> None:
-        """Answer all that wait, by one call of `run`; a request that was cancelled is left out.
+        """Answer all waiting requests by one call of `run`; leave out those that were cancelled.
 
         What `run` raises becomes the exception of each. `run` may submit requests itself: these
         wait for the next batch. If all were cancelled, `run` is not called.

@@ -1,12 +1,12 @@
 """Ship it: export, check, open, compare, with the real API.
 
-All that the lecture has built in pieces, in one function that a release calls. It refuses a model
-whose file answers otherwise than the model, while there is somebody to tell:
+Everything that the lecture built in pieces, in one function that a release calls. If the file does
+not answer as the model does, it refuses, while there is still somebody to tell:
 
     model --export--> model.onnx --check--> --open--> session --compare--> or ValueError
                       model.onnx.data
 
-1. Export in eval mode, with a first dim that is open, into `folder`; then be in the old mode.
+1. Export in eval mode into `folder`, with an open first dim; then restore the modes.
 2. Let ONNX's checker read the file: give it the path, not the bytes.
 3. Open the file: `opened` is given.
 4. Compare with the model, for each batch that was asked for. About 20 lines in all.
@@ -57,8 +57,8 @@ def ship(
     Raises
     ------
     ValueError
-        If the file refuses a batch or answers it otherwise; it begins with the batch's shape, such
-        as "(1, 4)".
+        If the file refuses a batch or answers it otherwise. The message begins with the batch's
+        shape, such as "(1, 4)".
     """
     # TODO: four steps, and the modes.
     raise NotImplementedError("ship")

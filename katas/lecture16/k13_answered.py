@@ -1,8 +1,8 @@
 """A server that is killed, and loses no answer.
 
-A client asks, the answer is sent, the server is killed. The client lost the connection too, and
-asks again, with the same id. Two things must not happen: another answer than the first, and a
-second charge for one request.
+A client asks, the answer is sent, the server is killed. The client has lost the connection, and
+asks again with the same id. Two things must not happen: a different answer, and a second run of the
+model.
 
     POST /id --> run the model --> journal, on disk --> answer
                                         |
@@ -18,7 +18,7 @@ lines.
 Begin on paper: the server is killed before the journal, after it, or in mid-line. What may the
 client see each time?
 Afterwards read ``save`` and ``_open_zipfile_writer_file`` in ``torch/serialization.py``, in
-site-packages: what is there of a checkpoint if the process is killed while it is written?
+site-packages: what is left of a checkpoint if the process is killed while writing it?
 
 Real life differs: a lock for each id, and a journal that is shortened.
 """
@@ -58,7 +58,7 @@ class Journal:
         raise NotImplementedError("Journal")
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry; it survives a kill and a power cut before it is in `known`."""
+        """Append an entry, which survives a kill and a power cut before it is in `known`."""
         # TODO: Python has a buffer, and so has the system.
         raise NotImplementedError("record")
 

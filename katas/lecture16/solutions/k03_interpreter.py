@@ -39,14 +39,14 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 # Each is called with the values that are known, the node's attributes by name, and its inputs. An
-# input that is left out is None if another follows, else it is not passed. What comes back is an
-# array, or a tuple with one for each output.
+# omitted input is None if another follows, and is not passed otherwise. Each returns an array, or a
+# tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
     """Run the nodes in their order, and return the graph's outputs.
 
-    `known`, which stays as it is, holds inputs, and what an inner graph sees of the outer one.
+    `known` has the inputs, and for an inner graph the values of the outer one. Leave it as it is.
     """
     values = {"": None} | weights(graph) | known
     for node in graph.node:
@@ -80,7 +80,7 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are of the first dims; without steps, of 1."""
+    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1."""
     taken = [slice(None)] * x.ndim
     axes = range(len(starts)) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
@@ -138,7 +138,7 @@ def loop(
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
     carried values, and what is collected. It runs while `go` holds, `count` times at most; None is
-    no limit. At least one iteration, where something is collected.
+    no limit. If something is collected, there is at least one iteration.
     """
     body, collected, number = attrs["body"], [], 0
     names = [each.name for each in body.input]

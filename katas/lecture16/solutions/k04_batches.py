@@ -1,4 +1,4 @@
-"""Zero-one: which batches a file answers rightly."""
+"""Zero-one: the batches that a file answers correctly."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def repeated(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
 
 
 def positive_mean(x: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the positive elements, 0 if there are none; others may be anything."""
+    """Return the mean of the positive elements, 0 if there are none; others may be NaN or -inf."""
     positive = x > 0
     return torch.where(positive, x, 0).sum() / positive.sum().clamp(min=1)
 

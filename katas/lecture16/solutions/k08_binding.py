@@ -27,9 +27,9 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
 
 
 def through(sessions: Sequence[ort.InferenceSession], x: torch.Tensor) -> torch.Tensor:
-    """Return what the last session makes, each having read what the one before made, in place.
+    """Return what the last session makes; each reads in place what the one before it made.
 
-    With no session it is x. The memory of the answer is ONNX Runtime's, and nobody copies it.
+    Without a session, return x. The answer stays in ONNX Runtime's memory: do not copy it.
     """
     if not sessions:
         return x

@@ -15,7 +15,7 @@ def export(model: nn.Module, *args: torch.Tensor) -> torch.onnx.ONNXProgram:
 
 
 class Noisy(nn.Module):
-    """A layer with dropout, which is for training: what is exported answers alike, twice."""
+    """A layer with dropout, which is for training: the file gives the same answer twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Noisy(nn.Module):
         return self.layers(x)
 
     def exported(self, x: torch.Tensor) -> torch.onnx.ONNXProgram:
-        """Return the program for serving, and be in the mode that this was in before."""
+        """Return the program for serving, and leave the module in the mode it was in."""
         mode = self.training
         try:
             return export(self.eval(), x)

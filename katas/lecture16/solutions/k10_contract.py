@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    # Of each value, by name: "float32", and sizes, of which those with a name may be any.
+    # For each value, by name: a dtype, "float32", and its sizes; one that is a name may be any.
     Promised = Mapping[str, tuple[str, list[int | str]]]
 
 
@@ -49,9 +49,9 @@ def sizes(promised: Promised, feeds: Mapping[str, np.ndarray[Any, Any]]) -> dict
     Raises
     ------
     ValueError
-        That begins with the name of an input which is missing or not promised, or has another
-        dtype, another number of dims, or a size that is not the promised one. A size that has a
-        name is one size in all inputs.
+        Its message begins with the name of an input that is missing or not promised, or has another
+        dtype, another number of dims, or a size other than promised. A named size is the same in
+        all inputs.
     """
     for name in sorted({*promised} ^ {*feeds}):
         raise ValueError(f"{name}: expected the inputs {sorted(promised)}, found {sorted(feeds)}")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Batcher:
     """Collects requests and calls `run` with many of them at a time.
 
-    `run` takes an array of rows and returns an array with a row for each. `queue` holds those that
-    wait: rows, future, and when they came, the oldest first. They have at most `most` rows.
+    `run` takes an array of rows and returns an array with a row for each. `queue` holds the waiting
+    requests: rows, future, time of arrival; the oldest first, at most `most` rows together.
     """
 
     def __init__(self, run: Callable[[Array], Array], most: int, wait: float) -> None:
@@ -47,12 +47,12 @@ class Batcher:
         return future
 
     def poll(self, now: float) -> None:
-        """Run those that wait if the oldest is due: a `deadline` that is reached counts."""
+        """Run the waiting requests if the oldest is due: `now` has reached `deadline`."""
         if self.deadline is not None and now >= self.deadline:
             self._run()
 
     def _run(self) -> None:
-        """Answer all that wait, by one call of `run`; a request that was cancelled is left out.
+        """Answer all waiting requests by one call of `run`; leave out those that were cancelled.
 
         What `run` raises becomes the exception of each. `run` may submit requests itself: these
         wait for the next batch. If all were cancelled, `run` is not called.

@@ -40,8 +40,8 @@ def ship(
     Raises
     ------
     ValueError
-        If the file refuses a batch or answers it otherwise; it begins with the batch's shape, such
-        as "(1, 4)".
+        If the file refuses a batch or answers it otherwise. The message begins with the batch's
+        shape, such as "(1, 4)".
     """
     import onnx  # noqa: PLC0415 - optional: the tests say how to install it
 

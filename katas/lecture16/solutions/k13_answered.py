@@ -38,7 +38,7 @@ class Journal:
         self.file.truncate(len(whole))
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry; it survives a kill and a power cut before it is in `known`."""
+        """Append an entry, which survives a kill and a power cut before it is in `known`."""
         entry = {"id": ident, "x": x, "answer": answer}
         self.file.write(json.dumps(entry).encode() + b"\n")
         self.file.flush()

@@ -19,9 +19,9 @@ class Node(NamedTuple):
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and value of each field of a message, in its order.
+    """Yield the number and the value of each field of a message, in order.
 
-    Text and messages are bytes; what is a number in the file is left as its bytes.
+    Values are bytes: text, messages, and numbers as they are in the file.
     """
     place = 0
     while place < len(message):
@@ -52,8 +52,8 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
 def nodes(model: bytes) -> list[Node]:
     """Return the nodes of the model's graph, in the order of the file.
 
-    `op` is "Gemm", or "domain::Gemm" for an operator whose domain is not empty. An input that is
-    left out has the name "", and keeps its place.
+    `op` is "Gemm", or "domain::Gemm" for an operator whose domain is not empty. An omitted
+    input has the name "", and keeps its place.
     """
     return [_node(message) for graph in _all(model, 7) for message in _all(graph, 1)]
 
