@@ -11,7 +11,7 @@ not answer as the model does, it refuses, while there is still somebody to tell:
 3. Open the file: `opened` is given.
 4. Compare with the model, for each batch that was asked for. About 20 lines in all.
 
-Begin with ``torch.onnx.export(..., dynamo=True)`` and ``program.save(path, external_data=True)``.
+Begin with ``torch.onnx.export`` and ``program.save(path, external_data=True)``.
 Afterwards read ``verify_onnx_program`` in ``torch/onnx/_internal/exporter/_verification.py``, in
 site-packages: which batches does it try?
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.backend("onnxruntime")
 MADE: dict[str, Any] = {}
+# The files that the checker has read.
+CHECKED: list[Any] = []
 
 
 def drawn(rows: int, seed: int = 0) -> torch.Tensor:
@@ -59,8 +61,17 @@ def quietly(
 ) -> Any:
     """Ship a model without the exporter's log, and check that it is as it was before."""
     __tracebackhide__ = True
+    import onnx  # noqa: PLC0415 - may be missing
+
     modes = [each.training for each in model.modules()]
-    with quiet(), unchanged(model, batches):
+    check_model = onnx.checker.check_model
+
+    def noted(file: Any, *args: Any, **kwargs: Any) -> None:
+        CHECKED.append(file)
+        check_model(file, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch, quiet(), unchanged(model, batches):
+        patch.setattr(onnx.checker, "check_model", noted)
         found = ship(model, folder, batches, **options)
     after = [each.training for each in model.modules()]
     assert after == modes, f"training, module by module: yours leaves {after}, before {modes}"
@@ -72,6 +83,8 @@ def test_two_files_and_a_session(tmp_path_factory: pytest.TempPathFactory) -> No
     session, _, folder = shipped(tmp_path_factory)
     files = sorted(file.name for file in folder.iterdir())
     assert files == [NAME, f"{NAME}.data"], f"files: yours {files}, expected two"
+    read = [str(file) for file in CHECKED]
+    assert str(folder / NAME) in read, f"the checker has read {read}, not {folder / NAME}"
     sizes = [entry.shape for entry in session.get_inputs()]
 
     assert isinstance(sizes[0][0], str), f"inputs {sizes}: the first size is open"

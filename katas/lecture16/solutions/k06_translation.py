@@ -44,7 +44,6 @@ def export(model: nn.Module, args: tuple[torch.Tensor, ...]) -> torch.onnx.ONNXP
     return torch.onnx.export(
         model,
         args,
-        dynamo=True,
         opset_version=20,
         dynamic_shapes=tuple({0: batch} for _ in args),
         custom_translation_table={torch.ops.lecture16.snap.default: translate},
