@@ -164,6 +164,15 @@ def test_reduce_sum() -> None:
 
 
 @three
+def test_reduce_sum_of_all_dims() -> None:
+    """Without axes and attributes: every dim is summed, and keeps size 1."""
+    model = model_of([made("ReduceSum", ["x"], ["y"])], {"x": [2, 2]}, {"y": None})
+    (yours,) = kata.run(model, {"x": numbers(1, 2, 3, 4).reshape(2, 2)})
+
+    same(yours, numbers(10).reshape(1, 1), "ReduceSum of one input, and no attribute")
+
+
+@three
 def test_layer_normalization() -> None:
     """Over all dims from axis on; the mean and 1 / sqrt come back too."""
     passes("layernormalization", "LayerNormalization")
