@@ -51,8 +51,8 @@ def ship(
 
     The first of `batches` is the example, in which the first dim is open; each is compared, by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. What is compared is what eval mode returns, without a gradient. Each
-    module is afterwards in the mode that it was in.
+    are in a file beside NAME. What is compared is what eval mode returns. Each module is
+    afterwards in the mode that it was in.
 
     Raises
     ------

@@ -91,7 +91,9 @@ def test_two_files_and_a_session(tmp_path_factory: pytest.TempPathFactory) -> No
     assert sizes[0][1:] == [4], f"inputs {sizes}: a row has four numbers"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(rows=st.integers(1, 100), seed=st.integers(0, 99))
 @example(rows=1, seed=0)
 def test_parity_for_any_batch(
@@ -116,7 +118,7 @@ class Branch(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
-        return x + 1 if x.shape[0] > 1 else x * 0
+        return x + 1 if x.shape[0] > 1 else x + 1.01
 
 
 class Sign(nn.Module):
@@ -150,7 +152,9 @@ def refused(
 
 def test_a_batch_that_is_answered_wrongly(tmp_path: Path) -> None:
     """It loads, it takes the batch, and says something else."""
-    refused(Branch(), tmp_path, [drawn(2), drawn(3), drawn(1)], "(1, 4)", "a batch of 1 is 0")
+    refused(
+        Branch(), tmp_path, [drawn(2), drawn(3), drawn(1)], "(1, 4)", "a batch of 1 gets 0.01 more"
+    )
 
 
 def test_a_batch_that_is_refused(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def ship(
 
     The first of `batches` is the example, in which the first dim is open; each is compared, by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. What is compared is what eval mode returns, without a gradient. Each
-    module is afterwards in the mode that it was in.
+    are in a file beside NAME. What is compared is what eval mode returns. Each module is
+    afterwards in the mode that it was in.
 
     Raises
     ------
@@ -47,20 +47,20 @@ def ship(
 
     modes = [(each, each.training) for each in model.modules()]
     try:
-        with torch.no_grad():
-            expected = [model.eval()(x) for x in batches]
-            shapes = ({0: torch.export.Dim("batch")},)
-            program = torch.onnx.export(model, (batches[0],), dynamic_shapes=shapes)
+        expected = [model.eval()(x) for x in batches]
+        shapes = ({0: torch.export.Dim("batch")},)
+        program = torch.onnx.export(model, (batches[0],), dynamic_shapes=shapes)
     finally:
         for each, mode in modes:
             each.training = mode
     program.save(folder / NAME, external_data=True)
     onnx.checker.check_model(folder / NAME)
     session = opened(folder / NAME)
+    (entry,) = session.get_inputs()
     close = {"rtol": tolerance, "atol": tolerance, "equal_nan": True}
     for x, right in zip(batches, expected, strict=True):
         try:
-            (y,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+            (y,) = session.run(None, {entry.name: x.numpy()})
             torch.testing.assert_close(torch.from_numpy(y), right, **close)
         except Exception as error:
             raise ValueError(f"{tuple(x.shape)}: {error}") from error
