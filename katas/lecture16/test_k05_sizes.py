@@ -60,8 +60,15 @@ def test_shifted_takes_either_branch() -> None:
 
 
 def test_shifted_at_the_border() -> None:
-    """A sum of 0 or NaN is not positive; infinities stay what they are."""
-    for values in ([[0.0, 0.0]], [[1.0, -1.0]], [[NAN, 1.0]], [[INF, 1.0]], [[-INF, 1.0]]):
+    """A sum of 0 or NaN is not positive, 0.5 is; infinities stay what they are."""
+    for values in (
+        [[0.0, 0.0]],
+        [[0.25, 0.25]],
+        [[1.0, -1.0]],
+        [[NAN, 1.0]],
+        [[INF, 1.0]],
+        [[-INF, 1.0]],
+    ):
         x = torch.tensor(values)
         check("shifted", lambda x: x + 1 if x.sum() > 0 else x - 1, x)
 
@@ -76,7 +83,8 @@ def test_repeated_as_often_as_n_says() -> None:
 def test_the_mean_of_the_positive_elements() -> None:
     """Of any number of them, none too; a 0-dim tensor of x's dtype comes back."""
     formula = lambda x: x[x > 0].mean() if (x > 0).any() else torch.tensor(0.0)  # noqa: E731 - two uses
-    for x in (SIGNED, ROOTS, -ROOTS, SIGNED[:1], torch.zeros(2, 2)):
+    near = torch.tensor([[0.5, -0.5], [0.0, 3.0]])
+    for x in (SIGNED, ROOTS, -ROOTS, SIGNED[:1], torch.zeros(2, 2), near):
         check("positive_mean", formula, x)
 
 
