@@ -19,7 +19,7 @@ site-packages: from which size on are there two files?
 
 from __future__ import annotations
 
-import hashlib  # noqa: F401 - your answer may use it
+import hashlib
 import json
 from typing import TYPE_CHECKING
 from typing import Any

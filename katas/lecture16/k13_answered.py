@@ -26,7 +26,7 @@ Real life differs: a lock for each id, and a journal that is shortened.
 from __future__ import annotations
 
 import json
-import os  # noqa: F401 - your answer may use it
+import os
 from http.server import BaseHTTPRequestHandler
 from http.server import ThreadingHTTPServer
 from threading import Lock
