@@ -1,12 +1,12 @@
 """A translation for your own operator.
 
-You wrote an operator, and the export stops with "Error when translating node %snap". The exporter
-knows ATen's operators. For yours it needs a function that builds the same from ONNX's:
+You wrote an operator, and the export stops with "No ONNX function found for" and its name. The
+exporter knows ATen's operators. For yours it needs a function that builds the same from ONNX's:
 
     torch.ops.lecture16.snap(x, 0.5, 3)
 
     -1.75  -1.5  -0.25  0.25  0.75  9.0  nan         x
-    -2.0   -1.5  -0.0   0.0   1.0   1.5  nan         to a multiple of 0.5, at most 3 of them
+    -1.5   -1.5  -0.0   0.0   1.0   1.5  nan         to a multiple of 0.5, at most 3 of them
 
 `snap`, which is given, divides, rounds half to even, clamps and multiplies.
 

@@ -61,6 +61,17 @@ def test_a_row() -> None:
     check(x, w, "divide, round half to even, clamp, multiply")
 
 
+@pytest.mark.given
+def test_the_table_of_the_brief() -> None:
+    """The example of the brief: halves go to the even multiple, and three of them are the most."""
+    x = torch.tensor([-1.75, -1.5, -0.25, 0.25, 0.75, 9.0, NAN])
+    expected = torch.tensor([-1.5, -1.5, -0.0, 0.0, 1.0, 1.5, NAN])
+    found = torch.ops.lecture16.snap(x, 0.5, 3)
+
+    says = f"snap({x.tolist()}, 0.5, 3): {found.tolist()}, the brief says {expected.tolist()}\n"
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True, msg=says.__add__)
+
+
 def test_the_batch_is_open() -> None:
     """One row, and five; the file names the size."""
     _, runs = made()
