@@ -1,7 +1,8 @@
 """Zero-one: the batches that a file answers correctly.
 
-You name the batch size in `dynamic_shapes`, the export succeeds, the file says ``["b", 4]``. Yet
-one of these answers a batch of 1 wrongly, without an error, and two refuse it.
+The export succeeds, and so does the first request, a batch of 2 like the example. Which other
+batches can the file answer? Of these six, two refuse a batch of 1, and one answers it wrongly,
+without an error.
 
     name        forward(x), x of shape [2, 4]               dynamic_shapes
     static      x + 1                                       none
@@ -13,7 +14,7 @@ one of these answers a batch of 1 wrongly, without an error, and two refuse it.
 
 Fill in `answers`. Your rows cannot call torch.
 
-Begin with ``named``: what does the file check of a size that has a name?
+Begin with ``named``: which shape does the file state for x, and what does ONNX Runtime check?
 Afterwards read ``ShapeEnv.create_symbol`` in ``torch/fx/experimental/symbolic_shapes.py``, in
 site-packages.
 """

@@ -34,7 +34,7 @@ def shifted(x: torch.Tensor) -> torch.Tensor:
 
 
 def repeated(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
-    """Return x, doubled n times; n is a 0-dim int64 tensor, and 0 or more."""
+    """Return x, doubled n times; n is a 0-dim int64 tensor, from 0 to 100."""
     for _ in range(int(n)):
         x = x + x
     return x

@@ -33,11 +33,11 @@ ROWS: dict[str, tuple[int, bool, Forward]] = {
 }
 RULES = {
     "static": "without dynamic_shapes the file states the sizes of the example",
-    "named": "a size that has a name is checked for nothing, and x + 1 asks nothing of it",
-    "one": "0 and 1 are special while shapes are guessed; here the size was declared",
+    "named": "ONNX Runtime takes any number for a size that has a name, and x + 1 is right for all",
+    "one": "0 and 1 are special while the exporter guesses which sizes vary; here you have said so",
     "size": "x.shape[0] is a symbol, and the file computes it from its input",
-    "integer": "int() makes a number of a symbol, and says nothing; look at the file's input shape",
-    "branch": "one branch was followed, for sizes from 2 on: the file has no branch, and no check",
+    "integer": "int() makes the symbol a number, without a word; the input's shape in the file has it too",
+    "branch": "the export followed the branch for 2 rows or more: the file has that one, and no check",
 }
 
 

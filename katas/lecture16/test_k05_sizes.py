@@ -80,6 +80,12 @@ def test_repeated_as_often_as_n_says() -> None:
     check("repeated", lambda x, n: x * 8.0, SIGNED[:1], torch.tensor(3))
 
 
+def test_repeated_beyond_the_integers() -> None:
+    """An int64 ends below 2**63; the float32 that was doubled goes on."""
+    for n in (62, 63, 64, 70, 100):
+        check("repeated", lambda x, n: x * float(2 ** int(n)), SIGNED, torch.tensor(n))
+
+
 def test_the_mean_of_the_positive_elements() -> None:
     """Of any number of them, none too; a 0-dim tensor of x's dtype comes back."""
     formula = lambda x: x[x > 0].mean() if (x > 0).any() else torch.tensor(0.0)  # noqa: E731 - two uses

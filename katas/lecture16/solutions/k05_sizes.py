@@ -11,8 +11,8 @@ def shifted(x: torch.Tensor) -> torch.Tensor:
 
 
 def repeated(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
-    """Return x, doubled n times; n is a 0-dim int64 tensor, and 0 or more."""
-    return x * 2**n
+    """Return x, doubled n times; n is a 0-dim int64 tensor, from 0 to 100."""
+    return x * 2.0**n
 
 
 def positive_mean(x: torch.Tensor) -> torch.Tensor:
