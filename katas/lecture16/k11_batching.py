@@ -52,10 +52,10 @@ class Batcher:
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Take in a request of 1 to `most` rows, and return the future of its answer.
 
-        What is due at `now` runs first. If x does not fit beside those that wait, they run; if the
-        batch is full with it, it runs too.
+        What is due at `now` runs first. As long as x does not fit beside those that wait, they run;
+        if the batch is full with x, or due because `wait` is 0, it runs too.
         """
-        # TODO: due, does not fit, full: in this order.
+        # TODO: what is due, what leaves no room for x, what x completes: in this order.
         raise NotImplementedError("submit")
 
     def poll(self, now: float) -> None:
@@ -67,7 +67,7 @@ class Batcher:
         """Answer all waiting requests by one call of `run`; leave out those that were cancelled.
 
         What `run` raises becomes the exception of each. `run` may submit requests itself: these
-        wait for the next batch. If all were cancelled, `run` is not called.
+        are of a later batch. If all were cancelled, `run` is not called.
         """
         # TODO: empty the queue first. Future has set_running_or_notify_cancel.
         raise NotImplementedError("_run")

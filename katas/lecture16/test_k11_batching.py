@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from concurrent.futures import InvalidStateError
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -15,7 +17,6 @@ from katas.lecture16.k11_batching import Batcher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from concurrent.futures import Future
 
 
 class Model:
@@ -55,6 +56,18 @@ def called(model: Model, expected: Sequence[Sequence[float]], why: str) -> None:
     )
 
 
+def polled(batcher: Batcher, now: float) -> None:
+    """Poll, when a request was cancelled."""
+    __tracebackhide__ = True
+    try:
+        batcher.poll(now)
+    except InvalidStateError as error:
+        raise AssertionError(
+            f"poll({now}) raises InvalidStateError: yours answers a future that was cancelled, or"
+            f" could still be; ask it to run before the call. Python says: {error}"
+        ) from None
+
+
 def test_a_full_batch_runs_at_once() -> None:
     """Three requests, one call, and each its own rows."""
     model = Model()
@@ -84,6 +97,17 @@ def test_the_oldest_decides() -> None:
     called(model, [[0, 3]], "at 4 it has waited for 4: that is due")
     batcher.poll(100)
     called(model, [[0, 3]], "nothing waits, and nothing runs")
+
+
+def test_a_deadline_of_zero() -> None:
+    """A request that came at -4 is due at 0."""
+    model = Model()
+    batcher = Batcher(model, most=100, wait=4)
+    batcher.submit(rows(1), -4)
+    assert batcher.deadline == 0, f"the deadline is {batcher.deadline}, expected -4 + 4"
+    batcher.poll(0)
+
+    called(model, [[1]], "0 is a deadline, None is none")
 
 
 def test_what_is_due_runs_before_a_request_is_taken_in() -> None:
@@ -125,6 +149,17 @@ def test_a_request_that_fills_a_batch_alone() -> None:
     answered(second, 2, 3)
 
 
+def test_no_wait_at_all() -> None:
+    """With a `wait` of 0 a request is due when it comes: nobody has to poll."""
+    model = Model()
+    batcher = Batcher(model, most=4, wait=0)
+    first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2, 3), 0)
+
+    called(model, [[1], [2, 3]], "with a wait of 0, `submit` runs what it has taken in")
+    answered(first, 1)
+    answered(second, 2, 3)
+
+
 def test_a_failure_is_that_of_its_batch() -> None:
     """Everyone in it is told, and the next batch is served."""
     model = Model()
@@ -132,7 +167,7 @@ def test_a_failure_is_that_of_its_batch() -> None:
     model.fails = True
     futures = [batcher.submit(rows(value), 0) for value in (1, 2)]
     for future in futures:
-        assert future.done(), "a request of the failed batch waits for ever"
+        assert future.done(), "a request of the failed batch waits forever"
         error = future.exception(0)
         assert isinstance(error, RuntimeError), f"its exception is {error!r}"
     model.fails = False
@@ -147,13 +182,31 @@ def test_cancelled_requests_are_left_out() -> None:
     batcher = Batcher(model, most=9, wait=4)
     first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2), 0)
     first.cancel()
-    batcher.poll(4)
-    called(model, [[2]], "the first was cancelled while it waited")
+    polled(batcher, 4)
+    called(model, [[2]], "the request [1] was cancelled while it waited: leave its row out")
     answered(second, 2)
     batcher.submit(rows(3), 5).cancel()
-    batcher.poll(9)
+    polled(batcher, 9)
 
-    called(model, [[2]], "the only one was cancelled: there is nothing to run")
+    called(model, [[2]], "the request [3] was alone, and was cancelled: there is nothing to run")
+
+
+def test_too_late_to_cancel() -> None:
+    """Once its call has begun, a request cannot be cancelled, and is answered."""
+    futures: list[Future[Any]] = []
+    said: list[bool] = []
+
+    def run(x: Any) -> Any:
+        said.append(futures[0].cancel())
+        return x**2
+
+    batcher = Batcher(run, most=9, wait=4)
+    futures += [batcher.submit(rows(1), 0), batcher.submit(rows(2), 0)]
+    polled(batcher, 4)
+
+    assert said == [False], f"cancel() during the call returns {said}, expected one False"
+    answered(futures[0], 1)
+    answered(futures[1], 2)
 
 
 def test_a_model_that_asks_again() -> None:
@@ -173,6 +226,27 @@ def test_a_model_that_asks_again() -> None:
     batcher.poll(8)
 
     answered(later[0], 7)
+
+
+def test_a_model_that_asks_again_and_leaves_no_room() -> None:
+    """What it asks is in the queue when the call is over: x must fit beside that, too."""
+    calls: list[list[float]] = []
+
+    def run(x: Any) -> Any:
+        calls.append([float(value) for value in x[:, 0]])
+        if len(calls) == 1:
+            batcher.submit(rows(7), 1)
+        return x**2
+
+    batcher = Batcher(run, most=2, wait=4)
+    batcher.submit(rows(1), 0)
+    full = batcher.submit(rows(2, 3), 1)
+
+    assert calls == [[1], [7], [2, 3]], (
+        f"calls of the model: yours {calls}, expected [[1], [7], [2, 3]]. The call for [1] asks for"
+        " [7], and 7, 2 and 3 are more rows than two"
+    )
+    answered(full, 2, 3)
 
 
 def test_calls_are_saved() -> None:

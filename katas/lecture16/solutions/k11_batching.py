@@ -34,15 +34,15 @@ class Batcher:
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Take in a request of 1 to `most` rows, and return the future of its answer.
 
-        What is due at `now` runs first. If x does not fit beside those that wait, they run; if the
-        batch is full with it, it runs too.
+        What is due at `now` runs first. As long as x does not fit beside those that wait, they run;
+        if the batch is full with x, or due because `wait` is 0, it runs too.
         """
         self.poll(now)
-        if len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:
+        while len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:
             self._run()
         future: Future[Array] = Future()
         self.queue.append((x, future, now))
-        if sum(len(rows) for rows, _, _ in self.queue) == self.most:
+        if not self.wait or sum(len(rows) for rows, _, _ in self.queue) == self.most:
             self._run()
         return future
 
@@ -55,7 +55,7 @@ class Batcher:
         """Answer all waiting requests by one call of `run`; leave out those that were cancelled.
 
         What `run` raises becomes the exception of each. `run` may submit requests itself: these
-        wait for the next batch. If all were cancelled, `run` is not called.
+        are of a later batch. If all were cancelled, `run` is not called.
         """
         taken, self.queue = self.queue, []
         kept = [(x, future) for x, future, _ in taken if future.set_running_or_notify_cancel()]
