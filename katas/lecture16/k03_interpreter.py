@@ -62,8 +62,8 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 # Each is called with the values that are known, the node's attributes by name, and its inputs. An
-# omitted input is None if another follows, and is not passed otherwise. Each returns an array, or a
-# tuple with one array for each output.
+# input that is left out is None if the node has the name "" for it; at the end, it may have none.
+# Each returns an array, or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
@@ -96,7 +96,10 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1."""
+    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1.
+
+    A start before the first element is the first: Python says so of forward steps alone.
+    """
     # TODO: step 2.
     raise NotImplementedError("slice_")
 

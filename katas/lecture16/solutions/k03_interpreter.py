@@ -39,8 +39,8 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 # Each is called with the values that are known, the node's attributes by name, and its inputs. An
-# omitted input is None if another follows, and is not passed otherwise. Each returns an array, or a
-# tuple with one array for each output.
+# input that is left out is None if the node has the name "" for it; at the end, it may have none.
+# Each returns an array, or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
@@ -80,12 +80,15 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1."""
+    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1.
+
+    A start before the first element is the first: Python says so of forward steps alone.
+    """
     taken = [slice(None)] * x.ndim
     axes = range(len(starts)) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        taken[axis] = slice(start, end, step)
+        taken[axis] = slice(max(start, -x.shape[axis]), end, step)
     return x[tuple(taken)]
 
 
