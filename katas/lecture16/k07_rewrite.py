@@ -6,14 +6,16 @@ do that itself: with other weights it returns the same, and one node is gone.
     x -> Conv -> c -> BatchNormalization -> n        scale * (c - mean) / sqrt(var + epsilon) + bias
     x -> Conv --------------------------> n
 
-ONNX Runtime does so when it opens a file (``ORT_ENABLE_BASIC``), and there are two ways to be wrong
-that no checker sees. Write two passes, about 20 lines; the rest is given.
+ONNX Runtime does so when it opens a file (``ORT_ENABLE_BASIC``), and there are two ways to break a
+caller that no checker sees. Write two passes, about 20 lines; the rest is given.
 
 1. `drop_identities`: whoever read the copy reads the original.
 2. `fold_batch_norms`: only where nobody else needs what the Conv made.
 
 Begin on paper: which numbers does a channel's weight become, and which its bias, if there was none?
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, in site-packages.
+
+Real life differs: a branch of an If is a graph, too, and reads names of yours. Here no node has one.
 """
 
 from __future__ import annotations

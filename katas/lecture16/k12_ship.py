@@ -1,9 +1,9 @@
 """Ship it: export, check, open, compare, with the real API.
 
-Everything that the lecture built in pieces, in one function that a release calls. If the file does
-not answer as the model does, it refuses, while there is still somebody to tell:
+One function, called for each release, does what this lecture did in pieces. If the file does not
+answer as the model does, the function raises, while there is still somebody to tell:
 
-    model --export--> model.onnx --check--> --open--> session --compare--> or ValueError
+    model --export--> model.onnx --check and open--> session --compare--> session or ValueError
                       model.onnx.data
 
 1. Export in eval mode into `folder`, with an open first dim; then restore the modes.
@@ -51,13 +51,13 @@ def ship(
 
     The first of `batches` is the example, in which the first dim is open; each is compared, by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. What is compared is what eval mode returns. Each module is
-    afterwards in the mode that it was in.
+    are in a file beside NAME. Right is what the model returns in eval mode. Afterwards each module
+    is in the mode that it was in before, also if this raises.
 
     Raises
     ------
     ValueError
-        If the file refuses a batch or answers it otherwise. The message begins with the batch's
+        If the file refuses a batch or answers it differently. The message begins with the batch's
         shape, such as "(1, 4)".
     """
     # TODO: four steps, and the modes.

@@ -8,7 +8,7 @@ model.
                                         |
                  kill -9, restart: read the journal, and go on
 
-The HTTP server is given, that of Python's standard library. You write what is below it, about 18
+The HTTP server is given, that of Python's standard library. You write what is below it, about 22
 lines.
 
 1. `Journal.__init__`: read what is there. A kill may have left half a line at the end.
@@ -20,7 +20,7 @@ client see each time?
 Afterwards read ``save`` and ``_open_zipfile_writer_file`` in ``torch/serialization.py``, in
 site-packages: what is left of a checkpoint if the process is killed while writing it?
 
-Real life differs: a lock for each id, and a journal that is shortened.
+Real life differs: a lock for each id, and a journal that is compacted.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     Model = Callable[[list[float]], list[float]]
 
 
+class Reused(ValueError):
+    """An id came again, with another x."""
+
+
 class Journal:
     """What was answered: a line of JSON for each id, with the keys "id", "x" and "answer".
 
@@ -58,7 +62,11 @@ class Journal:
         raise NotImplementedError("Journal")
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry, which survives a kill and a power cut before it is in `known`."""
+        """Append an entry, which survives a kill and a power cut before it is in `known`.
+
+        If the disk is full, raise what Python raises. The half line that is left then must not
+        spoil the next entry.
+        """
         # TODO: Python has a buffer, and so has the system.
         raise NotImplementedError("record")
 
@@ -67,12 +75,13 @@ def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[flo
     """Return the answer to a request, running the model only if no answer to this id is known.
 
     What `run` raises is raised, and nothing is known afterwards: the client may ask again. Requests
-    that come at the same time with one id are one request.
+    that come at the same time with one id are one request. `run` may change the list it gets, and
+    the caller x and the answer: neither changes what is known.
 
     Raises
     ------
-    ValueError
-        If the id is known with another x.
+    Reused
+        If the id is known with another x. A NaN is the same x as a NaN.
     """
     # TODO: within the journal's lock.
     raise NotImplementedError("answer")
@@ -83,11 +92,11 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            """Answer with 200, with 409 if the id had another x, or with 500."""
+            """Answer with 200, with 409 if the id had another x, or with 500 if the model fails."""
             x = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
                 status, found = 200, answer(journal, run, self.path[1:], x)
-            except ValueError as error:
+            except Reused as error:
                 status, found = 409, str(error)
             except Exception as error:  # noqa: BLE001 - the client is told
                 status, found = 500, str(error)

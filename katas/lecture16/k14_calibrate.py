@@ -18,7 +18,8 @@ Begin on paper: why is 0 the number 6 in one row, and 72 in the other?
 Afterwards read ``_calculate_qparams`` in ``torch/ao/quantization/observer.py``, and
 ``compute_scale_zp`` in ``onnxruntime/quantization/quant_utils.py``, in site-packages.
 
-Real life differs: weights are rounded too, channel by channel, and fused kernels run on integers.
+Real life differs: weights are rounded too, channel by channel, and fused kernels run on integers;
+a value may be read in a branch of an If as well, while no node here has a graph inside.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def compare(made: Any) -> dict[str, list[str]]:
     __tracebackhide__ = True
     before = made.model_proto.SerializeToString(deterministic=True)
     yours, right = became(made), expected(made)
-    assert made.model_proto.SerializeToString(deterministic=True) == before, "you wrote to it"
+    kept = made.model_proto.SerializeToString(deterministic=True) == before
+    assert kept, "your code has written to the program"
     lines = [
         f"{name}: yours {yours.get(name, 'is missing')}, in the file {right.get(name, 'no call')}"
         for name in {**right, **yours}

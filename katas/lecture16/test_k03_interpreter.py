@@ -209,7 +209,8 @@ def test_slice_from_before_the_first() -> None:
         model = model_of([node], {"x": [3]}, {"y": None}, kept)
         (yours,) = kata.run(model, {"x": numbers(1, 2, 3)})
 
-        same(yours, numbers(*expected), f"Slice of [1, 2, 3] from {start} to {end}, step {step}")
+        what = f"Slice of [1, 2, 3] from {start} to {end}, step {step}: the first element is 1"
+        same(yours, numbers(*expected), what)
 
 
 @two

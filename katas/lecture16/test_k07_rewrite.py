@@ -70,7 +70,8 @@ def check(
     model = model_of(nodes, inputs, {each: [None] * rank for each in outputs}, known)
     before = model.SerializeToString(deterministic=True)
     found = kata.optimize(model)
-    assert model.SerializeToString(deterministic=True) == before, "the model itself was changed"
+    kept = model.SerializeToString(deterministic=True) == before
+    assert kept, "your code has written to the model itself, not to its copy alone"
     about = f"your graph\n{text(found)}\nmade from\n{text(model)}\n"
     names = [each.name for each in found.graph.output]
     assert names == [*outputs], f"outputs {names}, expected {[*outputs]}; {about}"

@@ -82,6 +82,16 @@ class Spy:
         self.made += [value.data_ptr() for value in binding.get_outputs()]
 
 
+def laid_out(x: torch.Tensor) -> str:
+    """Say how the memory of x differs from that of a contiguous tensor, if it does."""
+    if x.is_contiguous():
+        return "a contiguous x"
+    return (
+        f"x with strides {x.stride()}: a session knows no strides, and takes what is at this"
+        f" address for strides {torch.empty(x.shape).stride()}"
+    )
+
+
 def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
     """Let x + 2 be written into a tensor full of NaN, and compare."""
     __tracebackhide__ = True
@@ -89,8 +99,7 @@ def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
     address = out.data_ptr()
     with unchanged(x=x):
         run_into(spy, x, out)  # type: ignore[arg-type]
-    says = f"x + 2 of x with strides {x.stride()}\n".__add__
-    torch.testing.assert_close(out, x.detach() + 2, msg=says)
+    torch.testing.assert_close(out, x.detach() + 2, msg=f"x + 2 of {laid_out(x)}\n".__add__)
     assert out.data_ptr() == address, "out has another memory than before"
     assert spy.made == [address], "the answer was made elsewhere and copied: bind out itself"
     return out, spy
@@ -144,7 +153,8 @@ def chained(kinds: Sequence[str], x: torch.Tensor) -> tuple[torch.Tensor, list[S
     with unchanged(x=x):
         yours = through(spies, x)  # type: ignore[arg-type]
     assert isinstance(yours, torch.Tensor), f"yours returns {type(yours).__name__}, not a tensor"
-    torch.testing.assert_close(yours, expected, msg=f"{' then '.join(kinds)}\n".__add__)
+    says = f"{' then '.join(kinds)} of {laid_out(x)}\n".__add__
+    torch.testing.assert_close(yours, expected, msg=says)
     return yours, spies
 
 

@@ -66,7 +66,12 @@ def test_nothing_has_changed(folder: Path) -> None:
     first = (folder / NAME).read_bytes()
     seal(folder, dict(reversed(INPUTS.items())), OUTPUTS)
 
-    assert (folder / NAME).read_bytes() == first, "sealed again, the contract has other bytes"
+    second = (folder / NAME).read_bytes()
+    alike = second == first
+    assert alike, (
+        f"sealed again with the inputs in another order, the contract has other bytes:\n"
+        f"{first.decode()}\n{second.decode()}"
+    )
     assert changed(folder) == [], f"sealed twice, yours says {changed(folder)} has changed"
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck
 from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
@@ -47,13 +46,20 @@ def network() -> nn.Module:
     return model
 
 
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, nn.Module, Path]:
+@pytest.fixture(autouse=True, scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Make the folder of the network. As an argument it would be printed with what is drawn."""
+    MADE["folder"] = tmp_path_factory.mktemp("network")
+
+
+def shipped() -> tuple[Any, nn.Module, Path]:
     """Ship the network once, and return session, model and folder."""
+    folder: Path = MADE["folder"]
     if "network" not in MADE:
-        folder, model = tmp_path_factory.mktemp("network"), network()
-        MADE["network"] = (quietly(model, folder, [drawn(2), drawn(1), drawn(5)]), model, folder)
-    found: tuple[Any, nn.Module, Path] = MADE["network"]
-    return found
+        model = network()
+        MADE["network"] = (quietly(model, folder, [drawn(2), drawn(1), drawn(5)]), model)
+    session, model = MADE["network"]
+    return session, model, folder
 
 
 def quietly(
@@ -63,24 +69,27 @@ def quietly(
     __tracebackhide__ = True
     import onnx  # noqa: PLC0415 - may be missing
 
-    modes = [each.training for each in model.modules()]
+    refusal = None
     check_model = onnx.checker.check_model
 
     def noted(file: Any, *args: Any, **kwargs: Any) -> None:
         CHECKED.append(file)
         check_model(file, *args, **kwargs)
 
-    with pytest.MonkeyPatch.context() as patch, quiet(), unchanged(model, batches):
+    with pytest.MonkeyPatch.context() as patch, quiet(), unchanged(model=model, batches=batches):
         patch.setattr(onnx.checker, "check_model", noted)
-        found = ship(model, folder, batches, **options)
-    after = [each.training for each in model.modules()]
-    assert after == modes, f"training, module by module: yours leaves {after}, before {modes}"
+        try:
+            found = ship(model, folder, batches, **options)
+        except ValueError as error:
+            refusal = error
+    if refusal:
+        raise refusal
     return found
 
 
-def test_two_files_and_a_session(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_two_files_and_a_session() -> None:
     """The weights are beside the graph, and the first size has a name."""
-    session, _, folder = shipped(tmp_path_factory)
+    session, _, folder = shipped()
     files = sorted(file.name for file in folder.iterdir())
     assert files == [NAME, f"{NAME}.data"], f"files: yours {files}, expected two"
     read = [str(file) for file in CHECKED]
@@ -91,16 +100,12 @@ def test_two_files_and_a_session(tmp_path_factory: pytest.TempPathFactory) -> No
     assert sizes[0][1:] == [4], f"inputs {sizes}: a row has four numbers"
 
 
-@settings(
-    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(max_examples=20, deadline=None)
 @given(rows=st.integers(1, 100), seed=st.integers(0, 99))
 @example(rows=1, seed=0)
-def test_parity_for_any_batch(
-    tmp_path_factory: pytest.TempPathFactory, rows: int, seed: int
-) -> None:
+def test_parity_for_any_batch(rows: int, seed: int) -> None:
     """What the session answers is what the model says in eval mode."""
-    session, model, _ = shipped(tmp_path_factory)
+    session, model, _ = shipped()
     x = drawn(rows, seed)
     (y,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     modes = [(each, each.training) for each in model.modules()]
@@ -108,7 +113,7 @@ def test_parity_for_any_batch(
         right = model.eval()(x)
     for each, mode in modes:
         each.training = mode
-    says = f"a batch of {rows}, drawn with seed {seed}: the file answers otherwise\n".__add__
+    says = f"a batch of {rows}, drawn with seed {seed}: the file answers differently\n".__add__
 
     torch.testing.assert_close(torch.from_numpy(y), right, rtol=1e-4, atol=1e-5, msg=says)
 
@@ -177,13 +182,14 @@ def test_the_tolerance(tmp_path: Path) -> None:
         quietly(network(), tmp_path, batches, tolerance=0.0)
 
 
-def test_the_file_is_what_runs(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_file_is_what_runs() -> None:
     """Another session of the same file answers alike, without the model."""
     import onnxruntime as ort  # noqa: PLC0415 - may be missing
 
-    first, _, folder = shipped(tmp_path_factory)
+    first, _, folder = shipped()
     again = ort.InferenceSession(folder / NAME, providers=["CPUExecutionProvider"])
     name, x = again.get_inputs()[0].name, drawn(3).numpy()
     found, second = (each.run(None, {name: x})[0] for each in (first, again))
 
-    assert np.array_equal(found, second), "the session that yours returns is not of the file"
+    alike = np.array_equal(found, second)
+    assert alike, "the session that yours returns is not of the file: one x, two answers"

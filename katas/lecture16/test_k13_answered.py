@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from katas.lecture16.k13_answered import Journal
+from katas.lecture16.k13_answered import Reused
 from katas.lecture16.k13_answered import answer
 from katas.lecture16.k13_answered import server
 
@@ -41,7 +42,28 @@ def lines(path: Path) -> list[Any]:
     """Return the entries of a journal."""
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n"), f"the journal's last line has no end: {text[-80:]!r}"
-    return [json.loads(line) for line in text.splitlines()]
+    found = []
+    for line in text.splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            raise AssertionError(
+                f"this line of the journal is no JSON: {line!r}. Half a line was left in the file,"
+                " and the next entry was glued to it"
+            ) from None
+    return found
+
+
+def restarted(path: Path) -> Journal:
+    """Return another journal of a file."""
+    __tracebackhide__ = True
+    try:
+        return Journal(path)
+    except ValueError as error:
+        raise AssertionError(
+            f"your Journal cannot read what a kill has left: {error}\n"
+            f"the file ends with {path.read_bytes()[-40:]!r}; an entry counts if its line has an end"
+        ) from None
 
 
 def test_one_run_for_an_id(tmp_path: Path) -> None:
@@ -69,7 +91,7 @@ def test_what_is_in_the_journal(tmp_path: Path) -> None:
 
 
 def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power cut spares what fsync has returned for; if that fails, there is no answer."""
+    """A power cut spares what fsync has returned for."""
     journal, model = Journal(tmp_path / "journal"), Model()
     seen: list[tuple[bool, int]] = []
 
@@ -82,13 +104,27 @@ def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.Mo
     assert not seen[0][0], "the answer was known before it was on disk"
     assert seen[0][1], "os.fsync is called while the line is in Python's buffer: flush first"
 
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes half a line and then no more: there is no answer, and the next entry is whole."""
+    path = tmp_path / "journal"
+    journal, model = Journal(path), Model()
+    answer(journal, model, "a", [1.0])
+    before = path.stat().st_size
+
     def full(file: Any) -> None:
+        os.truncate(path, (before + path.stat().st_size) // 2)
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
-        answer(journal, model, "b", [1.0])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space"):
+            answer(journal, model, "b", [1.0])
     assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
+    answer(journal, model, "c", [1.0])
+
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
+    assert [*restarted(path).known] == ["a", "c"], "the next restart reads something else"
 
 
 def test_a_restart(tmp_path: Path) -> None:
@@ -113,22 +149,66 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
         answer(journal, Model(), ident, [1.0])
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + second[:kept])
-    journal, model = Journal(path), Model()
+    journal, model = restarted(path), Model()
 
-    assert [*journal.known] == ["a"], f"known: {[*journal.known]}, and b has no end of its line"
+    assert [*journal.known] == ["a"], (
+        f"the file ended with {second[:kept]!r}, a line without its end: that is no answer, and"
+        f" yours knows {[*journal.known]}"
+    )
     answer(journal, model, "c", [1.0])
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "half a line is still in the file"
-    assert [*Journal(path).known] == ["a", "c"], "the next restart does not read c"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "a and c were answered, not b"
+    assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
 
 
 def test_an_id_with_another_request(tmp_path: Path) -> None:
     """A client that reuses an id is told, and runs nothing."""
     journal, model = Journal(tmp_path / "journal"), Model()
     answer(journal, model, "a", [1.0])
-    with pytest.raises(ValueError, match="a"):
+    with pytest.raises(Reused):
         answer(journal, model, "a", [2.0])
 
     assert model.calls == 1, "the model ran for a request that is refused"
+
+
+def again(journal: Journal, run: Any, x: list[float]) -> list[float]:
+    """Ask for "a" once more, with the same x."""
+    __tracebackhide__ = True
+    try:
+        return answer(journal, run, "a", x)
+    except Reused as error:
+        raise AssertionError(
+            f"asked again with the same x, {x}, yours says that it is another; known is"
+            f" {journal.known['a']}. It says: {error}"
+        ) from None
+
+
+def test_nan_asks_the_same_again(tmp_path: Path) -> None:
+    """NaN is not equal to NaN, and the request is the same, after a restart too."""
+    path, model = tmp_path / "journal", Model()
+    answer(Journal(path), model, "a", [1.0, float("nan")])
+    for journal in (Journal(path), Journal(path)):
+        found = again(journal, model, [1.0, float("nan")])
+        assert found[0] == 3.0, f"yours {found}, the first answer was [3.0, nan]"
+        assert found[1] != found[1], f"yours {found}, the first answer was [3.0, nan]"
+
+    assert model.calls == 1, f"runs: yours {model.calls}, expected 1 for one id"
+
+
+def test_lists_that_change(tmp_path: Path) -> None:
+    """The model sorts in place, and the caller uses its lists again."""
+    journal, x = Journal(tmp_path / "journal"), [3.0, 1.0]
+
+    def run(values: list[float]) -> list[float]:
+        values.sort()
+        return values
+
+    first = answer(journal, run, "a", x)
+    assert x == [3.0, 1.0], f"the caller's x was [3.0, 1.0], and is {x}: give `run` a list of its own"
+    x.append(7.0)
+    first.append(7.0)
+    found = again(journal, run, [3.0, 1.0])
+
+    assert found == [1.0, 3.0], f"yours {found}, and the answer was [1.0, 3.0]: the caller changed it"
 
 
 def test_a_run_that_fails(tmp_path: Path) -> None:
@@ -164,6 +244,31 @@ def test_two_threads_with_one_id(tmp_path: Path) -> None:
 
     assert len(calls) == 1, f"runs: yours {len(calls)}, expected 1 for four threads with one id"
     assert len(lines(path)) == 1, f"the journal has {len(lines(path))} lines, expected 1"
+
+
+def test_what_the_client_is_told(tmp_path: Path) -> None:
+    """200 with the answer, 409 for an id that is reused, 500 for a model that fails."""
+
+    def run(x: list[float]) -> list[float]:
+        if x == [0.0]:
+            raise ValueError("0 has no logarithm")
+        return x
+
+    serving = server(Journal(tmp_path / "journal"), run)
+    thread = threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    requests = [("a", [1.0]), ("a", [2.0]), ("b", [0.0]), ("a", [1.0])]
+    try:
+        found = [asked(serving.server_port, ident, x) for ident, x in requests]
+    finally:
+        serving.shutdown()
+        serving.server_close()
+        thread.join(10)
+
+    expected = [200, 409, 500, 200]
+    assert [status for status, _ in found] == expected, (
+        f"the server says {found}, expected {expected}: a ValueError of the model's is no reused id"
+    )
 
 
 def live(path: Path, port: Any, calls: Path) -> None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    # For each value, by name: a dtype, "float32", and its sizes; one that is a name may be any.
+    # For each value, by name: its dtype, as `array.dtype.name` says it ("float32"), and its sizes,
+    # each a number, or a name for a size that may be any.
     Promised = Mapping[str, tuple[str, list[int | str]]]
 
 

@@ -34,13 +34,13 @@ def ship(
 
     The first of `batches` is the example, in which the first dim is open; each is compared, by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. What is compared is what eval mode returns. Each module is
-    afterwards in the mode that it was in.
+    are in a file beside NAME. Right is what the model returns in eval mode. Afterwards each module
+    is in the mode that it was in before, also if this raises.
 
     Raises
     ------
     ValueError
-        If the file refuses a batch or answers it otherwise. The message begins with the batch's
+        If the file refuses a batch or answers it differently. The message begins with the batch's
         shape, such as "(1, 4)".
     """
     import onnx  # noqa: PLC0415 - optional: the tests say how to install it

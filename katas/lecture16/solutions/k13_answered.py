@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     Model = Callable[[list[float]], list[float]]
 
 
+class Reused(ValueError):
+    """An id came again, with another x."""
+
+
 class Journal:
     """What was answered: a line of JSON for each id, with the keys "id", "x" and "answer".
 
@@ -35,35 +39,43 @@ class Journal:
         whole = data[: data.rfind(b"\n") + 1]
         self.known = {each["id"]: each for each in map(json.loads, whole.splitlines())}
         self.file = path.open("ab")
-        self.file.truncate(len(whole))
+        self.size = len(whole)
+        self.file.truncate(self.size)
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry, which survives a kill and a power cut before it is in `known`."""
-        entry = {"id": ident, "x": x, "answer": answer}
-        self.file.write(json.dumps(entry).encode() + b"\n")
+        """Append an entry, which survives a kill and a power cut before it is in `known`.
+
+        If the disk is full, raise what Python raises. The half line that is left then must not
+        spoil the next entry.
+        """
+        line = json.dumps({"id": ident, "x": x, "answer": answer}).encode() + b"\n"
+        self.file.truncate(self.size)
+        self.file.write(line)
         self.file.flush()
         os.fsync(self.file.fileno())
-        self.known[ident] = entry
+        self.size += len(line)
+        self.known[ident] = json.loads(line)
 
 
 def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
     """Return the answer to a request, running the model only if no answer to this id is known.
 
     What `run` raises is raised, and nothing is known afterwards: the client may ask again. Requests
-    that come at the same time with one id are one request.
+    that come at the same time with one id are one request. `run` may change the list it gets, and
+    the caller x and the answer: neither changes what is known.
 
     Raises
     ------
-    ValueError
-        If the id is known with another x.
+    Reused
+        If the id is known with another x. A NaN is the same x as a NaN.
     """
     with journal.lock:
         if ident not in journal.known:
-            journal.record(ident, x, run(x))
+            journal.record(ident, x, run([*x]))
         entry = journal.known[ident]
-        if entry["x"] != x:
-            raise ValueError(f"{ident} was asked before, with {entry['x']}, and now with {x}")
-        return entry["answer"]
+        if json.dumps(entry["x"]) != json.dumps(x):
+            raise Reused(f"{ident} was asked before, with {entry['x']}, and now with {x}")
+        return [*entry["answer"]]
 
 
 def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
@@ -71,11 +83,11 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            """Answer with 200, with 409 if the id had another x, or with 500."""
+            """Answer with 200, with 409 if the id had another x, or with 500 if the model fails."""
             x = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
                 status, found = 200, answer(journal, run, self.path[1:], x)
-            except ValueError as error:
+            except Reused as error:
                 status, found = 409, str(error)
             except Exception as error:  # noqa: BLE001 - the client is told
                 status, found = 500, str(error)
