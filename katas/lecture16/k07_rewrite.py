@@ -15,7 +15,7 @@ caller that no checker sees. Write two passes, about 20 lines; the rest is given
 Begin on paper: which numbers does a channel's weight become, and which its bias, if there was none?
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, in site-packages.
 
-Real life differs: a branch of an If is a graph, too, and reads names of yours. Here no node has one.
+Real life differs: a branch of an If is a graph, which reads names of yours. Here, no node has one.
 """
 
 from __future__ import annotations

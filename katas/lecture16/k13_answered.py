@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Model = Callable[[list[float]], list[float]]
 
 
-class Reused(ValueError):
+class ReusedError(ValueError):
     """An id came again, with another x."""
 
 
@@ -80,7 +80,7 @@ def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[flo
 
     Raises
     ------
-    Reused
+    ReusedError
         If the id is known with another x. A NaN is the same x as a NaN.
     """
     # TODO: within the journal's lock.
@@ -96,7 +96,7 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
             x = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
                 status, found = 200, answer(journal, run, self.path[1:], x)
-            except Reused as error:
+            except ReusedError as error:
                 status, found = 409, str(error)
             except Exception as error:  # noqa: BLE001 - the client is told
                 status, found = 500, str(error)

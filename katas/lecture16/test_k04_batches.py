@@ -36,8 +36,8 @@ RULES = {
     "named": "ONNX Runtime takes any number for a size that has a name, and x + 1 is right for all",
     "one": "0 and 1 are special while the exporter guesses which sizes vary; here you have said so",
     "size": "x.shape[0] is a symbol, and the file computes it from its input",
-    "integer": "int() makes the symbol a number, without a word; the input's shape in the file has it too",
-    "branch": "the export followed the branch for 2 rows or more: the file has that one, and no check",
+    "integer": "int() makes the symbol a number, without a word, and x has that size in the file",
+    "branch": "the export followed the branch for 2 rows or more; the file has no other, no check",
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from katas.lecture16.k13_answered import Journal
-from katas.lecture16.k13_answered import Reused
+from katas.lecture16.k13_answered import ReusedError
 from katas.lecture16.k13_answered import answer
 from katas.lecture16.k13_answered import server
 
@@ -61,8 +61,8 @@ def restarted(path: Path) -> Journal:
         return Journal(path)
     except ValueError as error:
         raise AssertionError(
-            f"your Journal cannot read what a kill has left: {error}\n"
-            f"the file ends with {path.read_bytes()[-40:]!r}; an entry counts if its line has an end"
+            f"your Journal cannot read what a kill has left: {error}. An entry counts if its line"
+            f" has an end, and the file ends with {path.read_bytes()[-40:]!r}"
         ) from None
 
 
@@ -164,7 +164,7 @@ def test_an_id_with_another_request(tmp_path: Path) -> None:
     """A client that reuses an id is told, and runs nothing."""
     journal, model = Journal(tmp_path / "journal"), Model()
     answer(journal, model, "a", [1.0])
-    with pytest.raises(Reused):
+    with pytest.raises(ReusedError):
         answer(journal, model, "a", [2.0])
 
     assert model.calls == 1, "the model ran for a request that is refused"
@@ -175,7 +175,7 @@ def again(journal: Journal, run: Any, x: list[float]) -> list[float]:
     __tracebackhide__ = True
     try:
         return answer(journal, run, "a", x)
-    except Reused as error:
+    except ReusedError as error:
         raise AssertionError(
             f"asked again with the same x, {x}, yours says that it is another; known is"
             f" {journal.known['a']}. It says: {error}"
@@ -203,12 +203,12 @@ def test_lists_that_change(tmp_path: Path) -> None:
         return values
 
     first = answer(journal, run, "a", x)
-    assert x == [3.0, 1.0], f"the caller's x was [3.0, 1.0], and is {x}: give `run` a list of its own"
+    assert x == [3.0, 1.0], f"the caller's x is {x} now: give `run` a list of its own"
     x.append(7.0)
     first.append(7.0)
     found = again(journal, run, [3.0, 1.0])
 
-    assert found == [1.0, 3.0], f"yours {found}, and the answer was [1.0, 3.0]: the caller changed it"
+    assert found == [1.0, 3.0], f"yours {found}: the caller has changed its first answer"
 
 
 def test_a_run_that_fails(tmp_path: Path) -> None:
