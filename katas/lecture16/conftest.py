@@ -11,9 +11,11 @@ import importlib
 import io
 import logging
 import warnings
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import NamedTuple
+from unittest import mock
 
 
 if TYPE_CHECKING:
@@ -50,13 +52,24 @@ class Part(NamedTuple):
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what the exporter prints, warns and logs from the terminal."""
+    """Keep what the exporter prints, warns and logs from the terminal, and make it faster.
+
+    At each export it parses the source of 500 translations, a third of its time, and takes from
+    the result the domain of each, which it has without.
+    """
+    from onnxscript import values  # noqa: PLC0415 - may be missing
+
+    parsed = property(lambda self: SimpleNamespace(domain=self.opset.domain))
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch._guards", "onnxscript")]
     levels = [each.level for each in loggers]
     for each in loggers:
         each.setLevel(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+            mock.patch.object(values.TracedOnnxFunction, "function_ir", parsed),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:
