@@ -42,7 +42,7 @@ def noisy(*, mode: bool) -> Served:
     __tracebackhide__ = True
     torch.manual_seed(0)
     model = kata.Noisy().train(mode)
-    with quiet(), unchanged(model=model):
+    with quiet(), unchanged(parameters=[*model.parameters()]):
         program = model.exported(X)
     return Served(model, program.model_proto, [each.training for each in model.modules()])
 
