@@ -105,28 +105,6 @@ def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.Mo
     assert seen[0][1], "os.fsync is called while the line is in Python's buffer: flush first"
 
 
-def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes half a line and then no more: there is no answer, and the next entry is whole."""
-    path = tmp_path / "journal"
-    journal, model = Journal(path), Model()
-    answer(journal, model, "a", [1.0])
-    before = path.stat().st_size
-
-    def full(file: Any) -> None:
-        os.truncate(path, (before + path.stat().st_size) // 2)
-        raise OSError("no space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="no space"):
-            answer(journal, model, "b", [1.0])
-    assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
-    answer(journal, model, "c", [1.0])
-
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
-    assert [*restarted(path).known] == ["a", "c"], "the next restart reads something else"
-
-
 def test_a_restart(tmp_path: Path) -> None:
     """Another journal of the same file knows all, and goes on."""
     path = tmp_path / "journal"
@@ -158,6 +136,28 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
     answer(journal, model, "c", [1.0])
     assert [each["id"] for each in lines(path)] == ["a", "c"], "a and c were answered, not b"
     assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
+
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes half a line and then no more: there is no answer, and the next entry is whole."""
+    path = tmp_path / "journal"
+    journal, model = Journal(path), Model()
+    answer(journal, model, "a", [1.0])
+    before = path.stat().st_size
+
+    def full(file: Any) -> None:
+        os.truncate(path, (before + path.stat().st_size) // 2)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space"):
+            answer(journal, model, "b", [1.0])
+    assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
+    answer(journal, model, "c", [1.0])
+
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
+    assert [*restarted(path).known] == ["a", "c"], "the next restart reads something else"
 
 
 def test_an_id_with_another_request(tmp_path: Path) -> None:
