@@ -172,8 +172,15 @@ def test_an_input_left_out_and_two_outputs() -> None:
 
 @one
 def test_div() -> None:
-    """Of floats, and of integers, -7 / 2 is -3."""
+    """Of floats, and of integers, -7 / 2 is -3, with all 64 bits of them."""
     passes("div", "Div")
+    model = model_of([made("Div", ["a", "b"], ["y"])], {"a": [2], "b": [2]}, {"y": [2]})
+    big = 2**62 + 3
+    a, b = np.array([big, -big]), np.array([1, 2])
+    (yours,) = kata.run(model, {"a": a, "b": b})
+
+    same(yours, np.array([big, -(2**61) - 1]), f"{a} / {b}")
+    assert [*yours] == [big, -(2**61) - 1], f"{a} / {b}: yours {yours}: float64 has 53 bits"
 
 
 @two
@@ -201,15 +208,21 @@ def test_slice_without_axes_but_with_steps() -> None:
 
 @two
 def test_slice_from_before_the_first() -> None:
-    """A start that is too low is the first element, backwards too; Python's slice has none."""
+    """-2 is the last but one. What is too low is the first, backwards too; not so in Python."""
     node = made("Slice", ["x", "s", "e", "axes", "steps"], ["y"])
-    for start, end, step, expected in ((-9, -99, -1, [1]), (-9, 2, 1, [1, 2]), (-3, -99, -2, [1])):
+    cases = [
+        (-2, 3, 1, [2, 3]),
+        (-9, -99, -1, [1]),
+        (-9, 2, 1, [1, 2]),
+        (-3, -99, -2, [1]),
+    ]
+    for start, end, step, expected in cases:
         values = {"s": [start], "e": [end], "axes": [0], "steps": [step]}
         kept = {name: np.array(value) for name, value in values.items()}
         model = model_of([node], {"x": [3]}, {"y": None}, kept)
         (yours,) = kata.run(model, {"x": numbers(1, 2, 3)})
 
-        what = f"Slice of [1, 2, 3] from {start} to {end}, step {step}: the first element is 1"
+        what = f"Slice of [1, 2, 3] from {start} to {end}, step {step}: {start} is {expected[0]}"
         same(yours, numbers(*expected), what)
 
 
