@@ -154,7 +154,7 @@ def test_a_second_reader() -> None:
 
 
 def test_a_weight_that_two_convs_share() -> None:
-    """The other Conv has no BatchNorm, and still reads the old weight."""
+    """The other Conv still reads the old weight; with a BatchNorm, it gets one of its own."""
     nodes = [
         node("Conv", "x w b", "c"),
         norm("c", "n"),
@@ -164,6 +164,12 @@ def test_a_weight_that_two_convs_share() -> None:
     found = check(nodes, ["y"], numbers())
 
     assert kinds(found) == ["Conv", "Conv", "Add"], f"left: {kinds(found)}, expected one fold"
+    nodes[3:] = [
+        node("BatchNormalization", "d bias scale mean var", "e"),
+        node("Add", "n e", "y"),
+    ]
+    found = check(nodes, ["y"], numbers())
+    assert kinds(found) == ["Conv", "Conv", "Add"], f"left: {kinds(found)}, expected two folds"
 
 
 def test_a_batch_norm_of_something_else() -> None:
