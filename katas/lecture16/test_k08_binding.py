@@ -130,8 +130,11 @@ def test_other_strides() -> None:
 
 
 def test_a_gradient_is_no_obstacle() -> None:
-    """DLPack refuses a tensor that requires one: detach it."""
-    into(X.clone().requires_grad_())
+    """DLPack refuses a tensor that requires one: detach it, which copies nothing."""
+    x = X.clone().requires_grad_()
+    _, spy = into(x)
+
+    assert spy.read == [x.data_ptr()], "the session reads a copy of x, which is contiguous"
 
 
 def test_earlier_answers_stay() -> None:
