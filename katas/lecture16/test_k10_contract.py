@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     place = tmp_path / "model"
     place.mkdir()
     (place / "model.onnx").write_bytes(bytes(range(256)))
-    (place / "model.onnx.data").write_bytes(os.urandom(65536))
+    (place / "model.onnx.data").write_bytes(os.urandom(3 * 65536))
     return place
 
 
