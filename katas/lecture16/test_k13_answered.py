@@ -118,6 +118,28 @@ def test_a_restart(tmp_path: Path) -> None:
     assert [each["id"] for each in lines(path)] == ["a", "b"], "entries are appended"
 
 
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes half a line and then no more: there is no answer, and the next entry is whole."""
+    path = tmp_path / "journal"
+    journal, model = Journal(path), Model()
+    answer(journal, model, "a", [1.0])
+    before = path.stat().st_size
+
+    def full(file: Any) -> None:
+        os.truncate(path, (before + path.stat().st_size) // 2)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space"):
+            answer(journal, model, "b", [1.0])
+    assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
+    answer(journal, model, "c", [1.0])
+
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
+    assert [*restarted(path).known] == ["a", "c"], "the next restart reads something else"
+
+
 @pytest.mark.parametrize("kept", [1, 20, -1])
 def test_half_a_line(tmp_path: Path, kept: int) -> None:
     """Killed while it wrote b: b was not answered, and its half must not spoil the next line."""
@@ -133,6 +155,8 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
         f"the file ended with {second[:kept]!r}, a line without its end: that is no answer, and"
         f" yours knows {[*journal.known]}"
     )
+    left = path.read_bytes()
+    assert left == first, f"after the restart the file has {left!r}, expected the whole line alone"
     answer(journal, model, "c", [1.0])
     assert [each["id"] for each in lines(path)] == ["a", "c"], "a and c were answered, not b"
     assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
@@ -161,11 +185,15 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_id_with_another_request(tmp_path: Path) -> None:
-    """A client that reuses an id is told, and runs nothing."""
+    """A client that reuses an id is told, and runs nothing; a longer x is another, too."""
     journal, model = Journal(tmp_path / "journal"), Model()
     answer(journal, model, "a", [1.0])
-    with pytest.raises(ReusedError):
-        answer(journal, model, "a", [2.0])
+    for other in ([2.0], [1.0, 2.0], []):
+        try:
+            said = f"nothing, and returns {answer(journal, model, 'a', other)}"
+        except ReusedError:
+            continue
+        raise AssertionError(f"a was asked with [1.0], and now with {other}: yours says {said}")
 
     assert model.calls == 1, "the model ran for a request that is refused"
 
