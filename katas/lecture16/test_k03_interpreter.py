@@ -197,13 +197,14 @@ def test_slice() -> None:
 
 @two
 def test_slice_without_axes_but_with_steps() -> None:
-    """An input that is left out before another one is None."""
+    """An input that is left out before another is None; one start is for the first dim alone."""
     node = made("Slice", ["x", "s", "e", "", "steps"], ["y"])
     ends = {"s": np.array([2]), "e": np.array([0]), "steps": np.array([-1])}
-    model = model_of([node], {"x": [3]}, {"y": None}, ends)
-    (yours,) = kata.run(model, {"x": numbers(1, 2, 3)})
+    model = model_of([node], {"x": [3, 2]}, {"y": None}, ends)
+    x = numbers(1, 2, 3, 4, 5, 6).reshape(3, 2)
+    (yours,) = kata.run(model, {"x": x})
 
-    same(yours, numbers(3, 2), "Slice of [1, 2, 3] from 2 to 0, steps [-1], axes left out")
+    same(yours, x[2:0:-1], "Slice of 3 rows from 2 to 0, steps [-1], axes left out: rows 2 and 1")
 
 
 @two
