@@ -111,13 +111,14 @@ def test_counted_counts() -> None:
 
 
 def test_signed_of_anything() -> None:
-    """NaN and both zeros give 0."""
+    """NaN and both zeros give 0, in the dtype of x."""
     x = torch.tensor([[NAN, 2.5, -1e-30], [0.0, -0.0, NAN], [INF, -INF, 1e-30]])
     expected = torch.tensor([[0.0, 1.0, -1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0]])
     (y,) = ask("Signed", x)
 
     same("Signed", y, expected, "torch.sign and ONNX's Sign differ for one value")
-    same("Signed", kata.Signed()(x), expected, "in eager too")
+    for dtype in (torch.float32, torch.float64):
+        same("Signed", kata.Signed()(x.to(dtype)), expected.to(dtype), f"in eager too, of {dtype}")
 
 
 def test_peak_shows_nan() -> None:
