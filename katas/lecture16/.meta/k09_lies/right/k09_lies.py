@@ -51,7 +51,7 @@ class Signed(nn.Module):
     """The sign of each element; that of NaN is 0."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return 1, 0 or -1."""
+        """Return 1, 0 or -1, in the dtype of x."""
         return torch.where(x.isnan(), 0.0, torch.sign(x))
 
 
