@@ -80,7 +80,7 @@ def quietly(
         patch.setattr(onnx.checker, "check_model", noted)
         try:
             found = ship(model, folder, batches, **options)
-        except ValueError as error:
+        except Exception as error:  # noqa: BLE001 - the modes are checked, whatever it is
             refusal = error
     if refusal:
         raise refusal
@@ -175,11 +175,42 @@ def test_nan(tmp_path: Path) -> None:
     refused(Sign(), tmp_path, [drawn(2), both, one], "(3, 4)", why)
 
 
+class Near(nn.Module):
+    """Takes another way for one row, which ends near by."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return."""
+        return x if x.shape[0] > 1 else x * 1.001 + 0.001
+
+
 def test_the_tolerance(tmp_path: Path) -> None:
-    """A model of float32 differs by a rounding: with no tolerance it is not shipped."""
+    """It is one for 0 and for large numbers. With none, a rounding of float32 is too much."""
+    near = [drawn(2), torch.zeros(1, 4), torch.full((1, 4), 1000.0)]
+    try:
+        quietly(Near(), tmp_path, near, tolerance=0.005)
+    except ValueError as error:
+        raise AssertionError(
+            "0 and 0.001 are one with an atol of 0.005, 1000 and 1001.001 with an rtol of 0.005;"
+            f" yours says {error}"
+        ) from None
     batches = [drawn(2), *(drawn(50, seed) for seed in range(4))]
     with pytest.raises(ValueError, match=r"^\(\d+, 4\)"):
         quietly(nn.Sequential(nn.Linear(4, 64), nn.GELU()), tmp_path, batches, tolerance=0.0)
+
+
+class Broken(nn.Module):
+    """Raises, in eager and in the export."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return nothing."""
+        raise RuntimeError("a bug of the model's")
+
+
+def test_a_model_that_fails(tmp_path: Path) -> None:
+    """There is no file, and the modes are as before: `quietly` says so if they are not."""
+    model = nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(4).eval(), Broken())
+    with pytest.raises(Exception, match="a bug of the model's"):
+        quietly(model, tmp_path, [drawn(2)])
 
 
 def test_the_file_is_what_runs() -> None:
