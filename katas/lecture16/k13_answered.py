@@ -56,7 +56,7 @@ class Journal:
     file: BinaryIO
 
     def __init__(self, path: Path) -> None:
-        """Read the entries of a file, which need not exist; a line without its end is no entry."""
+        """Read the entries of a file, which need not exist, and cut off a line without its end."""
         self.lock = Lock()
         # TODO: what is behind the last newline was never answered.
         raise NotImplementedError("Journal")
@@ -64,8 +64,8 @@ class Journal:
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
         """Append an entry, which survives a kill and a power cut before it is in `known`.
 
-        If the disk is full, raise what Python raises. Half a line, which that or a kill has left,
-        must not spoil the next entry: cut it off.
+        If the disk is full, raise what Python raises. The half line that is left then must not
+        spoil the next entry.
         """
         # TODO: Python has a buffer, and so has the system.
         raise NotImplementedError("record")

@@ -162,28 +162,6 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
     assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
 
 
-def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes half a line and then no more: there is no answer, and the next entry is whole."""
-    path = tmp_path / "journal"
-    journal, model = Journal(path), Model()
-    answer(journal, model, "a", [1.0])
-    before = path.stat().st_size
-
-    def full(file: Any) -> None:
-        os.truncate(path, (before + path.stat().st_size) // 2)
-        raise OSError("no space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="no space"):
-            answer(journal, model, "b", [1.0])
-    assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
-    answer(journal, model, "c", [1.0])
-
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
-    assert [*restarted(path).known] == ["a", "c"], "the next restart reads something else"
-
-
 def test_an_id_with_another_request(tmp_path: Path) -> None:
     """A client that reuses an id is told, and runs nothing; a longer x is another, too."""
     journal, model = Journal(tmp_path / "journal"), Model()

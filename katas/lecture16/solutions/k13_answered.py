@@ -33,19 +33,20 @@ class Journal:
     file: BinaryIO
 
     def __init__(self, path: Path) -> None:
-        """Read the entries of a file, which need not exist; a line without its end is no entry."""
+        """Read the entries of a file, which need not exist, and cut off a line without its end."""
         self.lock = Lock()
         data = path.read_bytes() if path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
         self.known = {each["id"]: each for each in map(json.loads, whole.splitlines())}
         self.file = path.open("ab")
         self.size = len(whole)
+        self.file.truncate(self.size)
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
         """Append an entry, which survives a kill and a power cut before it is in `known`.
 
-        If the disk is full, raise what Python raises. Half a line, which that or a kill has left,
-        must not spoil the next entry: cut it off.
+        If the disk is full, raise what Python raises. The half line that is left then must not
+        spoil the next entry.
         """
         line = json.dumps({"id": ident, "x": x, "answer": answer}).encode() + b"\n"
         self.file.truncate(self.size)
