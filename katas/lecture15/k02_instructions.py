@@ -1,0 +1,137 @@
+"""Turn a graph into a program of calls, and run it in memory that is given.
+
+A phone has kernels and memory, and neither FX nor autograd. So the graph becomes a table: numbered
+values, and calls that read some and write one.
+
+    x + 1, then relu        0  float32[2, 3] input
+                            1  float32[2, 3]
+                            2  float32[2, 3]
+                            aten.add.out(%0, 1) -> %1
+                            aten.relu.out(%1) -> %2
+
+1. `emit`: one value for each node; a call for each call_function, by its out variant.
+2. `execute`: make the calls. Whoever called you has made the memory; you make none.
+
+Begin with ``torch.ops.aten.permute.overloads()``: no ``out``. Such an operator returns a view of
+its input, so there is nothing to write; emit its copy, `copying` of it. This is why a program for
+the edge says ``permute_copy`` where yours says ``permute``.
+
+About 22 lines. Afterwards read the schema of ``permute_copy`` in
+``aten/src/ATen/native/native_functions.yaml``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch.fx.node import map_aggregate
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from torch.export import ExportedProgram
+
+
+# Given: do not change.
+@dataclass(frozen=True)
+class Ref:
+    """Stands among the arguments of a call for the value of this number."""
+
+    number: int
+
+    def __repr__(self) -> str:
+        return f"%{self.number}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Call `function` with the arguments, and have it write value number `out`."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    out: int
+
+
+@dataclass
+class Plan:
+    """A program: shape and dtype of each value, then what is known of some, then the calls."""
+
+    values: list[tuple[tuple[int, ...], torch.dtype]] = field(default_factory=list)
+    constants: dict[int, str] = field(default_factory=dict)
+    inputs: list[int] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def new_value(self, like: torch.Tensor) -> int:
+        """Add a value that looks like `like`, and return its number."""
+        self.values.append((tuple(like.shape), like.dtype))
+        return len(self.values) - 1
+
+    def __str__(self) -> str:
+        lines = []
+        for number, (shape, dtype) in enumerate(self.values):
+            what = f" = {self.constants[number]}" if number in self.constants else ""
+            what += " input" if number in self.inputs else ""
+            lines.append(f"{number}  {str(dtype)[6:]}{list(shape)}{what}")
+        for call in self.calls:
+            given = [str(each) for each in call.args]
+            given += [f"{key}={value}" for key, value in call.kwargs.items()]
+            lines.append(f"{call.function}({', '.join(given)}) -> %{call.out}")
+        return "\n".join([*lines, f"return {', '.join(f'%{number}' for number in self.outputs)}"])
+
+
+def out_variant(function: Any) -> Any:
+    """Return the overload with the same arguments that writes to ``out=``; LookupError if none."""
+    packet = function.overloadpacket
+    names = [argument.name for argument in function._schema.arguments]  # noqa: SLF001
+    for overload in packet.overloads():
+        found = getattr(packet, overload)
+        if [each.name for each in found._schema.arguments] == [*names, "out"]:  # noqa: SLF001
+            return found
+    raise LookupError(f"{function} has no out=: it returns a view, so emit its copy")
+
+
+def copying(function: Any) -> Any:
+    """Return ``aten.permute_copy.default`` for ``aten.permute.default``."""
+    packet = getattr(torch.ops.aten, f"{function.overloadpacket.__name__}_copy")
+    return getattr(packet, function._overloadname)  # noqa: SLF001
+
+
+def replaced(arguments: Any, kind: type, by: Callable[[Any], Any]) -> Any:
+    """Return arguments in which each `x` of this kind, in lists and dicts too, is ``by(x)``."""
+    return map_aggregate(arguments, lambda x: by(x) if isinstance(x, kind) else x)
+
+
+# The exercise.
+def emit(program: ExportedProgram) -> Plan:
+    """Return the plan of a program whose operators each return one tensor.
+
+    Values are numbered as the graph's nodes stand; ``node.meta["val"]`` says what each looks like.
+    A constant is known by ``spec.target``, an input has no target. In arguments a `Ref` stands
+    for each node, in lists too; all else stays. ``function.is_view`` says whether it is a view.
+    """
+    # TODO: a number for each node; then what the node is.
+    raise NotImplementedError("emit")
+
+
+def execute(
+    plan: Plan,
+    constants: Mapping[str, torch.Tensor],
+    inputs: Sequence[torch.Tensor],
+    memory: Sequence[torch.Tensor],
+) -> list[torch.Tensor]:
+    """Make the calls and return the outputs.
+
+    ``memory[n]`` is where value n is written. What is there for constants and inputs is not used:
+    these are read where they are.
+    """
+    # TODO: put each value in its place, then make one call after the other.
+    raise NotImplementedError("execute")

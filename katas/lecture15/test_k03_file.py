@@ -1,0 +1,118 @@
+"""Tests of k03_file: files that the tests write, and one that ExecuTorch has written."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from katas.lecture15.k03_file import sections
+
+
+# What stands for a program, behind its header, and for weights.
+CODE, WEIGHTS = struct.pack("<Q", 5) + b"a program of some length", bytes(range(256)) * 3
+
+
+def written(
+    *,
+    length: int = 32,
+    kind: bytes = b"ET12",
+    magic: bytes = b"eh00",
+    gap: int = 40,
+    weights: bytes = WEIGHTS,
+    after: bytes = b"signature",
+) -> bytes:
+    """Return a file: header, program, padding, weights, and something behind them."""
+    start = 8 + length + len(CODE)
+    fields = struct.pack("<IQQ", length, start, start + gap if weights else 0)
+    fields += struct.pack("<Q", len(weights)) if length >= 32 else b""
+    # A header that is longer than any of today.
+    fields += bytes(length - 4 - len(fields))
+    head = struct.pack("<I", 48) + kind + magic + fields
+    return head + CODE + (bytes(gap) + weights + after if weights else b"")
+
+
+def compare(data: bytes, program: bytes, segments: bytes, why: str) -> None:
+    """Compare what you found, by lengths and by bytes."""
+    yours = sections(data)
+
+    assert program == yours.program, (
+        f"program: yours has {len(yours.program)} bytes, expected {len(program)}. {why}"
+    )
+    assert segments == yours.segments, (
+        f"segments: yours has {len(yours.segments)} bytes, expected {len(segments)}. {why}"
+    )
+
+
+def test_a_file_with_weights() -> None:
+    """The program is as long as the header says, from byte 0; weights begin behind padding."""
+    data = written()
+    program = data[: 8 + 32 + len(CODE)]
+
+    compare(data, program, WEIGHTS, "offsets count from the beginning of the file")
+    yours = sections(data).kind
+    assert "ET12" == yours, f"kind: yours {yours!r}, expected 'ET12', a str"
+
+
+def test_what_is_behind_the_weights_is_none() -> None:
+    """The header says how long they are."""
+    compare(
+        written(after=bytes(999)), written()[: 40 + len(CODE)], WEIGHTS, "bytes 32 to 39: the size"
+    )
+
+
+def test_an_older_header_has_no_size() -> None:
+    """24 bytes: what stands at 32 is program already, and the segments end with the file."""
+    data = written(length=24, after=b"")
+
+    compare(data, data[: 32 + len(CODE)], WEIGHTS, "the length, at 12, says how many fields follow")
+
+
+def test_a_newer_header_is_longer() -> None:
+    """Fields that you do not know stand behind those that you do."""
+    data = written(length=40)
+
+    compare(data, data[: 48 + len(CODE)], WEIGHTS, "a header of 40 bytes has a size, too")
+
+
+def test_a_program_without_weights() -> None:
+    """The offset is 0, also where there is no size."""
+    for length in (24, 32):
+        data = written(length=length, weights=b"")
+
+        compare(data, data, b"", f"a header of {length} bytes, offset 0: there are no segments")
+
+
+def test_a_file_without_a_header() -> None:
+    """All of it is program, and bytes 12 on are no numbers of ours."""
+    data = written(magic=b"\x10\0\0\0")
+
+    compare(data, data, b"", "byte 8 is no eh00")
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\3\4a zip of torch.save", written(kind=b"PT01")])
+def test_what_is_no_file_of_executorch(data: bytes) -> None:
+    """A ValueError, from a file that is something else or empty."""
+    with pytest.raises(ValueError, match=r"."):
+        sections(data)
+
+
+@pytest.mark.backend("executorch")
+def test_a_file_that_executorch_has_written() -> None:
+    """Its weights are in the segments, byte by byte."""
+    import torch  # noqa: PLC0415 - the other tests need none
+    from executorch.exir import ExecutorchBackendConfig  # noqa: PLC0415 - takes seconds
+    from executorch.exir import to_edge  # noqa: PLC0415
+
+    layer = torch.nn.Linear(64, 64)
+    program = to_edge(torch.export.export(layer, (torch.randn(2, 64),)))
+    config = ExecutorchBackendConfig(external_constants=False)
+    data = program.to_executorch(config).buffer
+    yours = sections(data)
+    weight = layer.weight.detach().numpy().tobytes()
+
+    assert weight in yours.segments, (
+        f"the weights have {len(weight)} bytes; yours: {len(yours.segments)} bytes of segments, in"
+        f" a file of {len(data)}, without them"
+    )
+    assert weight not in yours.program, "yours has the weights in the program"
