@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -32,11 +33,13 @@ INSTALL = "https://pytorch.org/get-started/locally/"
 # The modules that a test of each imports; PyPI has them under the same names.
 PACKAGES = {
     "onnxruntime": ("onnx", "onnxscript", "onnxruntime"),
-    "executorch": ("executorch",),
     "torchx": ("torchx",),
 }
 # The groups of pyproject.toml that pin them, with what they need.
 GROUPS = {"onnxruntime": "onnx"}
+# ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
+EXECUTORCH = "executorch"
+EDGE = "2.13"
 # A package of this name on PyPI brings the program and no module.
 TLPARSE = "tlparse"
 
@@ -144,6 +147,7 @@ def pytest_kata_backends() -> list[Capability]:
             Capability(name, partial(explain_missing_modules, modules, GROUPS.get(name)))
             for name, modules in PACKAGES.items()
         ),
+        Capability(EXECUTORCH, no_executorch),
         Capability(TLPARSE, partial(explain_missing_program, TLPARSE)),
     ]
 
@@ -158,6 +162,20 @@ def explain_missing_modules(modules: tuple[str, ...], group: str | None = None) 
         return None
     how = install_group(group) if group else install_command(" ".join(absent))
     return f"{', '.join(absent)} not installed; {how}"
+
+
+def no_executorch() -> str | None:
+    """Return why no program for ExecuTorch can be made and run, or None.
+
+    Without dependencies: most of them serve phones of one maker, and no kata imports them.
+    """
+    if find_spec(EXECUTORCH) is None:
+        how = install_group("edge", "--no-deps")
+        return f"ExecuTorch is not installed; {how} (36 MB to download, 250 MB on disk)"
+    installed = version("torch")
+    if not installed.startswith(f"{EDGE}."):
+        return f"this ExecuTorch runs beside torch {EDGE}, and torch {installed} is installed"
+    return None
 
 
 def explain_missing_program(name: str) -> str | None:

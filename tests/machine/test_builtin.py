@@ -90,17 +90,34 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 def test_packages(modules: Path) -> None:
     """An export's own modules are needed too; the command names what is missing, or its group."""
     onnx, executorch, torchx, _ = builtin.pytest_kata_backends()
+    """An export's own modules are needed too, and the command names the missing ones only."""
+    onnx, torchx, _, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     how = install_group("onnx")
     assert f"onnxscript, onnxruntime not installed; {how}" == onnx.missing
-    assert f"executorch not installed; {install_command('executorch')}" == executorch.missing
     assert f"torchx not installed; {install_command('torchx')}" == torchx.missing
-    assert ["onnxruntime", "executorch", "torchx"] == [onnx.name, executorch.name, torchx.name]
+    assert ["onnxruntime", "torchx"] == [onnx.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
     how = install_command("onnxscript onnxruntime")
     absent = builtin.explain_missing_modules(("onnx", "onnxscript", "onnxruntime"))
     assert f"onnxscript, onnxruntime not installed; {how}" == absent
+
+
+def test_executorch(modules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes by a group, without its dependencies, and runs beside one release of torch."""
+    *_, executorch, _ = builtin.pytest_kata_backends()
+    how = install_group("edge", "--no-deps")
+    expected = f"ExecuTorch is not installed; {how} (36 MB to download, 250 MB on disk)"
+    assert "executorch" == executorch.name
+    assert expected == executorch.missing
+
+    (modules / "executorch.py").touch()
+    monkeypatch.setattr(builtin, "version", lambda _: "2.11.0+cpu")
+    expected = "this ExecuTorch runs beside torch 2.13, and torch 2.11.0+cpu is installed"
+    assert expected == builtin.no_executorch()
+    monkeypatch.setattr(builtin, "version", lambda _: "2.13.0")
+    assert builtin.no_executorch() is None
 
 
 def test_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
