@@ -34,7 +34,7 @@ class Everything(nn.Module):
             x = -x
         if x.shape[0] > 2:
             x = x * self.scale
-        hidden = self.layer((x - self.mean - self.cache).half())
+        hidden: torch.Tensor = self.layer((x - self.mean - self.cache).half())
         return hidden + self.table
 
 
