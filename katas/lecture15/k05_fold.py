@@ -1,0 +1,79 @@
+"""Fold what depends on constants only, once, before the program ships.
+
+A layer with weight norm makes its weight anew at each run, from two tensors that no longer change:
+
+    aten.norm(v)         known: it reads a constant only
+    aten.div(v, norm)    known: its inputs are
+    aten.mul(div, g)     known
+    aten.addmm(b, x, mul)                  not known: x comes with the run
+
+PyTorch would say nothing if you folded too much: a random number would be the same for ever, a
+counter would stand still, and a table of a few bytes, expanded, would fill the file.
+
+1. `never_written`: the tensors that are constants.
+2. `foldable`: which calls can be made now? Leave a random one (`torch.Tag.nondeterministic_seeded`
+   in ``node.target.tags``), and one whose result has more bytes than all the tensors it reads.
+3. `fold`: make these calls, and turn each node into a placeholder that has its result.
+
+Begin with ``full([4], 2.0)``: which tensors does it read? About 24 lines.
+Afterwards read ``ConstantFolder`` in ``torch/_inductor/constant_folding.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+import copy  # noqa: F401 - your answer uses it
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import torch  # noqa: TC002 - your answer uses it
+
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from torch import fx
+    from torch.export import ExportedProgram
+
+
+# Given: do not change.
+class Folded(NamedTuple):
+    """A graph, and the tensor of each placeholder that is no input, by the placeholder's name."""
+
+    graph: fx.Graph
+    constants: dict[str, torch.Tensor]
+
+
+def tensors_of(program: ExportedProgram) -> dict[str, torch.Tensor]:
+    """Return parameters, buffers and constants by their names in the Module."""
+    return {**program.state_dict, **program.constants}
+
+
+# The exercise.
+def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
+    """Return the tensors that no run changes, by the names of their placeholders.
+
+    In ``program.graph_signature``, ``input_specs`` pair these names (``spec.arg.name``) with names
+    in the Module (``spec.target``). The values of ``buffers_to_mutate`` are written at each run.
+    """
+    # TODO: a loop over input_specs.
+    raise NotImplementedError("never_written")
+
+
+def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
+    """Return the calls to be made now, in order; `known` has names of placeholders.
+
+    A call that reads no tensor has read no bytes.
+    """
+    # TODO: node.all_input_nodes; what is folded is known to the calls behind it.
+    raise NotImplementedError("foldable")
+
+
+def fold(program: ExportedProgram) -> Folded:
+    """Return a folded copy; the program stays as it is.
+
+    Constants that no call reads any more are left out, and no constant requires a gradient. A node
+    becomes a placeholder if you set its ``op``, its ``target`` (to its name) and its ``args`` and
+    ``kwargs`` (to nothing). ``torch.fx.map_arg`` replaces nodes among arguments.
+    """
+    # TODO: on a copy.deepcopy of program.graph.
+    raise NotImplementedError("fold")
