@@ -1,0 +1,87 @@
+"""List the operators that a model needs, by running it.
+
+The app is built with the kernels on a list. Who writes the list? Nobody by hand: `nn.Linear` calls
+``aten::addmm`` today, and something else on 1-D input. So the model runs once with a witness:
+
+    with Recorder() as recorder, torch.no_grad():
+        model(torch.randn(2, 3))
+    recorder.needs          # {"aten::addmm": {"float32"}, "aten::t": {"float32"}}
+
+A witness saw what happened, and no more. A branch that was not taken, a dtype that did not occur,
+a Dropout in eval mode: the phone has no kernel, months later. So runs are merged.
+
+1. `Recorder.__torch_dispatch__`: write down the operator and the dtypes of the tensors it reads.
+2. `merged`: the needs of several runs or models, as one.
+3. `missing`: what a model needs and a list does not have.
+
+Begin with ``print(func, func.name())``: a list has names as in the schema. About 18 lines.
+Afterwards read `combine_selective_builders` in ``torchgen/selective_build/selector.py``, in
+site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch  # noqa: TC002 - your answer uses it
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves  # noqa: F401 - your answer uses it
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    # Names of operators, and names of dtypes.
+    Needs = Mapping[str, set[str]]
+
+
+# Given: do not change.
+def as_yaml(needs: Needs) -> str:
+    """Return the list as a file that PyTorch's build reads."""
+    lines = ["operators:"]
+    for name in sorted(needs):
+        lines += [f"  {name}:", "    is_root_operator: Yes", "    is_used_for_training: No"]
+        lines += ["    include_all_overloads: No"]
+    lines.append("kernel_metadata:")
+    lines += [f"  {name}: [{', '.join(sorted(needs[name]))}]" for name in sorted(needs)]
+    return "\n".join(lines) + "\n"
+
+
+# The exercise.
+class Recorder(TorchDispatchMode):
+    """Writes down what runs while it is entered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needs: dict[str, set[str]] = {}
+
+    def __torch_dispatch__(
+        self,
+        func: torch._ops.OpOverload,
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Return what `func` returns; add to `needs`.
+
+        A key is ``aten::add.Tensor``, a dtype ``float32``. Tensors may be in lists and keywords
+        : `tree_leaves` finds them. An operator that reads none is needed without dtypes.
+        """
+        # TODO: write it down, then call func.
+        raise NotImplementedError("Recorder")
+
+
+def merged(*several: Needs) -> dict[str, set[str]]:
+    """Return what any of these needs; they stay as they are."""
+    # TODO: operators, and the dtypes of each.
+    raise NotImplementedError("merged")
+
+
+def missing(needs: Needs, listed: Needs) -> list[str]:
+    """Return what is needed and not listed, sorted: "aten::relu float16", or "aten::rand" alone.
+
+    The name stands alone if the operator is not listed at all; then its dtypes are not mentioned.
+    """
+    # TODO: two cases for each operator.
+    raise NotImplementedError("missing")
