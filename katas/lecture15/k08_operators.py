@@ -1,7 +1,7 @@
 """List the operators that a model needs, by running it.
 
 The app is built with the kernels on a list. Who writes the list? Nobody by hand: `nn.Linear` calls
-``aten::addmm`` today, and something else on 1-D input. So the model runs once with a witness:
+``aten::addmm``, and for a 1-D input ``aten::view`` as well. So the model runs with a witness:
 
     with Recorder() as recorder, torch.no_grad():
         model(torch.randn(2, 3))
