@@ -1,0 +1,34 @@
+"""Find out where the time goes: a profile's rows lie in one another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Row(NamedTuple):
+    """A row of a profile, of one thread: what ran, from when to when."""
+
+    name: str
+    start: float
+    end: float
+
+
+def self_times(rows: Sequence[Row]) -> dict[str, float]:
+    """Return how long each name ran, without what ran inside: summed over its rows.
+
+    A row lies inside another or beside it. The rows may come in any order; of two that begin
+    together, the longer one is outside, or the one that comes first.
+    """
+    own, outside = dict[str, float](), list[Row]()
+    for row in sorted(rows, key=lambda row: (row.start, -row.end)):
+        outside = [each for each in outside if each.end > row.start]
+        own[row.name] = own.get(row.name, 0) + row.end - row.start
+        if outside:
+            own[outside[-1].name] -= row.end - row.start
+        outside.append(row)
+    return own
