@@ -1,0 +1,167 @@
+"""Tests of k12_lies: the app beside the model, on good days and on others."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from math import nan
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture15.k12_lies import Phone
+from katas.lecture15.k12_lies import decide
+from katas.lecture15.k12_lies import pack
+from plugins.kit import unchanged
+
+
+class Net(nn.Module):
+    """Classifies photos: a convolution, a normalization, dropout, and a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.5)
+        )
+        self.head = nn.Linear(64, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the scores."""
+        scores: torch.Tensor = self.head(self.body(x))
+        return scores
+
+
+@cache
+def trained() -> Net:
+    """Return a network that has seen some photos, in training mode as training left it."""
+    net = Net()
+    with torch.no_grad():
+        for _ in range(3):
+            net.body(torch.randn(8, 3, 6, 6) * 2 + 1)
+    return net
+
+
+def photo() -> torch.Tensor:
+    """Return two photos."""
+    return torch.randn(2, 3, 6, 6)
+
+
+@cache
+def packed() -> bytes:
+    """Return the file of the network in eval mode."""
+    return pack(copy.deepcopy(trained()).eval(), photo())
+
+
+def expected_of(x: torch.Tensor) -> torch.Tensor:
+    """Return the scores of the network itself, in eval mode."""
+    with torch.no_grad():
+        scores: torch.Tensor = copy.deepcopy(trained()).eval()(x)
+        return scores
+
+
+def check(yours: torch.Tensor, expected: torch.Tensor, symptom: str) -> None:
+    """Compare scores."""
+    off = (yours - expected).abs().max()
+
+    assert off < 1e-5, (
+        f"{symptom}: the scores are off by {off:.2f}, and the largest is {expected.abs().max():.2f}"
+    )
+
+
+@pytest.mark.given
+def test_on_the_bench() -> None:
+    """A contiguous input of the exported shape, a model in eval mode."""
+    x = photo()
+    check(Phone(packed())(x), expected_of(x), "on the bench")
+    assert 2 == decide([0.5, -1.0, 3.0, 3.0]), "the first of the largest"
+
+
+def test_packed_after_an_epoch() -> None:
+    """Whoever trains packs now and then. The phone is not in training."""
+    x = photo()
+    with torch.random.fork_rng():
+        yours = Phone(pack(copy.deepcopy(trained()).train(), x))(x)
+
+    check(yours, expected_of(x), "packed between two epochs")
+
+
+def test_the_training_goes_on() -> None:
+    """Nothing that the trainer holds is changed by packing, its mode included."""
+    net = copy.deepcopy(trained()).train()
+    net.body[1].eval()
+    with unchanged(net, but=("torch.get_rng_state()",)):
+        data = pack(net, photo())
+    x = photo()
+
+    check(Phone(data)(x), expected_of(x), "packed with a frozen normalization")
+
+
+@pytest.mark.parametrize("layout", ["channels_last", "turned", "every_second"])
+def test_photos_from_elsewhere(layout: str) -> None:
+    """They show the same pixels, in another order in memory."""
+    x = photo()
+    same = {
+        "channels_last": x.to(memory_format=torch.channels_last),
+        "turned": x.mT.contiguous().mT,
+        "every_second": torch.stack([x, -x], 1).flatten(0, 1)[::2],
+    }[layout]
+    assert torch.equal(x, same), "expected the same pixels"
+    with unchanged(same=same):
+        yours = Phone(packed())(same)
+
+    check(yours, expected_of(x), f"a photo with strides {same.stride()}, not {x.stride()}")
+
+
+def test_a_model_from_elsewhere() -> None:
+    """Its weights are stored in another order, too."""
+    net = copy.deepcopy(trained()).eval().to(memory_format=torch.channels_last)
+    x = photo()
+
+    check(Phone(pack(net, x))(x), expected_of(x), "a model in channels_last")
+
+
+@pytest.mark.parametrize("batch", [3, 4])
+def test_more_photos_than_were_exported(batch: int) -> None:
+    """The app sent three and got two answers."""
+    phone = Phone(packed())
+    with pytest.raises(ValueError, match=r"."):
+        phone(torch.randn(batch, 3, 6, 6))
+
+
+@pytest.mark.parametrize("kind", ["float64", "another shape"])
+def test_pixels_of_another_kind(kind: str) -> None:
+    """As many bytes, or more; they are read as something else."""
+    phone, x = Phone(packed()), photo()
+    with pytest.raises(ValueError, match=r"."):
+        phone(x.double() if kind == "float64" else x.view(2, 6, 6, 3))
+
+
+def test_a_batch_of_one_at_a_time() -> None:
+    """Two answers are compared; the first has to be what it was."""
+    phone, first, second = Phone(packed()), photo(), photo()
+    one = phone(first)
+    two = phone(second)
+
+    check(one, expected_of(first), "the first answer, after the second photo")
+    check(two, expected_of(second), "the second answer")
+
+
+def test_a_lens_cap() -> None:
+    """Black is divided by its brightness, and each score is NaN. No cat can be seen."""
+    for scores in ([nan, nan], [1.0, nan, 2.0], torch.tensor([nan, 1.0])):
+        with pytest.raises(ValueError, match=r"."):
+            decide(scores)
+
+
+@pytest.mark.parametrize("where", ["weights", "header", "end"])
+def test_a_download_that_broke(where: str) -> None:
+    """One byte is another, or the last are missing."""
+    data = bytearray(packed())
+    position = {"weights": len(data) - 40, "header": data.index(b'"calls"') + 1, "end": -1}[where]
+    if where == "end":
+        data += b"\0"
+    else:
+        data[position] ^= 0x40
+    with pytest.raises(ValueError, match=r"."):
+        Phone(bytes(data))
