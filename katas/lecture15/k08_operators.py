@@ -53,7 +53,7 @@ class Recorder(TorchDispatchMode):
     """Writes down what runs while it is entered."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.needs: dict[str, set[str]] = {}
 
     def __torch_dispatch__(

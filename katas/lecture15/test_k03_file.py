@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
+from typing import Any
 
 import pytest
 
@@ -101,12 +103,12 @@ def test_what_is_no_file_of_executorch(data: bytes) -> None:
 def test_a_file_that_executorch_has_written() -> None:
     """Its weights are in the segments, byte by byte."""
     import torch  # noqa: PLC0415 - the other tests need none
-    from executorch.exir import ExecutorchBackendConfig  # noqa: PLC0415 - takes seconds
-    from executorch.exir import to_edge  # noqa: PLC0415
+
+    exir: Any = importlib.import_module("executorch.exir")
 
     layer = torch.nn.Linear(64, 64)
-    program = to_edge(torch.export.export(layer, (torch.randn(2, 64),)))
-    config = ExecutorchBackendConfig(external_constants=False)
+    program = exir.to_edge(torch.export.export(layer, (torch.randn(2, 64),)))
+    config = exir.ExecutorchBackendConfig(external_constants=False)
     data = program.to_executorch(config).buffer
     yours = sections(data)
     weight = layer.weight.detach().numpy().tobytes()

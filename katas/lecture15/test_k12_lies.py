@@ -115,7 +115,8 @@ def test_photos_from_elsewhere(layout: str) -> None:
 
 def test_a_model_from_elsewhere() -> None:
     """Its weights are stored in another order, too."""
-    net = copy.deepcopy(trained()).eval().to(memory_format=torch.channels_last)
+    net = copy.deepcopy(trained()).eval()
+    net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     x = photo()
 
     check(Phone(pack(net, x))(x), expected_of(x), "a model in channels_last")

@@ -66,7 +66,7 @@ def fold(program: ExportedProgram) -> Folded:
     graph, constants = copy.deepcopy(program.graph), never_written(program)
     for node in foldable(graph, constants):
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: constants[n.name])
-        constants[node.name] = node.target(*args, **kwargs)
+        constants[node.name] = node.target(*args, **kwargs)  # type: ignore[operator]
         node.op, node.target, node.args, node.kwargs = "placeholder", node.name, (), {}
     for node in list(graph.nodes):
         if node.name in constants and not node.users:
