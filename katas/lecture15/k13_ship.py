@@ -1,0 +1,100 @@
+"""Ship a model with ExecuTorch, and check the plan it comes with.
+
+You have built the pieces; this is the real thing. `torch.export` gives the graph, ExecuTorch its
+dialect, with a copy for each view, then a delegate its part, and memory its plan:
+
+    program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    manager = program.to_executorch()
+    manager.buffer                                   # the .pte
+    manager.executorch_program.execution_plan[0]     # values, chains of instructions, inputs, ...
+
+1. `ship`: for inference, whatever mode the model is in.
+2. `answer`: load the bytes, run ``forward``. A channels-last input is accepted, and its bytes are
+   read as if it were contiguous: no error tells you.
+3. `conflicts`: the lifetimes of k04, read from the instructions, against the offsets.
+
+Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 22
+lines. Afterwards read `run_decompositions` in ``torch/export/exported_program.py``, in
+site-packages: ExecuTorch calls it first.
+
+Real life differs: here the runtime is a Python module on x86, on a phone a C++ library on ARM.
+"""
+
+from __future__ import annotations
+
+import copy  # noqa: F401 - your answer uses it
+from itertools import combinations  # noqa: F401 - your answer may use it
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch  # noqa: TC002 - your answer uses it
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+
+# Given: do not change. Each import takes seconds, so it is made when it is needed.
+def lowering() -> Any:
+    """Return ``to_edge_transform_and_lower``."""
+    from executorch.exir import to_edge_transform_and_lower  # type: ignore  # noqa: PGH003, PLC0415
+
+    return to_edge_transform_and_lower
+
+
+def runtime() -> Any:
+    """Return the runtime: it has ``load_program``, a program ``load_method``, that ``execute``."""
+    from executorch.runtime import Runtime  # type: ignore  # noqa: PGH003, PLC0415
+
+    return Runtime.get()
+
+
+def arguments(plan: Any, instruction: Any) -> list[int]:
+    """Return the numbers of the values that an instruction reads or writes, in lists too."""
+    numbers = []
+    for number in instruction.instr_args.args:
+        numbers += getattr(plan.values[number].val, "items", [number])
+    return numbers
+
+
+def placed(plan: Any) -> dict[int, range]:
+    """Return the bytes of the arena that each planned value has, by its number."""
+    sizes = {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 11: 1}
+    found = {}
+    for number, value in enumerate(plan.values):
+        where = getattr(value.val, "allocation_info", None)
+        if where is not None:
+            count = sizes[int(value.val.scalar_type)]
+            for size in value.val.sizes:
+                count *= size
+            found[number] = range(where.memory_offset_low, where.memory_offset_low + count)
+    return found
+
+
+# The exercise.
+def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ()) -> Any:
+    """Return ExecuTorch's manager of a program for inference; the model stays as it is.
+
+    `delegates` are partitioners, for the argument ``partitioner``, which is a list.
+    """
+    # TODO: a copy in eval mode, then the lines of the brief.
+    raise NotImplementedError("ship")
+
+
+def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
+    """Return the first output of ``forward`` of a .pte; `x` may have any strides."""
+    # TODO: load, and execute with a list of inputs.
+    raise NotImplementedError("answer")
+
+
+def conflicts(plan: Any) -> list[tuple[int, int]]:
+    """Return the pairs of values, sorted, that share a byte while both are alive.
+
+    Instructions are those of ``plan.chains[0].instructions``, numbered from 1. A value is alive
+    from the first that has it among its `arguments` to the last. Those in ``plan.inputs`` are alive
+    from 0 on, those in ``plan.outputs`` until after the last.
+    """
+    # TODO: first and last of each number; then all pairs of what is placed.
+    raise NotImplementedError("conflicts")

@@ -1,0 +1,92 @@
+"""Ship a model with ExecuTorch, and check the plan it comes with."""
+
+from __future__ import annotations
+
+import copy
+from itertools import combinations
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+
+# Given: do not change. Each import takes seconds, so it is made when it is needed.
+def lowering() -> Any:
+    """Return ``to_edge_transform_and_lower``."""
+    from executorch.exir import to_edge_transform_and_lower  # type: ignore  # noqa: PGH003, PLC0415
+
+    return to_edge_transform_and_lower
+
+
+def runtime() -> Any:
+    """Return the runtime: it has ``load_program``, a program ``load_method``, that ``execute``."""
+    from executorch.runtime import Runtime  # type: ignore  # noqa: PGH003, PLC0415
+
+    return Runtime.get()
+
+
+def arguments(plan: Any, instruction: Any) -> list[int]:
+    """Return the numbers of the values that an instruction reads or writes, in lists too."""
+    numbers = []
+    for number in instruction.instr_args.args:
+        numbers += getattr(plan.values[number].val, "items", [number])
+    return numbers
+
+
+def placed(plan: Any) -> dict[int, range]:
+    """Return the bytes of the arena that each planned value has, by its number."""
+    sizes = {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 11: 1}
+    found = {}
+    for number, value in enumerate(plan.values):
+        where = getattr(value.val, "allocation_info", None)
+        if where is not None:
+            count = sizes[int(value.val.scalar_type)]
+            for size in value.val.sizes:
+                count *= size
+            found[number] = range(where.memory_offset_low, where.memory_offset_low + count)
+    return found
+
+
+# The exercise.
+def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ()) -> Any:
+    """Return ExecuTorch's manager of a program for inference; the model stays as it is.
+
+    `delegates` are partitioners, for the argument ``partitioner``, which is a list.
+    """
+    exported = torch.export.export(copy.deepcopy(model).eval(), (example,))
+    return lowering()(exported, partitioner=list(delegates)).to_executorch()
+
+
+def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
+    """Return the first output of ``forward`` of a .pte; `x` may have any strides."""
+    method = runtime().load_program(data).load_method("forward")
+    result: torch.Tensor = method.execute([x.contiguous()])[0]
+    return result
+
+
+def conflicts(plan: Any) -> list[tuple[int, int]]:
+    """Return the pairs of values, sorted, that share a byte while both are alive.
+
+    Instructions are those of ``plan.chains[0].instructions``, numbered from 1. A value is alive
+    from the first that has it among its `arguments` to the last. Those in ``plan.inputs`` are alive
+    from 0 on, those in ``plan.outputs`` until after the last.
+    """
+    instructions = plan.chains[0].instructions
+    first, last = dict.fromkeys(plan.inputs, 0), dict[int, int]()
+    for at, instruction in enumerate(instructions, 1):
+        for number in arguments(plan, instruction):
+            first.setdefault(number, at)
+            last[number] = at
+    last.update(dict.fromkeys(plan.outputs, len(instructions) + 1))
+    found = []
+    for (a, one), (b, other) in combinations(placed(plan).items(), 2):
+        meet = first.get(a, 0) <= last.get(b, 0) and first.get(b, 0) <= last.get(a, 0)
+        if meet and one.start < other.stop and other.start < one.stop:
+            found.append((a, b))
+    return found

@@ -1,0 +1,178 @@
+"""Tests of k13_ship: ExecuTorch lowers a network for CPU kernels and for XNNPACK, and runs both."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture15.k13_ship import answer
+from katas.lecture15.k13_ship import conflicts
+from katas.lecture15.k13_ship import placed
+from katas.lecture15.k13_ship import ship
+from plugins.kit import unchanged
+
+
+pytestmark = [pytest.mark.backend("executorch"), pytest.mark.time_limit(240)]
+
+KINDS = ("portable", "xnnpack")
+
+
+class Net(nn.Module):
+    """A convolution and a linear layer, with a normalization, dropout and a concatenation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5))
+        self.head = nn.Linear(32, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the scores."""
+        hidden = self.body(x).flatten(1)
+        scores: torch.Tensor = self.head(torch.cat([hidden, hidden.neg()], 1))
+        return scores.sigmoid()
+
+
+@cache
+def network() -> Net:
+    """Return a network in training mode."""
+    net = Net()
+    with torch.no_grad():
+        net(torch.randn(4, 3, 4, 4) + 1)
+    return net
+
+
+def photo() -> torch.Tensor:
+    """Return two photos."""
+    return torch.randn(2, 3, 4, 4)
+
+
+def expected_of(x: torch.Tensor) -> torch.Tensor:
+    """Return the scores of the network itself."""
+    with torch.no_grad():
+        scores: torch.Tensor = copy.deepcopy(network()).eval()(x)
+        return scores
+
+
+@cache
+def shipped(kind: str) -> Any:
+    """Return what yours ships."""
+    name = "executorch.backends.xnnpack.partition.xnnpack_partitioner"
+    delegates = [importlib.import_module(name).XnnpackPartitioner()] if kind == "xnnpack" else []
+    with unchanged(network(), but=("torch.get_rng_state()", "the thread's warnings")):
+        return ship(network(), photo(), delegates)
+
+
+def check(yours: torch.Tensor, x: torch.Tensor, symptom: str) -> None:
+    """Compare scores."""
+    off = float((yours - expected_of(x)).abs().max())
+
+    assert off < 1e-5, f"{symptom}: yours is off by {off:.3f}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_answers_as_the_network(kind: str) -> None:
+    """In eval mode, though it was shipped in training mode."""
+    x = photo()
+    data = shipped(kind).buffer
+    with unchanged(x=x):
+        yours = answer(data, x)
+
+    check(yours, x, kind)
+
+
+def test_a_delegate_has_its_part() -> None:
+    """With XNNPACK few kernels are left to call; without, each operator is one."""
+    plans = {kind: shipped(kind).executorch_program.execution_plan[0] for kind in KINDS}
+    calls = {kind: len(plan.chains[0].instructions) for kind, plan in plans.items()}
+
+    assert not plans["portable"].delegates, "the portable program has a delegate"
+    assert plans["xnnpack"].delegates, f"no delegate: did you hand on `delegates`? calls: {calls}"
+    assert calls["xnnpack"] < calls["portable"], f"instructions: {calls}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_photo_in_channels_last(kind: str) -> None:
+    """It shows the same, and ExecuTorch accepts it without an error."""
+    x = photo()
+    yours = answer(shipped(kind).buffer, x.to(memory_format=torch.channels_last))
+
+    check(yours, x, f"{kind}, channels-last: its bytes were read in another order")
+
+
+def test_other_strides() -> None:
+    """A slice and a transposed photo show the same."""
+    x = photo()
+    data = shipped("portable").buffer
+
+    check(answer(data, x.mT.contiguous().mT), x, "a photo that was stored column by column")
+    check(answer(data, torch.stack([x, -x], 1).flatten(0, 1)[::2]), x, "every second photo")
+
+
+def test_an_earlier_answer_stays() -> None:
+    """The next input is computed elsewhere."""
+    data, first, second = shipped("portable").buffer, photo(), photo()
+    one = answer(data, first)
+    answer(data, second)
+
+    check(one, first, "the first answer, after the second photo")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_their_plan_has_no_conflict(kind: str) -> None:
+    """ExecuTorch's offsets, and your lifetimes."""
+    plan = shipped(kind).executorch_program.execution_plan[0]
+    yours = conflicts(plan)
+
+    assert [] == yours, f"yours sees conflicts {yours} among {placed(plan)}"
+
+
+def test_a_plan_that_is_wrong() -> None:
+    """All values at offset 0: those that meet are in conflict, and no others."""
+    plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
+    for number in placed(plan):
+        plan.values[number].val.allocation_info.memory_offset_low = 0
+    steps = [
+        {n for each in one.instr_args.args for n in getattr(plan.values[each].val, "items", [each])}
+        for one in plan.chains[0].instructions
+    ]
+    steps = [{*plan.inputs}, *steps, {*plan.outputs}]
+    alive = {
+        n: [at for at, step in enumerate(steps) if n in step]
+        for n, span in placed(plan).items()
+        if span
+    }
+    expected = [
+        (a, b)
+        for a in alive
+        for b in alive
+        if a < b and alive[a][0] <= alive[b][-1] and alive[b][0] <= alive[a][-1]
+    ]
+    yours = conflicts(plan)
+
+    assert expected == yours, f"yours {yours}, expected {expected}; alive: {alive}"
+
+
+def test_one_byte_is_enough() -> None:
+    """A value is moved so that its first byte is the last of another; then to behind it."""
+    plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
+    spans = placed(plan)
+    far = max(span.stop for span in spans.values())
+    one, other = next(
+        numbers
+        for each in plan.chains[0].instructions
+        if len(numbers := sorted({*each.instr_args.args} & {*spans})) == 2
+    )
+    plan.values[one].val.allocation_info.memory_offset_low = far
+    plan.values[other].val.allocation_info.memory_offset_low = far + len(spans[one]) - 1
+    touching = conflicts(plan)
+    plan.values[other].val.allocation_info.memory_offset_low += 1
+    apart = conflicts(plan)
+
+    assert [(one, other)] == touching, f"yours {touching}, expected {[(one, other)]}"
+    assert [] == apart, f"one ends where the other begins: yours {apart}, expected no conflict"
