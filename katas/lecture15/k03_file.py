@@ -16,7 +16,7 @@ Begin with ``struct.unpack_from("<IQQ", data, 12)``. Afterwards: which zip has
 
 from __future__ import annotations
 
-import struct  # noqa: F401 - your answer calls it
+import struct
 from typing import NamedTuple
 
 

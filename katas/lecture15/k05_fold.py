@@ -21,11 +21,11 @@ Afterwards read ``ConstantFolder`` in ``torch/_inductor/constant_folding.py``, i
 
 from __future__ import annotations
 
-import copy  # noqa: F401 - your answer uses it
+import copy
 from typing import TYPE_CHECKING
 from typing import NamedTuple
 
-import torch  # noqa: TC002 - your answer uses it
+import torch
 
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: TC002 - your answer uses it
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves  # noqa: F401 - your answer uses it
+from torch.utils._pytree import tree_leaves
 
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ site-packages.
 
 from __future__ import annotations
 
-from itertools import combinations  # noqa: F401 - your answer may use it
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 

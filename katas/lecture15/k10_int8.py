@@ -20,9 +20,9 @@ Afterwards read ``aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.
 
 from __future__ import annotations
 
-import math  # noqa: F401 - your answer may use it
+import math
 
-import torch  # noqa: TC002 - your answer uses it
+import torch
 
 
 LOWEST, HIGHEST = -128, 127

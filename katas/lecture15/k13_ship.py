@@ -22,12 +22,12 @@ Real life differs: here the runtime is a Python module on x86, on a phone a C++ 
 
 from __future__ import annotations
 
-import copy  # noqa: F401 - your answer uses it
-from itertools import combinations  # noqa: F401 - your answer may use it
+import copy
+from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: TC002 - your answer uses it
+import torch
 
 
 if TYPE_CHECKING:
