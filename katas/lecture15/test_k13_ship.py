@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -121,6 +122,64 @@ def test_an_earlier_answer_stays() -> None:
     answer(data, second)
 
     check(one, first, "the first answer, after the second photo")
+
+
+def by_hand(
+    offsets: dict[int, int],
+    steps: list[list[int]],
+    inputs: list[int],
+    outputs: list[int],
+    lists: dict[int, list[int]] | None = None,
+) -> Any:
+    """Return a plan of values with 16 bytes each."""
+    values: list[Any] = [SimpleNamespace(val=SimpleNamespace()) for _ in range(9)]
+    for number, offset in offsets.items():
+        where = SimpleNamespace(memory_offset_low=offset)
+        values[number].val = SimpleNamespace(sizes=[2, 2], scalar_type=6, allocation_info=where)
+    for number, items in (lists or {}).items():
+        values[number].val = SimpleNamespace(items=items)
+    made = [SimpleNamespace(instr_args=SimpleNamespace(args=args)) for args in steps]
+    chains = [SimpleNamespace(instructions=made)]
+    return SimpleNamespace(values=values, chains=chains, inputs=inputs, outputs=outputs)
+
+
+def check_conflicts(plan: Any, expected: list[tuple[int, int]], why: str) -> None:
+    """Compare conflicts."""
+    yours = conflicts(plan)
+    steps = [each.instr_args.args for each in plan.chains[0].instructions]
+
+    assert expected == yours, (
+        f"inputs {plan.inputs}, instructions {steps}, outputs {plan.outputs}\n{placed(plan)}\n"
+        f"yours {yours}, expected {expected}: {why}"
+    )
+
+
+def test_lifetimes_of_instructions() -> None:
+    """An instruction reads while it writes; what is read for the last time may be replaced."""
+    steps = [[0, 1, 1], [1, 2, 2], [2, 3, 3]]
+    good = by_hand({0: 0, 1: 16, 2: 0, 3: 16}, steps, [0], [3])
+    bad = by_hand({0: 0, 1: 0, 2: 8, 3: 48}, steps, [0], [3])
+
+    check_conflicts(good, [], "0 is dead when 2 is written")
+    check_conflicts(bad, [(0, 1), (1, 2)], "2 begins in the middle of 1")
+
+
+def test_inputs_and_outputs() -> None:
+    """The caller writes an input before the first instruction, and reads after the last."""
+    steps = [[1, 2, 2], [2, 3, 3], [0, 3, 4]]
+    early = by_hand({0: 0, 2: 0, 3: 16, 4: 32}, steps, [0], [4])
+    late = by_hand({0: 0, 1: 16, 2: 32, 3: 16}, [[0, 1], [0, 2], [2, 3]], [0], [1, 3])
+
+    check_conflicts(early, [(0, 2)], "0 is an input, read by the third instruction")
+    check_conflicts(late, [(1, 3)], "1 is an output: nobody may write there")
+
+
+def test_a_list_among_the_arguments() -> None:
+    """Who is in it is read."""
+    steps = [[0, 1], [0, 2], [1, 3], [5, 6, 4]]
+    plan = by_hand({0: 0, 1: 16, 2: 32, 3: 32, 4: 48}, steps, [0], [4], {5: [2, 3]})
+
+    check_conflicts(plan, [(2, 3)], "5 is a list of 2 and 3")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,78 @@
+"""Ask a .pte what it needs: which kernels, and how much memory."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+
+# Of ExecuTorch's schema: the numbers of fields in their tables.
+PROGRAM_PLANS = 1
+PLAN_NAME, PLAN_VALUES, PLAN_OPERATORS, PLAN_ARENAS = 0, 2, 6, 8
+OPERATOR_NAME, OPERATOR_OVERLOAD = 0, 1
+
+
+# Given: do not change.
+class Needs(NamedTuple):
+    """A method's name, how many values it has, its kernels, and the bytes of its arenas."""
+
+    method: str
+    values: int
+    operators: list[str]
+    arenas: list[int]
+
+
+def counted(data: bytes, start: int) -> int:
+    """Return the uint32 at `start`, a count of elements; ValueError if it exceeds the file."""
+    count = int(struct.unpack_from("<I", data, start)[0])
+    if count > len(data):
+        raise ValueError(f"no count at byte {start}: {count} elements in {len(data)} bytes")
+    return count
+
+
+# The exercise.
+def field(data: bytes, table: int, number: int) -> int | None:
+    """Return where a field of the table at `table` is, or None if it is absent."""
+    vtable = table - struct.unpack_from("<i", data, table)[0]
+    if 4 + 2 * number >= struct.unpack_from("<H", data, vtable)[0]:
+        return None
+    behind = struct.unpack_from("<H", data, vtable + 4 + 2 * number)[0]
+    return table + behind if behind else None
+
+
+def target(data: bytes, place: int) -> int:
+    """Return where what the number at `place` leads to begins."""
+    return place + int(struct.unpack_from("<I", data, place)[0])
+
+
+def elements(data: bytes, table: int, number: int, width: int) -> list[int]:
+    """Return where each element of a vector in a field is; [] if the field is absent.
+
+    An element has `width` bytes. The given `counted` reads the count.
+    """
+    place = field(data, table, number)
+    if place is None:
+        return []
+    start = target(data, place)
+    return [start + 4 + width * n for n in range(counted(data, start))]
+
+
+def needs(data: bytes) -> Needs:
+    """Return what the first method of a program needs.
+
+    An operator is "aten::add.out": name and overload, which are strings, and "aten::add" if the
+    overload is empty or absent. Arenas are int64; 0 among them is kept.
+    """
+
+    def text(table: int, number: int) -> str:
+        places = elements(data, table, number, 1)
+        return data[places[0] : places[-1] + 1].decode() if places else ""
+
+    plan = target(data, elements(data, target(data, 0), PROGRAM_PLANS, 4)[0])
+    names = []
+    for place in elements(data, plan, PLAN_OPERATORS, 4):
+        found = [text(target(data, place), n) for n in (OPERATOR_NAME, OPERATOR_OVERLOAD)]
+        names.append(".".join(filter(None, found)))
+    arenas = [struct.unpack_from("<q", data, p)[0] for p in elements(data, plan, PLAN_ARENAS, 8)]
+    count = len(elements(data, plan, PLAN_VALUES, 4))
+    return Needs(text(plan, PLAN_NAME), count, names, arenas)
