@@ -30,7 +30,7 @@ def runtime() -> Any:
 
 def arguments(plan: Any, instruction: Any) -> list[int]:
     """Return the numbers of the values that an instruction reads or writes, in lists too."""
-    numbers = []
+    numbers: list[int] = []
     for number in instruction.instr_args.args:
         numbers += getattr(plan.values[number].val, "items", [number])
     return numbers
