@@ -18,7 +18,7 @@ fails: the answer is another one.
 
 Inputs and weights are somebody else's bytes: they have no place in the arena.
 
-Begin on paper: why does d not lie where b was? About 40 lines, an hour and a quarter.
+Begin on paper: why does d not lie where b was? About 33 lines, an hour and a quarter.
 Afterwards read ``torch/_inductor/codegen/memory_planning.py``, in site-packages (``LiveRange``).
 """
 

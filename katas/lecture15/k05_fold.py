@@ -15,7 +15,7 @@ counter would stand still, and a table of a few bytes, expanded, would fill the 
    in ``node.target.tags``), and one whose result has more bytes than all the tensors it reads.
 3. `fold`: make these calls, and turn each node into a placeholder that has its result.
 
-Begin with ``full([4], 2.0)``: which tensors does it read? About 24 lines.
+Begin with ``full([4], 2.0)``: which tensors does it read? About 21 lines.
 Afterwards read ``ConstantFolder`` in ``torch/_inductor/constant_folding.py``, in site-packages.
 """
 

@@ -14,7 +14,7 @@ a Dropout in eval mode: the phone has no kernel, months later. So runs are merge
 2. `merged`: the needs of several runs or models, as one.
 3. `missing`: what a model needs and a list does not have.
 
-Begin with ``print(func, func.name())``: a list has names as in the schema. About 18 lines.
+Begin with ``print(func, func.name())``: a list has names as in the schema. About 16 lines.
 Afterwards read `combine_selective_builders` in ``torchgen/selective_build/selector.py``, in
 site-packages.
 """

@@ -13,7 +13,7 @@ dialect, with a copy for each view, then a delegate its part, and memory its pla
    read as if it were contiguous: no error tells you.
 3. `conflicts`: the lifetimes of k04, read from the instructions, against the offsets.
 
-Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 22
+Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 18
 lines. Afterwards read `run_decompositions` in ``torch/export/exported_program.py``, in
 site-packages: ExecuTorch calls it first.
 
