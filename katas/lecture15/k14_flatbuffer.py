@@ -40,16 +40,21 @@ class Needs(NamedTuple):
     arenas: list[int]
 
 
+def number(data: bytes, place: int, kind: str) -> int:
+    """Return the number at `place`; kinds are those of ``struct``: "<i", "<H", "<I", "<q"."""
+    return int(struct.unpack_from(kind, data, place)[0])
+
+
 def counted(data: bytes, start: int) -> int:
     """Return the uint32 at `start`, a count of elements; ValueError if it exceeds the file."""
-    count = int(struct.unpack_from("<I", data, start)[0])
+    count = number(data, start, "<I")
     if count > len(data):
         raise ValueError(f"no count at byte {start}: {count} elements in {len(data)} bytes")
     return count
 
 
 # The exercise.
-def field(data: bytes, table: int, number: int) -> int | None:
+def field(data: bytes, table: int, which: int) -> int | None:
     """Return where a field of the table at `table` is, or None if it is absent."""
     # TODO: the vtable, and how long it is.
     raise NotImplementedError("field")
@@ -61,7 +66,7 @@ def target(data: bytes, place: int) -> int:
     raise NotImplementedError("target")
 
 
-def elements(data: bytes, table: int, number: int, width: int) -> list[int]:
+def elements(data: bytes, table: int, which: int, width: int) -> list[int]:
     """Return where each element of a vector in a field is; [] if the field is absent.
 
     An element has `width` bytes. The given `counted` reads the count.

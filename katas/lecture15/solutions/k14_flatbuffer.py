@@ -22,35 +22,40 @@ class Needs(NamedTuple):
     arenas: list[int]
 
 
+def number(data: bytes, place: int, kind: str) -> int:
+    """Return the number at `place`; kinds are those of ``struct``: "<i", "<H", "<I", "<q"."""
+    return int(struct.unpack_from(kind, data, place)[0])
+
+
 def counted(data: bytes, start: int) -> int:
     """Return the uint32 at `start`, a count of elements; ValueError if it exceeds the file."""
-    count = int(struct.unpack_from("<I", data, start)[0])
+    count = number(data, start, "<I")
     if count > len(data):
         raise ValueError(f"no count at byte {start}: {count} elements in {len(data)} bytes")
     return count
 
 
 # The exercise.
-def field(data: bytes, table: int, number: int) -> int | None:
+def field(data: bytes, table: int, which: int) -> int | None:
     """Return where a field of the table at `table` is, or None if it is absent."""
-    vtable = table - struct.unpack_from("<i", data, table)[0]
-    if 4 + 2 * number >= struct.unpack_from("<H", data, vtable)[0]:
+    vtable = table - number(data, table, "<i")
+    if 4 + 2 * which >= number(data, vtable, "<H"):
         return None
-    behind = struct.unpack_from("<H", data, vtable + 4 + 2 * number)[0]
+    behind = number(data, vtable + 4 + 2 * which, "<H")
     return table + behind if behind else None
 
 
 def target(data: bytes, place: int) -> int:
     """Return where what the number at `place` leads to begins."""
-    return place + int(struct.unpack_from("<I", data, place)[0])
+    return place + number(data, place, "<I")
 
 
-def elements(data: bytes, table: int, number: int, width: int) -> list[int]:
+def elements(data: bytes, table: int, which: int, width: int) -> list[int]:
     """Return where each element of a vector in a field is; [] if the field is absent.
 
     An element has `width` bytes. The given `counted` reads the count.
     """
-    place = field(data, table, number)
+    place = field(data, table, which)
     if place is None:
         return []
     start = target(data, place)
@@ -64,15 +69,14 @@ def needs(data: bytes) -> Needs:
     overload is empty or absent. Arenas are int64; 0 among them is kept.
     """
 
-    def text(table: int, number: int) -> str:
-        places = elements(data, table, number, 1)
-        return data[places[0] : places[-1] + 1].decode() if places else ""
+    def text(table: int, which: int) -> str:
+        return bytes(data[place] for place in elements(data, table, which, 1)).decode()
 
     plan = target(data, elements(data, target(data, 0), PROGRAM_PLANS, 4)[0])
     names = []
     for place in elements(data, plan, PLAN_OPERATORS, 4):
         found = [text(target(data, place), n) for n in (OPERATOR_NAME, OPERATOR_OVERLOAD)]
         names.append(".".join(filter(None, found)))
-    arenas = [struct.unpack_from("<q", data, p)[0] for p in elements(data, plan, PLAN_ARENAS, 8)]
+    arenas = [number(data, p, "<q") for p in elements(data, plan, PLAN_ARENAS, 8)]
     count = len(elements(data, plan, PLAN_VALUES, 4))
     return Needs(text(plan, PLAN_NAME), count, names, arenas)
