@@ -9,13 +9,14 @@ dialect, with a copy for each view, then a delegate its part, and memory its pla
     manager.executorch_program.execution_plan[0]     # values, chains of instructions, inputs, ...
 
 1. `ship`: for inference, whatever mode the model is in.
-2. `answer`: load the bytes, run ``forward``. A channels-last input is accepted, and its bytes are
-   read as if it were contiguous: no error tells you.
+2. `answer`: load the bytes, run ``forward``. Another batch is an error of its own, a channels-last
+   input is not: its bytes are read as if it were contiguous. And a NaN may be lost on the way.
 3. `conflicts`: the lifetimes of k04, read from the instructions, against the offsets.
 
-Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 18
-lines. Afterwards read `run_decompositions` in ``torch/export/exported_program.py``, in
-site-packages: ExecuTorch calls it first.
+Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 20
+lines. Afterwards let the Inspector say who ran, by the given `inspected`, and read
+`run_decompositions` in ``torch/export/exported_program.py``, in site-packages: ExecuTorch calls it
+first.
 
 Real life differs: here the runtime is a Python module on x86, on a phone a C++ library on ARM.
 """
@@ -24,7 +25,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import warnings
 from itertools import combinations
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -46,6 +49,17 @@ def lowering() -> Any:
 def runtime() -> Any:
     """Return the runtime: it has ``load_program``, a program ``load_method``, that ``execute``."""
     return importlib.import_module("executorch.runtime").Runtime.get()
+
+
+def inspected(data: bytes, x: torch.Tensor) -> list[Any]:
+    """Run ``forward`` once, and return the Inspector's events: ``name``, ``perf_data``, ..."""
+    program = runtime().load_program(data, enable_etdump=True)
+    program.load_method("forward").execute([x])
+    devtools = importlib.import_module("executorch.devtools")
+    with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+        program.write_etdump_result_to_file(f"{folder}/etdump", f"{folder}/debug")
+        blocks = devtools.Inspector(etdump_path=f"{folder}/etdump").event_blocks
+    return [event for block in blocks if block.name == "Execute" for event in block.events]
 
 
 def arguments(plan: Any, instruction: Any) -> list[int]:
@@ -81,8 +95,11 @@ def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ())
 
 
 def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
-    """Return the first output of ``forward`` of a .pte; `x` may have any strides."""
-    # TODO: load, and execute with a list of inputs.
+    """Return the first output of ``forward`` of a .pte; `x` may have any strides.
+
+    ValueError if it has a NaN: XNNPACK's max pooling may answer as if it were not there.
+    """
+    # TODO: refuse, load, and execute with a list of inputs.
     raise NotImplementedError("answer")
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import importlib
+import struct
 from functools import cache
+from math import inf
+from math import nan
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +18,10 @@ from torch import nn
 
 from katas.lecture15.k13_ship import answer
 from katas.lecture15.k13_ship import conflicts
+from katas.lecture15.k13_ship import inspected
+from katas.lecture15.k13_ship import lowering
 from katas.lecture15.k13_ship import placed
+from katas.lecture15.k13_ship import runtime
 from katas.lecture15.k13_ship import ship
 from plugins.kit import unchanged
 
@@ -25,12 +32,14 @@ KINDS = ("portable", "xnnpack")
 
 
 class Net(nn.Module):
-    """A convolution and a linear layer, with a normalization, dropout and a concatenation."""
+    """A convolution, a max pooling and a linear layer, with dropout and a concatenation."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.body = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5))
-        self.head = nn.Linear(32, 5)
+        self.body = nn.Sequential(
+            nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.5)
+        )
+        self.head = nn.Linear(2 * 16 * 49, 5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the scores."""
@@ -44,13 +53,13 @@ def network() -> Net:
     """Return a network in training mode."""
     net = Net()
     with torch.no_grad():
-        net(torch.randn(4, 3, 4, 4) + 1)
+        net(torch.randn(4, 3, 16, 16) + 1)
     return net
 
 
-def photo() -> torch.Tensor:
-    """Return two photos."""
-    return torch.randn(2, 3, 4, 4)
+def photo(count: int = 2) -> torch.Tensor:
+    """Return some photos."""
+    return torch.randn(count, 3, 16, 16)
 
 
 def expected_of(x: torch.Tensor) -> torch.Tensor:
@@ -97,6 +106,37 @@ def test_a_delegate_has_its_part() -> None:
     assert calls["xnnpack"] < calls["portable"], f"instructions: {calls}"
 
 
+def test_the_inspector_says_who_ran() -> None:
+    """Each kernel has two rows, one in the other; a delegate's row holds those of its own."""
+    x = photo()
+    events = {kind: inspected(shipped(kind).buffer, x) for kind in KINDS}
+    names = {kind: [event.name for event in found] for kind, found in events.items()}
+    plan = shipped("portable").executorch_program.execution_plan[0]
+    kernels = {f"native_call_{each.name.rpartition('::')[2]}.out" for each in plan.operators}
+    calls = len(plan.chains[0].instructions)
+
+    assert kernels <= {*names["portable"]}, f"{kernels - {*names['portable']}} did not run"
+    assert calls == names["portable"].count("OPERATOR_CALL"), f"{calls} calls: {names['portable']}"
+    assert "DELEGATE_CALL" in names["xnnpack"], f"no delegate ran: {names['xnnpack']}"
+    assert any(event.is_delegated_op for event in events["xnnpack"]), names["xnnpack"]
+
+
+def test_a_delegate_is_faster() -> None:
+    """The shortest of many runs of each, in turn, in this process."""
+    x = photo()
+    programs = {kind: runtime().load_program(shipped(kind).buffer) for kind in KINDS}
+    methods = {kind: program.load_method("forward") for kind, program in programs.items()}
+    best = dict.fromkeys(KINDS, inf)
+    for _ in range(50):
+        for kind, method in methods.items():
+            start = perf_counter()
+            method.execute([x])
+            best[kind] = min(best[kind], perf_counter() - start)
+    ratio = best["portable"] / best["xnnpack"]
+
+    assert ratio > 2, f"portable takes {ratio:.1f} times as long as with XNNPACK, expected > 2"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_photo_in_channels_last(kind: str) -> None:
     """It shows the same, and ExecuTorch accepts it without an error."""
@@ -113,6 +153,39 @@ def test_other_strides() -> None:
 
     check(answer(data, x.mT.contiguous().mT), x, "a photo that was stored column by column")
     check(answer(data, torch.stack([x, -x], 1).flatten(0, 1)[::2]), x, "every second photo")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_photo_with_a_nan(kind: str) -> None:
+    """One broken pixel. A maximum that forgets it, as XNNPACK's on x86 does, answers a number."""
+    data, x = shipped(kind).buffer, photo()
+    x[1, 2, 3, 4] = nan
+    with pytest.raises(ValueError, match=r"."):
+        answer(data, x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_that_was_not_exported(kind: str) -> None:
+    """ExecuTorch refuses it: what it raises must reach whoever asked."""
+    data = shipped(kind).buffer
+    for count in (1, 3):
+        with pytest.raises(RuntimeError, match=r"set_inputs"):
+            answer(data, photo(count))
+
+
+@pytest.mark.given
+def test_a_file_that_has_changed() -> None:
+    """One bit of a weight is another: ExecuTorch loads it, and answers something else."""
+    net, x = nn.Linear(8, 2).eval(), torch.ones(1, 8)
+    data = bytearray(lowering()(torch.export.export(net, (x,))).to_executorch().buffer)
+    # The header that k03 reads: where the weights begin.
+    (weights,) = struct.unpack_from("<Q", data, 24)
+    before = runtime().load_program(bytes(data)).load_method("forward").execute([x])[0].clone()
+    data[weights + 3] ^= 0x40
+    after = runtime().load_program(bytes(data)).load_method("forward").execute([x])[0]
+
+    assert torch.allclose(net(x), before)
+    assert not torch.allclose(before, after)
 
 
 def test_an_earlier_answer_stays() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import warnings
 from itertools import combinations
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -26,6 +28,17 @@ def lowering() -> Any:
 def runtime() -> Any:
     """Return the runtime: it has ``load_program``, a program ``load_method``, that ``execute``."""
     return importlib.import_module("executorch.runtime").Runtime.get()
+
+
+def inspected(data: bytes, x: torch.Tensor) -> list[Any]:
+    """Run ``forward`` once, and return the Inspector's events: ``name``, ``perf_data``, ..."""
+    program = runtime().load_program(data, enable_etdump=True)
+    program.load_method("forward").execute([x])
+    devtools = importlib.import_module("executorch.devtools")
+    with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+        program.write_etdump_result_to_file(f"{folder}/etdump", f"{folder}/debug")
+        blocks = devtools.Inspector(etdump_path=f"{folder}/etdump").event_blocks
+    return [event for block in blocks if block.name == "Execute" for event in block.events]
 
 
 def arguments(plan: Any, instruction: Any) -> list[int]:
@@ -61,7 +74,12 @@ def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ())
 
 
 def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
-    """Return the first output of ``forward`` of a .pte; `x` may have any strides."""
+    """Return the first output of ``forward`` of a .pte; `x` may have any strides.
+
+    ValueError if it has a NaN: XNNPACK's max pooling may answer as if it were not there.
+    """
+    if x.isnan().any():
+        raise ValueError("the input has a NaN")
     method = runtime().load_program(data).load_method("forward")
     result: torch.Tensor = method.execute([x.contiguous()])[0]
     return result
