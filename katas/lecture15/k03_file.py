@@ -31,7 +31,7 @@ class Sections(NamedTuple):
 def sections(data: bytes) -> Sections:
     """Take a file apart; ValueError if bytes 4 and 5 are not ``ET``.
 
-    A file without ``eh00`` is all program. One whose header has 24 bytes says no size of its
+    A file without ``eh00`` is all program. A header of fewer than 32 bytes says no size of the
     segments: they go on to the end. An offset of 0 means that there are none.
     """
     # TODO: the header, if there is one, then two slices.

@@ -64,10 +64,12 @@ def test_what_is_behind_the_weights_is_none() -> None:
 
 
 def test_an_older_header_has_no_size() -> None:
-    """24 bytes: what stands at 32 is program already, and the segments end with the file."""
-    data = written(length=24, after=b"")
+    """What stands behind 24 bytes is program already, and the segments end with the file."""
+    for length in (24, 31):
+        data, program = written(length=length, after=b""), 8 + length + len(CODE)
+        why = f"a header of {length} bytes, as the length at 12 says, has no size in full"
 
-    compare(data, data[: 32 + len(CODE)], WEIGHTS, "the length, at 12, says how many fields follow")
+        compare(data, data[:program], WEIGHTS, why)
 
 
 def test_a_newer_header_is_longer() -> None:

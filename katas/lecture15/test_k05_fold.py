@@ -244,3 +244,13 @@ def test_an_output_that_is_known() -> None:
 
     assert torch.equal(W.exp(), yours), f"yours {yours}, expected {W.exp()}"
     assert 1 == len(calls_of(folded.graph)), f"only neg is left: {folded.graph}"
+
+
+def test_nothing_but_a_known_output() -> None:
+    """The input is read by nobody; it stays an input."""
+    program = exported(lambda _, w: w.exp(), X, w=W)
+    folded = fold(program)
+    (yours,) = run(folded, program, X)
+
+    assert torch.equal(W.exp(), yours), f"yours {yours}, expected {W.exp()}"
+    assert not calls_of(folded.graph), f"no call is left: {folded.graph}"

@@ -139,6 +139,22 @@ def test_an_operator_without_an_overload() -> None:
     check(bytes(data), {"operators": operators, "arenas": [0, 192]})
 
 
+def method(name: bytes) -> bytes:
+    """Return a plan with a name alone; its table is at byte 8."""
+    return struct.pack("<HHHxxiII", 6, 8, 4, 8, 4, len(name)) + name
+
+
+def test_the_first_of_two_methods() -> None:
+    """It has a name, and none of the other fields."""
+    first, second = method(b"forward"), method(b"prefill")
+    # The program's table is at 12, the vector of plans at 20, and the first plan begins at 32.
+    root = struct.pack("<IHHHHiI", 12, 8, 8, 0, 4, 8, 4)
+    plans = struct.pack("<III", 2, 40 - 24, 40 + len(first) - 28)
+
+    expected = {"method": "forward", "values": 0, "operators": [], "arenas": []}
+    check(root + plans + first + second, expected)
+
+
 @pytest.mark.time_limit(120)
 @pytest.mark.backend("executorch")
 def test_as_executorch_says() -> None:
