@@ -119,6 +119,7 @@ def test_few_katas_need_what_is_optional() -> None:
         "lecture16/k12_ship": ["onnxruntime"],
         "lecture16/k14_calibrate": ["onnxruntime"],
         "lecture15/k13_ship": ["executorch"],
+        "lecture15/k15_runner": ["executorch"],
     }
 
 

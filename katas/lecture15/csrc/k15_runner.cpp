@@ -1,0 +1,98 @@
+// tier: stable
+//
+// Run a .pte without Python, with kernels of your own.
+//
+// A .pte names its kernels, and has none. The runtime that comes with ExecuTorch, 0.4 MB, has none
+// either: it plans and calls. All kernels together are another 10 MB. This model is
+// relu(x * x * x), and needs two; you write them, for float32:
+//
+//     main.cpp --> answer --> Module::forward --> aten::mul.out, twice --> aten::relu.out
+//
+// 1. answer: load the file, run it, copy the result out. There are no exceptions: what may go wrong
+//    is a Result, with ok() and error().
+// 2. The kernels. The file was made for up to 4 rows, and `out` has 4 until you resize it. A NaN is
+//    still a NaN after torch.relu.
+// 3. Register each by the name that the file asks for. EXECUTORCH_LIBRARY(aten, "neg.out", neg_out);
+//    would do it for neg.
+//
+// About 20 lines. Begin with answer, run the tests, and read the name of what is missing.
+// Afterwards read executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h, in
+// executorch/include in site-packages: what becomes of the types of your arguments?
+//
+// Real life differs: an app is linked with a library that a list of operators was built into (k07).
+//
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+
+namespace {
+
+using executorch::aten::Tensor;
+using executorch::extension::from_blob;
+using executorch::extension::Module;
+using executorch::runtime::KernelRuntimeContext;
+using torch::executor::resize_tensor;
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// Thrown by what is not written yet.
+struct NotImplementedError {
+  const char* what;
+};
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// Write a * b into out, which gets the sizes of a. Both have the same sizes, and are contiguous.
+// Useful: resize_tensor(out, sizes), numel(), const_data_ptr<float>(), mutable_data_ptr<float>().
+Tensor& mul_out(KernelRuntimeContext& context, const Tensor& a, const Tensor& b, Tensor& out) {
+  // TODO: resize, and loop.
+  throw NotImplementedError{"mul_out"};
+}
+
+// Write relu(x) into out, which gets the sizes of x.
+Tensor& relu_out(KernelRuntimeContext& context, const Tensor& x, Tensor& out) {
+  // TODO: what is a NaN greater than?
+  throw NotImplementedError{"relu_out"};
+}
+
+// TODO: register both.
+
+// Run `forward` of the file at `path` with `rows` rows of 3 numbers, and put the result into `y`.
+//
+// Returns 0, or the number of the error that ExecuTorch returns: static_cast<int>(error()). A tensor
+// over memory of yours is from_blob(pointer, {rows, 3}); forward takes it, and its result is a list
+// of values, of which at(0).toTensor() is the first.
+int answer(const char* path, std::vector<float>& x, int rows, std::vector<float>& y) {
+  // TODO: Module, from_blob, forward, and a copy.
+  throw NotImplementedError{"answer"};
+}
+
+} // namespace
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// FILE ROWS NUMBERS...: prints the answer, a number a line, or the error.
+int main(int count, char** words) {
+  std::vector<float> x, y;
+  for (int i = 3; i < count; ++i) {
+    x.push_back(std::strtof(words[i], nullptr));
+  }
+  try {
+    if (const int error = answer(words[1], x, std::atoi(words[2]), y)) {
+      std::printf("error 0x%x\n", static_cast<unsigned>(error));
+      return 0;
+    }
+  } catch (const NotImplementedError& missing) {
+    std::printf("TODO %s\n", missing.what);
+    return 0;
+  }
+  for (const float number : y) {
+    std::printf("%.9g\n", number);
+  }
+}

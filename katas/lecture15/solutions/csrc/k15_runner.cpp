@@ -1,0 +1,98 @@
+// tier: stable
+//
+// Run a .pte without Python, with kernels of your own.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+
+namespace {
+
+using executorch::aten::Tensor;
+using executorch::extension::from_blob;
+using executorch::extension::Module;
+using executorch::runtime::KernelRuntimeContext;
+using torch::executor::resize_tensor;
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// Thrown by what is not written yet.
+struct NotImplementedError {
+  const char* what;
+};
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// Write a * b into out, which gets the sizes of a. Both have the same sizes, and are contiguous.
+// Useful: resize_tensor(out, sizes), numel(), const_data_ptr<float>(), mutable_data_ptr<float>().
+Tensor& mul_out(KernelRuntimeContext& context, const Tensor& a, const Tensor& b, Tensor& out) {
+  resize_tensor(out, a.sizes());
+  const float* one = a.const_data_ptr<float>();
+  const float* other = b.const_data_ptr<float>();
+  float* product = out.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    product[i] = one[i] * other[i];
+  }
+  return out;
+}
+
+// Write relu(x) into out, which gets the sizes of x.
+Tensor& relu_out(KernelRuntimeContext& context, const Tensor& x, Tensor& out) {
+  resize_tensor(out, x.sizes());
+  const float* from = x.const_data_ptr<float>();
+  float* to = out.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    to[i] = from[i] < 0 ? 0 : from[i];
+  }
+  return out;
+}
+
+EXECUTORCH_LIBRARY(aten, "mul.out", mul_out);
+EXECUTORCH_LIBRARY(aten, "relu.out", relu_out);
+
+// Run `forward` of the file at `path` with `rows` rows of 3 numbers, and put the result into `y`.
+//
+// Returns 0, or the number of the error that ExecuTorch returns: static_cast<int>(error()). A tensor
+// over memory of yours is from_blob(pointer, {rows, 3}); forward takes it, and its result is a list
+// of values, of which at(0).toTensor() is the first.
+int answer(const char* path, std::vector<float>& x, int rows, std::vector<float>& y) {
+  Module module(path);
+  auto found = module.forward(from_blob(x.data(), {rows, 3}));
+  if (!found.ok()) {
+    return static_cast<int>(found.error());
+  }
+  const Tensor& result = found->at(0).toTensor();
+  const float* first = result.const_data_ptr<float>();
+  y.assign(first, first + result.numel());
+  return 0;
+}
+
+} // namespace
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// FILE ROWS NUMBERS...: prints the answer, a number a line, or the error.
+int main(int count, char** words) {
+  std::vector<float> x, y;
+  for (int i = 3; i < count; ++i) {
+    x.push_back(std::strtof(words[i], nullptr));
+  }
+  try {
+    if (const int error = answer(words[1], x, std::atoi(words[2]), y)) {
+      std::printf("error 0x%x\n", static_cast<unsigned>(error));
+      return 0;
+    }
+  } catch (const NotImplementedError& missing) {
+    std::printf("TODO %s\n", missing.what);
+    return 0;
+  }
+  for (const float number : y) {
+    std::printf("%.9g\n", number);
+  }
+}
