@@ -82,9 +82,10 @@ def refuses(call: Callable[[], object], what: str) -> None:
     try:
         yours = call()
     except ValueError as error:
-        assert str(error), f"{what}: yours raises a ValueError that does not say why"
+        reason = str(error)
     else:
         raise AssertionError(f"{what}: yours answers {yours}, expected a ValueError")
+    assert reason, f"{what}: yours raises a ValueError that does not say why"
 
 
 @pytest.mark.given

@@ -33,8 +33,7 @@ struct NotImplementedError {
 // Useful: resize_tensor(out, sizes), numel(), const_data_ptr<float>(), mutable_data_ptr<float>().
 Tensor& mul_out(KernelRuntimeContext& context, const Tensor& a, const Tensor& b, Tensor& out) {
   resize_tensor(out, a.sizes());
-  const float* one = a.const_data_ptr<float>();
-  const float* other = b.const_data_ptr<float>();
+  const float *one = a.const_data_ptr<float>(), *other = b.const_data_ptr<float>();
   float* product = out.mutable_data_ptr<float>();
   for (int64_t i = 0; i < a.numel(); ++i) {
     product[i] = one[i] * other[i];
@@ -89,7 +88,7 @@ int main(int count, char** words) {
       return 0;
     }
   } catch (const NotImplementedError& missing) {
-    std::printf("TODO %s\n", missing.what);
+    std::printf("not written: %s\n", missing.what);
     return 0;
   }
   for (const float number : y) {
