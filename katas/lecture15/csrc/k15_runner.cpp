@@ -16,8 +16,8 @@
 //    would do it for neg.
 //
 // About 20 lines. Begin with answer, run the tests, and read the name of what is missing.
-// Afterwards read torch/include/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h, in
-// site-packages, beside ExecuTorch's file of the same name, which you have included.
+// Afterwards read aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h (in site-packages
+// below torch/include) beside ExecuTorch's file of the same name, which you have included.
 //
 // Real life differs: an app is linked with a library that a list of operators was built into (k07).
 //
