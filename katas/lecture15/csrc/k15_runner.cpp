@@ -2,9 +2,8 @@
 //
 // Run a .pte without Python, with kernels of your own.
 //
-// A .pte names its kernels, and has none. The runtime that comes with ExecuTorch, 0.4 MB, has none
-// either: it plans and calls. All kernels together are another 10 MB. This model is
-// relu(x * x * x), and needs two; you write them, for float32:
+// A .pte names the kernels that it calls, and contains none. Nor does ExecuTorch's runtime, 0.4 MB:
+// all kernels together are another 10 MB. This model, relu(x * x * x), needs two, for float32:
 //
 //     main.cpp --> answer --> Module::forward --> aten::mul.out, twice --> aten::relu.out
 //
@@ -19,7 +18,7 @@
 // Afterwards read aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h (in site-packages
 // below torch/include) beside ExecuTorch's file of the same name, which you have included.
 //
-// Real life differs: an app is linked with a library that a list of operators was built into (k07).
+// Real life differs: an app is linked with a library of the kernels on a list (k07).
 //
 #include <cstdint>
 #include <cstdio>
