@@ -1,4 +1,4 @@
-// tier: stable
+// tier: small
 //
 // Run a .pte without Python, with kernels of your own.
 
