@@ -12,7 +12,7 @@ from katas.lecture15.k03_file import sections
 
 
 # What stands for a program, behind its header, and for weights.
-CODE, WEIGHTS = struct.pack("<Q", 5) + b"a program of some length", bytes(range(256)) * 3
+CODE, WEIGHTS = struct.pack("<Q", 256) + b"a program of some length", bytes(range(256)) * 3
 
 
 def written(
