@@ -53,10 +53,15 @@ class Program:
     def run(self, name: str, x: torch.Tensor) -> tuple[list[str], str]:
         """Return the lines that the program prints for a file, and what ExecuTorch logs."""
         __tracebackhide__ = True
+        numbers = [f"{number:.9g}" for number in x.flatten().tolist()]
+        return self.call(f"{name}.pte", str(len(x)), *numbers)
+
+    def call(self, *words: str) -> tuple[list[str], str]:
+        """Call the program."""
+        __tracebackhide__ = True
         if self.problem:
             pytest.fail(f"csrc/k15_runner.cpp does not compile:\n{self.problem}", pytrace=False)
-        words = [f"{number:.9g}" for number in x.flatten().tolist()]
-        command = [str(self.folder / "run"), f"{name}.pte", str(len(x)), *words]
+        command = [str(self.folder / "run"), *words]
         done = subprocess.run(  # noqa: S603 - built below
             command, cwd=self.folder, capture_output=True, text=True, timeout=20, check=False
         )
@@ -115,6 +120,15 @@ def check(program: Program, x: torch.Tensor, why: str) -> None:
 def rows(count: int) -> torch.Tensor:
     """Return rows of numbers, about half of them negative."""
     return (torch.arange(3.0 * count) + 1).mul(2.5).sin().view(count, 3) * 2
+
+
+def test_the_kernels_alone(program: Program) -> None:
+    """For three numbers in the middle of five: what is beside them belongs to somebody else."""
+    found = [float(line) for line in program.call()[0]]
+    yours = {"mul": found[:5], "relu": found[5:]}
+    expected = {"mul": [7, -4, 2.5, 18, 7], "relu": [7, 0, 0.5, 3, 7]}
+
+    assert expected == yours, f"yours {yours}, expected {expected}; there was a 7 everywhere"
 
 
 def test_four_rows(program: Program) -> None:
