@@ -41,11 +41,11 @@ class Net(nn.Module):
         )
         self.head = nn.Linear(2 * 16 * 49, 5)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the scores."""
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the scores, and what they are made of."""
         hidden = self.body(x).flatten(1)
-        scores: torch.Tensor = self.head(torch.cat([hidden, hidden.neg()], 1))
-        return scores.sigmoid()
+        numbers: torch.Tensor = self.head(torch.cat([hidden, hidden.neg()], 1))
+        return numbers.sigmoid(), numbers
 
 
 @cache
@@ -65,7 +65,7 @@ def photo(count: int = 2) -> torch.Tensor:
 def expected_of(x: torch.Tensor) -> torch.Tensor:
     """Return the scores of the network itself."""
     with torch.no_grad():
-        scores: torch.Tensor = copy.deepcopy(network()).eval()(x)
+        scores: torch.Tensor = copy.deepcopy(network()).eval()(x)[0]
         return scores
 
 
@@ -212,7 +212,9 @@ def by_hand(
     for number, items in (lists or {}).items():
         values[number].val = SimpleNamespace(items=items)
     made = [SimpleNamespace(instr_args=SimpleNamespace(args=args)) for args in steps]
-    chains = [SimpleNamespace(instructions=made)]
+    # Of a second chain, which reads everything, nothing is asked.
+    everything = SimpleNamespace(instr_args=SimpleNamespace(args=[*range(9)]))
+    chains = [SimpleNamespace(instructions=part) for part in (made, [everything, *made])]
     return SimpleNamespace(values=values, chains=chains, inputs=inputs, outputs=outputs)
 
 
@@ -233,7 +235,10 @@ def test_lifetimes_of_instructions() -> None:
     good = by_hand({0: 0, 1: 16, 2: 0, 3: 16}, steps, [0], [3])
     bad = by_hand({0: 0, 1: 0, 2: 8, 3: 48}, steps, [0], [3])
 
+    late = by_hand({3: 0, 4: 16, 2: 0}, [[3, 4], [4, 2]], [3], [2])
+
     check_conflicts(good, [], "0 is dead when 2 is written")
+    check_conflicts(late, [], "3 is dead when 2 is written: numbers say nothing about time")
     check_conflicts(bad, [(0, 1), (1, 2)], "2 begins in the middle of 1")
 
 

@@ -92,16 +92,15 @@ def conflicts(plan: Any) -> list[tuple[int, int]]:
     from the first that has it among its `arguments` to the last. Those in ``plan.inputs`` are alive
     from 0 on, those in ``plan.outputs`` until after the last.
     """
-    instructions = plan.chains[0].instructions
-    first, last = dict.fromkeys(plan.inputs, 0), dict[int, int]()
-    for at, instruction in enumerate(instructions, 1):
-        for number in arguments(plan, instruction):
-            first.setdefault(number, at)
-            last[number] = at
-    last.update(dict.fromkeys(plan.outputs, len(instructions) + 1))
+    used = [arguments(plan, each) for each in plan.chains[0].instructions]
+    alive: dict[int, list[int]] = {}
+    for at, numbers in enumerate([plan.inputs, *used, plan.outputs]):
+        for number in numbers:
+            alive.setdefault(number, []).append(at)
+    spans = {number: span for number, span in placed(plan).items() if number in alive}
     found = []
-    for (a, one), (b, other) in combinations(placed(plan).items(), 2):
-        meet = first.get(a, 0) <= last.get(b, 0) and first.get(b, 0) <= last.get(a, 0)
+    for (a, one), (b, other) in combinations(spans.items(), 2):
+        meet = alive[a][0] <= alive[b][-1] and alive[b][0] <= alive[a][-1]
         if meet and one.start < other.stop and other.start < one.stop:
             found.append((a, b))
     return found
