@@ -239,6 +239,10 @@ def test_lifetimes_of_instructions() -> None:
 
     check_conflicts(good, [], "0 is dead when 2 is written")
     check_conflicts(late, [], "3 is dead when 2 is written: numbers say nothing about time")
+    for long, short in ((1, 2), (2, 1)):
+        inner = by_hand({1: 16, 2: 16, 8: 64}, [[0, long], [0, short], [long, 3]], [0], [3])
+
+        check_conflicts(inner, [(1, 2)], f"{long} is alive before and after {short}; 8 is unused")
     check_conflicts(bad, [(0, 1), (1, 2)], "2 begins in the middle of 1")
 
 

@@ -100,7 +100,7 @@ def conflicts(plan: Any) -> list[tuple[int, int]]:
     spans = {number: span for number, span in placed(plan).items() if number in alive}
     found = []
     for (a, one), (b, other) in combinations(spans.items(), 2):
-        meet = alive[a][0] <= alive[b][-1] and alive[b][0] <= alive[a][-1]
+        meet = min(alive[a]) <= max(alive[b]) and min(alive[b]) <= max(alive[a])
         if meet and one.start < other.stop and other.start < one.stop:
             found.append((a, b))
     return found
