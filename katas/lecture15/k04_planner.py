@@ -1,8 +1,8 @@
 """Plan the memory of a program before it runs.
 
 A phone asks for memory once: for one arena, in which each result has an offset. Two results may
-have the same bytes if they are never alive together. When one is taken for dead too early, nothing
-fails: the answer is another one.
+share bytes if they are never alive at the same time. If a result is considered dead too early,
+nothing fails: the answer is another one.
 
     call             1   2   3   4                  offset
     a = relu(x)      a---a                          0     128 bytes
