@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-    # The inputs of each node, by name. A name stands behind those of its inputs.
+    # The inputs of each node, by name. Each name comes after those of its inputs.
     Graph = Mapping[str, Sequence[str]]
 
 
@@ -39,7 +39,7 @@ def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
 
     A partition is one call, and each node in no partition is one. A call does not wait for itself.
     """
-    # TODO: for each call, those that it waits for; then take away, again and again, what can run.
+    # TODO: for each call, those that it waits for; then repeatedly remove what can run.
     raise NotImplementedError("has_cycle")
 
 

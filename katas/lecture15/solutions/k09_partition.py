@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-    # The inputs of each node, by name. A name stands behind those of its inputs.
+    # The inputs of each node, by name. Each name comes after those of its inputs.
     Graph = Mapping[str, Sequence[str]]
 
 
