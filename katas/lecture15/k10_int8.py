@@ -6,7 +6,7 @@ for (q - zero_point) * scale:
     q        -128       -64        0       ...      127
     value    -1.0       0.0       1.0      ...       2.98        scale 1/64, zero_point -64
 
-0 must be among them exactly: padding and relu make many. And there is no NaN: on one machine it
+0 must be among them exactly: padding and relu make many. And there is no NaN. On one machine a NaN
 became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0 in ``.to(torch.int8)``.
 
 1. `qparams`, then `quantize` and `dequantize`: for activations, whose range is measured.

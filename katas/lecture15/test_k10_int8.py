@@ -30,6 +30,9 @@ def test_a_range_around_zero() -> None:
     """255 steps from end to end; the zero point is where 0 is."""
     check_qparams(-64.0, 191.0, (1.0, -64), "-64 is -128, so 0 is -64")
     check_qparams(-51.0, 76.5, (0.5, -26), "-51 is 102 steps below 0")
+    check_qparams(-64.25, 190.75, (1.0, -64), "-63.75 is rounded, not cut off")
+    check_qparams(-64.75, 190.25, (1.0, -63), "-63.25 is rounded")
+    check_qparams(-65.5, 189.5, (1.0, -62), "-62.5: Python rounds a tie to even")
 
 
 def test_a_range_without_zero() -> None:
@@ -61,6 +64,14 @@ def test_ties_go_to_even() -> None:
         yours = quantize(x, 0.5, 3)
 
     compare(yours, torch.tensor([3, 5, 5, 3, 1, 5, 0]), "0.25 / 0.5 is 0.5: rounded, then plus 3")
+
+
+def test_times_one_over_the_scale() -> None:
+    """Beside a tie it is another number than x / scale, and PyTorch has this one."""
+    x = torch.tensor([-9.149999618530273, -3.250000238418579])
+    theirs = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127).tolist()
+
+    compare(quantize(x, 0.1, 0), torch.tensor([-92, -33]), f"fake_quantize returns {theirs}")
 
 
 def test_what_does_not_fit() -> None:
@@ -139,6 +150,21 @@ def test_a_sum_that_int8_cannot_hold() -> None:
 
     assert float(torch.tensor(expected).float()) == yours, (
         f"yours {yours}, expected {expected}, rounded to float32 once, at the end"
+    )
+
+
+def test_a_sum_that_float32_cannot_hold() -> None:
+    """Above 2**24 a float32 has not each integer: a long sum in float32 is another one."""
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randint(0, 128, (4, 20_000), generator=generator, dtype=torch.int8)
+    weight = torch.randint(64, 128, (16, 20_000), generator=generator, dtype=torch.int8)
+    yours = linear_int8(q, 1.0, -128, weight, torch.ones(16))
+    expected = (q.long() + 128) @ weight.long().t()
+    wrong = int((expected.float() != yours).sum())
+
+    assert not wrong, (
+        f"{wrong} of 64 sums are not the integer, rounded to float32 once: yours begins with"
+        f" {yours[0, :3].tolist()}, expected {expected[0, :3].tolist()}"
     )
 
 
