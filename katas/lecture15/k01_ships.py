@@ -6,6 +6,7 @@ A phone has no Python and no Module. What is left of yours?
     program = torch.export.export(model, (torch.randn(2, 3),))
     print(program)                       # weights are inputs of the graph, and each `if` is gone
     print(program.graph_signature.input_specs)
+    print(program.state_dict.keys(), program.constants.keys())
 
 Write `ships`, about 6 lines: which tensors travel with the program, and how many bytes each has.
 
@@ -26,7 +27,8 @@ def ships(program: ExportedProgram) -> dict[str, tuple[str, int]]:
     """Return the kind and the bytes of each tensor that the program needs and no caller passes.
 
     Keys are the names in the Module (``spec.target``), kinds those of PyTorch's `InputKind`
-    ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"). Leave out a tensor that no instruction reads.
+    ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"). Leave out a tensor that no instruction reads and
+    the program does not return.
     """
     # TODO: the tensors by name, then the specs that have a target.
     raise NotImplementedError("ships")

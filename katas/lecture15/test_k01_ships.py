@@ -107,6 +107,35 @@ def test_nothing_else_ships() -> None:
     assert {*EXPECTED} == yours, f"yours ships {yours}, expected {[*EXPECTED]}"
 
 
+class Corners(nn.Module):
+    """Has a tensor in a list, one that is returned as it is, and part of a larger one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed = nn.Parameter(torch.ones(3))
+        self.returned = nn.Parameter(torch.ones(2))
+        self.part = nn.Buffer(torch.arange(12.0)[:5])
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Use all three."""
+        return torch.cat([x, self.listed, self.part]), self.returned
+
+
+def test_tensors_in_corners() -> None:
+    """In a list, among the outputs alone, and with a storage that has more bytes."""
+    yours = ships(torch.export.export(Corners(), (torch.randn(2),)))
+    expected = {
+        "listed": ("PARAMETER", 12),
+        "returned": ("PARAMETER", 8),
+        "part": ("BUFFER", 20),
+    }
+
+    assert expected == yours, (
+        f"yours {yours}, expected {expected}: cat reads a list, an output is needed too, and five"
+        " numbers of twelve are 20 bytes"
+    )
+
+
 def test_a_model_without_tensors() -> None:
     """An activation is code alone."""
     yours = ships(torch.export.export(nn.ReLU(), (torch.randn(2),)))

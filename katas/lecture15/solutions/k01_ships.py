@@ -13,7 +13,8 @@ def ships(program: ExportedProgram) -> dict[str, tuple[str, int]]:
     """Return the kind and the bytes of each tensor that the program needs and no caller passes.
 
     Keys are the names in the Module (``spec.target``), kinds those of PyTorch's `InputKind`
-    ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"). Leave out a tensor that no instruction reads.
+    ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"). Leave out a tensor that no instruction reads and
+    the program does not return.
     """
     tensors = {**program.state_dict, **program.constants}
     read = {node.name for node in program.graph.nodes if node.users}
