@@ -12,9 +12,10 @@ values, and calls that read some and write one.
 1. `emit`: one value for each node; a call for each call_function, by its out variant.
 2. `execute`: make the calls. Whoever called you has made the memory; you make none.
 
-Begin with ``torch.ops.aten.permute.overloads()``: no ``out``. Such an operator returns a view of
-its input, so there is nothing to write; emit its copy, `copying` of it. This is why a program for
-the edge says ``permute_copy`` where yours says ``permute``.
+Begin with ``torch.ops.aten.permute.overloads()``: no ``out``. It returns a view of its input, so
+there is nothing to write; emit its copy, `copying` of it. This is why a program for the edge says
+``permute_copy`` where yours says ``permute``. (``conv2d`` has no ``out`` either, and is no view:
+such operators are decomposed before, and do not occur here.)
 
 About 22 lines. Afterwards read the schema of ``permute_copy`` in
 ``aten/src/ATen/native/native_functions.yaml``.
@@ -96,7 +97,8 @@ def out_variant(function: Any) -> Any:
         found = getattr(packet, overload)
         if [each.name for each in found._schema.arguments] == [*names, "out"]:  # noqa: SLF001
             return found
-    raise LookupError(f"{function} has no out=: it returns a view, so emit its copy")
+    advice = "emit its copy" if function.is_view else "run_decompositions makes others of it"
+    raise LookupError(f"{function} has no out=: {advice}")
 
 
 def copying(function: Any) -> Any:

@@ -96,8 +96,10 @@ def test_the_given_functions() -> None:
     aten = torch.ops.aten
 
     assert aten.add.out == out_variant(aten.add.Tensor), "the given out_variant has changed"
-    with pytest.raises(LookupError, match="returns a view"):
+    with pytest.raises(LookupError, match="emit its copy"):
         out_variant(aten.permute.default)
+    with pytest.raises(LookupError, match="run_decompositions"):
+        out_variant(aten.conv2d.default)
     assert aten.permute_copy.out == out_variant(copying(aten.permute.default)), "the given copying"
 
 
@@ -120,12 +122,26 @@ def test_a_view_is_a_copy() -> None:
 def test_arguments_with_names_and_in_lists() -> None:
     """The lists of cat hold values, and alpha is a number with a name."""
     text = "0  float32[2] input\n1  float32[2] input\n2  float32[2]\n3  float32[6]\n"
-    text += "aten.add.out(%0, %1, alpha=2) -> %2\naten.cat.out([%0, %2, %0]) -> %3\nreturn %3, %0"
+    text += "aten.add.out(%0, %1, alpha=2) -> %2\naten.cat.out([%0, %2, %0]) -> %3\n"
+    text += "return %3, %0, %0"
     program = program_of(
-        lambda x, y: (torch.cat([x, torch.add(x, y, alpha=2), x]), x), torch.ones(2), torch.ones(2)
+        lambda x, y: (torch.cat([x, torch.add(x, y, alpha=2), x]), x, x),
+        *(torch.ones(2), torch.ones(2)),
     )
 
-    says(program, text, "the given replaced goes into lists, and node.kwargs are arguments too")
+    says(program, text, "the given replaced goes into lists, and an output may be there twice")
+
+
+def test_a_value_with_a_name() -> None:
+    """The sorter of searchsorted is a tensor among the keyword arguments."""
+    x, order = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([1, 2, 0])
+    text = "0  float32[3] input\n1  int64[3] input\n2  int64[3]\n"
+    text += "aten.searchsorted.Tensor_out(%0, %0, sorter=%1) -> %2\nreturn %2"
+    program = program_of(lambda x, order: torch.searchsorted(x, x, sorter=order), x, order)
+
+    says(program, text, "node.kwargs may have nodes, too: they become Refs")
+    (yours,) = run(program, x, order)
+    assert [2, 0, 1] == yours.tolist(), f"yours {yours.tolist()}, expected the ranks [2, 0, 1]"
 
 
 def test_a_model() -> None:

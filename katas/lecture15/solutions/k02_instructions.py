@@ -76,7 +76,8 @@ def out_variant(function: Any) -> Any:
         found = getattr(packet, overload)
         if [each.name for each in found._schema.arguments] == [*names, "out"]:  # noqa: SLF001
             return found
-    raise LookupError(f"{function} has no out=: it returns a view, so emit its copy")
+    advice = "emit its copy" if function.is_view else "run_decompositions makes others of it"
+    raise LookupError(f"{function} has no out=: {advice}")
 
 
 def copying(function: Any) -> Any:
