@@ -1,7 +1,7 @@
 """Open a file for ExecuTorch with ``struct``.
 
-A file with a model in it arrives, and the phone says that it is none. What is in it? Bytes 4 to 7
-are the kind, as in any FlatBuffer; a header follows, little-endian, then program and segments:
+A file with a model in it arrives, and the phone says it is not a model. What is in it? Bytes 4 to 7
+are the kind, as in many FlatBuffers; a header follows, little-endian, then program and segments:
 
     offset   4       8       12        16              24                 32
              "ET12"  "eh00"  uint32    uint64          uint64             uint64

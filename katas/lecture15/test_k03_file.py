@@ -54,6 +54,8 @@ def test_a_file_with_weights() -> None:
     compare(data, program, WEIGHTS, "offsets count from the beginning of the file")
     yours = sections(data).kind
     assert "ET12" == yours, f"kind: yours {yours!r}, expected 'ET12', a str"
+    later = sections(written(kind=b"ET13")).kind
+    assert "ET13" == later, f"kind: yours {later!r}, expected 'ET13': only ET is asked for"
 
 
 def test_what_is_behind_the_weights_is_none() -> None:
@@ -89,9 +91,10 @@ def test_a_program_without_weights() -> None:
 
 def test_a_file_without_a_header() -> None:
     """All of it is program, and bytes 12 on are no numbers of ours."""
-    data = written(magic=b"\x10\0\0\0")
+    for magic in (b"\x10\0\0\0", b"eh\0\0"):
+        data = written(magic=magic, after=b"and eh00 later")
 
-    compare(data, data, b"", "byte 8 is no eh00")
+        compare(data, data, b"", "bytes 8 to 11 are not eh00")
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4a zip of torch.save", written(kind=b"PT01")])
