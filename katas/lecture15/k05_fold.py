@@ -2,13 +2,13 @@
 
 A layer with weight norm makes its weight anew at each run, from two tensors that no longer change:
 
-    aten.norm(v)         known: it reads a constant only
-    aten.div(v, norm)    known: its inputs are
-    aten.mul(div, g)     known
-    aten.addmm(b, x, mul)                  not known: x comes with the run
+    aten.linalg_vector_norm(v)    known: it reads a constant only
+    aten.div(g, norm)             known: its inputs are
+    aten.mul(v, div)              known
+    aten.addmm(b, x, permute)     not known: x comes with the run
 
-PyTorch would say nothing if you folded too much: a random number would be the same for ever, a
-counter would stand still, and a table of a few bytes, expanded, would fill the file.
+PyTorch would say nothing if you folded too much: a random number would never change, a counter
+would stand still, and a table of a few bytes, expanded, would fill the file.
 
 1. `never_written`: the tensors that are constants.
 2. `foldable`: which calls can be made now? Leave a random one (`torch.Tag.nondeterministic_seeded`

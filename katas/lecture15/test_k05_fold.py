@@ -86,6 +86,12 @@ def test_what_would_make_the_file_larger() -> None:
         ["t"],
         "expand: 96 bytes are read, and 768 would be stored",
     )
+    folds(
+        lambda x, w: x + w[0].cumsum(0),
+        ["select"],
+        "cumsum of int32 is int64: as many elements, 12 bytes are read, and 24 would be stored",
+        W.int(),
+    )
 
 
 class Counter(nn.Module):
