@@ -193,6 +193,7 @@ def test_what_is_missing() -> None:
         ["aten::neg float16", "aten::neg int64"],
     )
     check_missing({"aten::sin": {"float32", "int8"}}, listed, ["aten::sin"])
+    check_missing({"aten::rand": {"float32"}}, listed, ["aten::rand float32"])
     check_missing(
         {"aten::zeros": set(), "aten::exp": {"int8"}}, listed, ["aten::exp int8", "aten::zeros"]
     )

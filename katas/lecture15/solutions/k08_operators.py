@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def as_yaml(needs: Needs) -> str:
-    """Return the list as a file that PyTorch's build reads."""
+    """Return the list in the form that torchgen reads; here its kernels are named as operators."""
     lines = ["operators:"]
     for name in sorted(needs):
         lines += [f"  {name}:", "    is_root_operator: Yes", "    is_used_for_training: No"]
@@ -47,7 +47,7 @@ class Recorder(TorchDispatchMode):
         """Return what `func` returns; add to `needs`.
 
         A key is ``aten::add.Tensor``, a dtype ``float32``. Tensors may be in lists and keywords
-        : `tree_leaves` finds them. An operator that reads none is needed without dtypes.
+        too; `tree_leaves` finds them. An operator that reads none is needed without dtypes.
         """
         kwargs = kwargs or {}
         dtypes = self.needs.setdefault(func.name(), set())
