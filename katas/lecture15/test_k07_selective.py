@@ -64,7 +64,7 @@ def test_each_place_in_a_list(extension: Extension) -> None:
 def test_a_part_of_an_item(extension: Extension) -> None:
     """A beginning, an end, and what two items have between them are not in the list."""
     items = "aten::tanh_backward;aten::add.Tensor"
-    for item in ("aten::tanh", "backward", "aten::add", "aten::tanh_backward;aten::add.Tensor"):
+    for item in ("", "aten::tanh", "backward", "aten::add", "aten::tanh_backward;aten::add.Tensor"):
         check_contains(extension, items, item, expected=False)
 
 

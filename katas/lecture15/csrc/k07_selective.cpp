@@ -15,11 +15,12 @@
 // 1. contains: whether a list has an item, as a whole.
 // 2. selected: whether a list has the operator of a schema.
 // 3. OFFER: here each kernel is registered. One that ALLOWLIST does not select must leave nothing in
-//    the library, not even at -O0, at which this file is built.
+//    the library, even at -O0, which is how this file is built.
 //
 // About 14 lines. Begin with contains("aten::tanh_backward", "aten::tanh").
 // Afterwards read ATen/core/op_registration/op_allowlist.h in torch/include in site-packages: which
-// of its functions have you written, and which names TORCH_SELECTIVE_NAME in torch/library.h?
+// of its functions have you just written, and which one does TORCH_SELECTIVE_NAME in torch/library.h
+// call? Its first comment says "no overloads": is that what its code does?
 //
 #include <map>
 #include <string>
@@ -53,8 +54,8 @@ inline double tanh_backward(double x);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Whether `item` is one of the items of `list`, which have ';' between them. A part of an item is
-// none.
+// Whether `item` is one of the items of `list`, which have ';' between them. Part of an item
+// does not count.
 constexpr bool contains(std::string_view list, std::string_view item) {
   // TODO: from one ';' to the next.
   return list.empty() ? false : throw NotImplementedError{};

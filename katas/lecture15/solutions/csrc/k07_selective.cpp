@@ -34,8 +34,8 @@ inline double tanh_backward(double x);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Whether `item` is one of the items of `list`, which have ';' between them. A part of an item is
-// none.
+// Whether `item` is one of the items of `list`, which have ';' between them. Part of an item
+// does not count.
 constexpr bool contains(std::string_view list, std::string_view item) {
   while (true) {
     const auto end = list.find(';');
