@@ -112,6 +112,14 @@ def test_no_elements() -> None:
     assert ([], []) == yours, f"yours {yours}, expected no elements in either"
 
 
+def test_a_count_that_is_none() -> None:
+    """It exceeds the file: a wrong offset, and the given `counted` says so."""
+    data, at = vector(count=3, width=4)
+    wrong = data.replace(struct.pack("<I", 3), struct.pack("<I", 2**31))
+    with pytest.raises(ValueError, match="no count"):
+        elements(wrong, at, 0, 4)
+
+
 def check(data: bytes, expected: dict[str, Any]) -> None:
     """Compare what a file needs."""
     yours = needs(data)._asdict()
@@ -153,6 +161,44 @@ def test_the_first_of_two_methods() -> None:
 
     expected = {"method": "forward", "values": 0, "operators": [], "arenas": []}
     check(root + plans + first + second, expected)
+
+
+def add_vector(data: bytearray, place: int, count: int, rest: bytes) -> int:
+    """Append a vector to which the number at `place` leads; return where its elements begin."""
+    data[place : place + 4] = struct.pack("<I", len(data) - place)
+    data += struct.pack("<I", count) + rest
+    return len(data) - len(rest)
+
+
+def add_table(data: bytearray, place: int, *numbers: int) -> list[int]:
+    """Append a table to which the number at `place` leads; return where its fields are."""
+    count = max(numbers) + 1
+    behind = {number: 4 + 4 * n for n, number in enumerate(numbers)}
+    vtable = struct.pack(f"<{count}H", *(behind.get(number, 0) for number in range(count)))
+    data += struct.pack("<HH", 4 + 2 * count, 4 + 4 * len(numbers)) + vtable
+    at = len(data)
+    data[place : place + 4] = struct.pack("<I", at - place)
+    data += struct.pack("<i", 4 + 2 * count) + bytes(4 * len(numbers))
+    return [at + behind[number] for number in numbers]
+
+
+def test_large_numbers() -> None:
+    """The root is far away, a name is long, an arena has 8 GiB, and a kernel is there twice."""
+    data = bytearray(70_000)
+    (plans,) = add_table(data, 0, 1)
+    first = add_vector(data, plans, 1, bytes(4))
+    name, values, operators, arenas = add_table(data, first, 0, 2, 6, 8)
+    add_vector(data, name, 693, b"forward" * 99)
+    add_vector(data, values, 300, bytes(1200))
+    listed = add_vector(data, operators, 2, bytes(8))
+    for place in (listed, listed + 4):
+        operator, overload = add_table(data, place, 0, 1)
+        add_vector(data, operator, 9, b"aten::add")
+        add_vector(data, overload, 3, b"out")
+    add_vector(data, arenas, 2, struct.pack("<qq", 0, 2**33))
+
+    expected = {"values": 300, "operators": ["aten::add.out"] * 2, "arenas": [0, 2**33]}
+    check(bytes(data), {"method": "forward" * 99, **expected})
 
 
 @pytest.mark.time_limit(120)
