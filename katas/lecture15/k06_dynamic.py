@@ -8,7 +8,7 @@ raises nothing: the example decides. Run one of the rows:
             return x * 2
 
     shapes = {"x": {0: torch.export.Dim.AUTO}}
-    program = torch.export.export(Twice(), (torch.ones(1, 4),), dynamic_shapes=shapes)
+    program = torch.export.export(Twice(), (torch.ones(4, 4),), dynamic_shapes=shapes)
     program.module()(torch.ones(2, 4))
 
 Fill in `runs`, six rows. Begin with "named". Afterwards read the docstring of ``Dim`` in

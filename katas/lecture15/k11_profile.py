@@ -9,9 +9,9 @@ A layer took 40 ms, and the rows of its profile add up to 110. Which is slow?
 
 A phone's profile is read the same way: a delegate's row has rows of its own inside.
 
-Write `self_times`, 8 lines. Begin with ``events()`` of a `torch.profiler.profile`: print ``name``
-and ``time_range`` of each, for a linear layer. Afterwards read `self_cpu_time_total` in
-``torch/autograd/profiler_util.py``, in site-packages.
+Write `self_times`, 8 lines. Begin with ``events()`` of a `torch.profiler.profile`: print ``name``,
+``time_range.start`` and ``time_range.end`` of each, for a linear layer. Afterwards read
+`self_cpu_time_total` in ``torch/autograd/profiler_util.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ log. This is the whole of it: `pack` writes a file, `Phone` opens it and answers
     decide(Phone(data)(photo)[0])
 
 Six things are wrong, and none raises an error: each computes with something that is not what the
-caller meant. Mend all six, one to three lines each; where the only right answer is none, raise a
+caller meant. Fix all six, one to three lines each; where the only right answer is none, raise a
 ValueError that says why.
 
 Run the tests with ``--all-failures`` first, and say of each symptom: whose bytes were read?
 A photo from a camera is often ``x.to(memory_format=torch.channels_last)``: print its ``stride()``.
-Afterwards read ``torch/export/_unlift.py``, in site-packages (`_check_input_constraints_pre_hook`):
-of these six, which does a program that `torch.export` runs itself refuse?
+Afterwards read `_check_input_constraints_pre_hook` in ``torch/export/_unlift.py``, in
+site-packages: it returns early where the graph has guards of its own. Print ``program.module()``:
+which of the six does an exported program refuse when PyTorch runs it?
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RULES = {
     "named": "a name promises a range: from its min, by default 0, to its max",
-    "named_fixed": "the code can keep the promise of no other size than 4, and a named Dim insists",
+    "named_fixed": "the code works only for size 4, and a named Dim insists on the whole range",
     "auto": "the size is a symbol, and nothing in the code restricts it",
     "auto_of_one": "a size of 0 or 1 is taken for a constant; AUTO accepts that",
     "auto_fixed": "the code forces one size; AUTO accepts that, where a name raises",
