@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -138,6 +139,10 @@ def test_what_is_not_listed_leaves_nothing(extension: Extension) -> None:
         f"the library of {len(library)} bytes still has {found}: what is asked while the"
         " library runs is there to be asked for. `if constexpr` is decided by the compiler"
     )
+    text = source("katas.lecture15", "csrc/k07_selective.cpp").read_text(encoding="utf-8")
+    macro = re.search(r"#define OFFER(?:.*\\\n)*.*", text)
+    plain = macro and re.search(r"\bif\s*\(", macro[0])
+    assert not plain, "OFFER has a plain if: clang++ drops what is behind it at -O0, g++ does not"
 
 
 def test_the_list_is_asked_by_your_function(extension: Extension) -> None:
