@@ -286,6 +286,17 @@ def test_a_view_has_no_bytes() -> None:
 
 
 @five
+def test_a_view_of_a_view() -> None:
+    """Who reads the second view reads the base of the first."""
+    lives(
+        view_of_a_view,
+        "relu: 128 bytes, 1 to 6\nneg: 128 bytes, 5 to 6\nmul: 128 bytes, 6 to 7\n"
+        "exp: 128 bytes, 7 to 7",
+        "mul, call 6, reads the bytes of relu through two views",
+    )
+
+
+@five
 def test_a_view_that_is_returned() -> None:
     """Its base is alive to the end, through two views. One of an input has no base here."""
     lives(
@@ -297,17 +308,6 @@ def test_a_view_that_is_returned() -> None:
         lambda x: (torch.relu(x).t(), torch.exp(torch.neg(x))),
         "relu: 128 bytes, 1 to 4\nneg: 128 bytes, 3 to 4\nexp: 128 bytes, 4 to 4",
         "the caller gets a view of relu's bytes",
-    )
-
-
-@five
-def test_a_view_of_a_view() -> None:
-    """Who reads the second view reads the base of the first."""
-    lives(
-        view_of_a_view,
-        "relu: 128 bytes, 1 to 6\nneg: 128 bytes, 5 to 6\nmul: 128 bytes, 6 to 7\n"
-        "exp: 128 bytes, 7 to 7",
-        "mul, call 6, reads the bytes of relu through two views",
     )
 
 
