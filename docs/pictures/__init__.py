@@ -20,8 +20,8 @@ WITHOUT_TORCH = (
     "lecture06",
     "lecture09",
     "lecture13",
-    "lecture16",
     "lecture15",
+    "lecture16",
     "lecture28",
 )
 

@@ -108,6 +108,8 @@ def test_few_katas_need_what_is_optional() -> None:
         "lecture09/k15_triton_softmax": ["triton"],
         "lecture09/k16_triton_matmul": ["triton"],
         "lecture09/k17_build": ["cmake", "ninja"],
+        "lecture15/k13_ship": ["executorch"],
+        "lecture15/k15_runner": ["executorch"],
         "lecture16/k02_became": ["onnxruntime"],
         "lecture16/k03_interpreter": ["onnxruntime"],
         "lecture16/k04_batches": ["onnxruntime"],
@@ -118,8 +120,6 @@ def test_few_katas_need_what_is_optional() -> None:
         "lecture16/k09_lies": ["onnxruntime"],
         "lecture16/k12_ship": ["onnxruntime"],
         "lecture16/k14_calibrate": ["onnxruntime"],
-        "lecture15/k13_ship": ["executorch"],
-        "lecture15/k15_runner": ["executorch"],
     }
 
 

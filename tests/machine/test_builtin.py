@@ -89,9 +89,7 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 def test_packages(modules: Path) -> None:
     """An export's own modules are needed too; the command names what is missing, or its group."""
-    onnx, executorch, torchx, _ = builtin.pytest_kata_backends()
-    """An export's own modules are needed too, and the command names the missing ones only."""
-    onnx, torchx, _, _ = builtin.pytest_kata_backends()
+    onnx, torchx, *_ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     how = install_group("onnx")
