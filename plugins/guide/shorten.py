@@ -42,7 +42,7 @@ MARK = "E"
 # line says where it comes from.
 BARE = re.compile(r"E? *assert (?:not )?(?:True|False|None|tensor\((?:True|False)\))")
 WHERE = re.compile(r"E? *\+ *where ")
-# Nor does that where it is an address, or does not fit into a row.
+# Nor does where it comes from, if that is an address or does not fit into a row.
 SOURCE = re.compile(r"E? *\+ *(?:where|and) .*( at 0x[0-9a-f]+.*|.{80})")
 # The first line is such a sentence, and not what pytest makes of the code.
 CODE = re.compile(r"E? *(?:AssertionError: )?assert ")
@@ -158,7 +158,7 @@ def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
 def drop_bare(message: Sequence[str]) -> list[str]:
     """Return the lines of a message without bare values below its first line.
 
-    Below a sentence of the test neither with where they come from, if that takes long to say.
+    Below a sentence of the test, what takes long to say where a value comes from goes, too.
     """
     if message and not CODE.match(message[0]):
         message = [line for line in message if not SOURCE.fullmatch(line)]

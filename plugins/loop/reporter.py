@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -190,8 +191,7 @@ class Teller:
         before = [*skipped, *format_away(self.away)]
         if self.failed:
             text = f"{self.failed.nodeid}\n{self.failed.longreprtext}"
-            passing = self.known_passing()
-            self.tell_watch(Told(failed=self.kata.id, failure=text, passing=passing))
+            self.tell_watch(Told(failed=self.kata.id, failure=text, passing=self.known_passing))
             away = {*self.away, *self.unavailable}
             before += waiting_lines(passed_over(self.waiting, shown, away))
             lesson = self.lesson_from(self.failed)
@@ -218,11 +218,13 @@ class Teller:
 
     def last_lines(self) -> Iterator[ScreenLine]:
         """Return how many tests pass, if that is known."""
-        if self.watched and self.failed:
-            yield from passing_lines(self.known_passing())
+        yield from passing_lines(self.known_passing)
 
+    @cached_property
     def known_passing(self) -> str:
-        """Return how many tests pass, as far as an earlier run of this answer has counted them."""
+        """How many tests pass, as far as ``--watch`` has counted them for this answer before."""
+        if not (self.watched and self.failed):
+            return ""
         known = read_standing(course_root(self.config), self.kata).results
         return known.passing if known.content == content_of(self.kata) else ""
 
