@@ -95,7 +95,8 @@ class File:
         import torch  # noqa: PLC0415 - takes a second
         from torch import nn  # noqa: PLC0415 - takes a second
 
-        class Together(nn.Module):
+        # Without torch beside it mypy knows no Module.
+        class Together(nn.Module):  # type: ignore[misc, unused-ignore]
             def forward(self, of: dict[str, list[Any]]) -> dict[str, Any]:
                 return {name: parts[name].program(*args) for name, args in of.items()}
 
