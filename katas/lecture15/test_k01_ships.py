@@ -87,8 +87,8 @@ def test_what_the_program_reads(name: str) -> None:
     yours = entry(name)
 
     assert EXPECTED[name] == yours, (
-        f"{name}: yours {yours}, expected {EXPECTED[name]}: what no state dict holds is in"
-        " program.constants"
+        f"{name}: yours {yours}, expected {EXPECTED[name]}: an element has"
+        " element_size() bytes, and what no state dict holds is in program.constants"
     )
 
 

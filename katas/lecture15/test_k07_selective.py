@@ -46,7 +46,10 @@ def check_contains(extension: Extension, items: str, item: str, *, expected: boo
     """Compare what `contains` says of one item."""
     yours = ask(extension, "contains", items, item)
 
-    assert expected == yours, f'contains("{items}", "{item}"): yours {yours}, expected {expected}'
+    assert expected == yours, (
+        f'contains("{items}", "{item}"): yours {yours}, expected {expected}: an item is all that'
+        " stands between two semicolons, the ends of the list counting as such"
+    )
 
 
 def test_a_list_of_one(extension: Extension) -> None:
@@ -91,7 +94,10 @@ def check_selected(extension: Extension, items: str, schema: str, *, expected: b
     """Compare what `selected` says of one schema."""
     yours = ask(extension, "selected", items, schema)
 
-    assert expected == yours, f'selected("{items}", "{schema}"): yours {yours}, expected {expected}'
+    assert expected == yours, (
+        f'selected("{items}", "{schema}"): yours {yours}, expected {expected}: the name goes up to'
+        " the bracket, and .Tensor belongs to it"
+    )
 
 
 def test_the_operator_of_a_schema(extension: Extension) -> None:

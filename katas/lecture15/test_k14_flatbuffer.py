@@ -125,7 +125,9 @@ def check(data: bytes, expected: dict[str, Any]) -> None:
     yours = needs(data)._asdict()
     wrong = {key: (yours[key], right) for key, right in expected.items() if yours[key] != right}
 
-    assert not wrong, f"yours and expected: {wrong}"
+    assert not wrong, "\n".join(
+        f"{key}\n  yours    {found}\n  expected {right}" for key, (found, right) in wrong.items()
+    )
 
 
 def test_a_file_of_executorch() -> None:
