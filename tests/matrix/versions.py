@@ -42,6 +42,6 @@ def read_versions(pyproject: Path) -> tuple[Version, ...]:
         if pin is None:
             raise ValueError(f'{pyproject}: {name}: expected ["torch==2.13.0"], found {needs}')
         triton = name.replace("torch", "triton")
-        more = ("course", triton) if triton in groups else ("course",)
+        more = [group for group in ("course", triton, "oracles") if group in groups]
         found.append(Version(name, pin[1], (name, *more)))
     return tuple(sorted(found, key=lambda it: tuple(int(part) for part in it.number.split("."))))
