@@ -36,9 +36,10 @@ def exported(
 def out_variant(function: torch._ops.OpOverload) -> torch._ops.OpOverload:
     """Return the overload with the same arguments that writes to ``out=``."""
     packet = function.overloadpacket
-    names = [argument.name for argument in function._schema.arguments]  # noqa: SLF001
+    same = [(each.name, str(each.type)) for each in function._schema.arguments]  # noqa: SLF001
     for overload in packet.overloads():
         found: torch._ops.OpOverload = getattr(packet, overload)
-        if [each.name for each in found._schema.arguments] == [*names, "out"]:  # noqa: SLF001
+        theirs = [(each.name, str(each.type)) for each in found._schema.arguments]  # noqa: SLF001
+        if theirs == [*same, ("out", "Tensor")]:
             return found
     raise LookupError(f"{function} has no out=")

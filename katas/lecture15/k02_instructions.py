@@ -92,10 +92,11 @@ class Plan:
 def out_variant(function: Any) -> Any:
     """Return the overload with the same arguments that writes to ``out=``; LookupError if none."""
     packet = function.overloadpacket
-    names = [argument.name for argument in function._schema.arguments]  # noqa: SLF001
+    same = [(each.name, str(each.type)) for each in function._schema.arguments]  # noqa: SLF001
     for overload in packet.overloads():
         found = getattr(packet, overload)
-        if [each.name for each in found._schema.arguments] == [*names, "out"]:  # noqa: SLF001
+        theirs = [(each.name, str(each.type)) for each in found._schema.arguments]  # noqa: SLF001
+        if theirs == [*same, ("out", "Tensor")]:
             return found
     advice = "emit its copy" if function.is_view else "run_decompositions makes others of it"
     raise LookupError(f"{function} has no out=: {advice}")
