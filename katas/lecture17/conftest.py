@@ -26,10 +26,7 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None:
     """Compare tensors, in float64 to twelve digits."""
     __tracebackhide__ = True
-    found = torch.as_tensor(yours)
-    right = torch.as_tensor(
-        expected, dtype=None if isinstance(expected, torch.Tensor) else torch.float64
-    )
+    found, right = _tensor(yours), _tensor(expected)
     torch.testing.assert_close(
         found,
         right,
@@ -41,6 +38,11 @@ def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None
             f"{why}\nyours {_short(found)}\nexpected {_short(right)}\n{text.splitlines()[0]}"
         ),
     )
+
+
+def _tensor(values: Any) -> torch.Tensor:
+    """Return it as it is, and numbers as float64."""
+    return values if isinstance(values, torch.Tensor) else torch.tensor(values, dtype=torch.double)
 
 
 def _short(tensor: torch.Tensor) -> str:

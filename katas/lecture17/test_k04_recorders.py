@@ -1,0 +1,119 @@
+"""Tests of k04_recorders: small networks whose outputs are known, and what the hooks leave."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from katas.lecture17.conftest import close
+from katas.lecture17.conftest import numbers
+from katas.lecture17.k04_recorders import before_relu
+from katas.lecture17.k04_recorders import by_name
+from katas.lecture17.k04_recorders import every_call
+from katas.lecture17.k04_recorders import history
+from katas.lecture17.k04_recorders import norms
+from plugins.kit import unchanged
+
+
+X = numbers(5, 3)
+
+
+def network(*, inplace: bool = False) -> nn.Sequential:
+    """Return a network of two linear layers, in float64."""
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=inplace), nn.Linear(4, 2)).double()
+
+
+class Twice(nn.Module):
+    """Runs one layer two times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(2)
+        self.layer = nn.Linear(3, 3).double()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what the layer makes of what it made."""
+        y: torch.Tensor = self.layer(self.layer(x).tanh())
+        return y
+
+
+def test_before_relu_shows_negative_units() -> None:
+    """A ReLU that writes to its input comes after the layer, and after the hook."""
+    for inplace in (False, True):
+        model = network(inplace=inplace)
+        with unchanged(model, x=X), torch.no_grad():
+            yours = before_relu(model, model[0], X)
+        expected = X @ model[0].weight.t() + model[0].bias
+        close(yours, expected.detach(), f"the first layer, before nn.ReLU(inplace={inplace})")
+
+
+def test_history_keeps_means_alone() -> None:
+    """One for each batch, and no graph behind it, which would keep the batch and more."""
+    model, batches = network(), [X, X[:2] * 2, -X]
+    yours = history(model, model[0], batches)
+
+    assert len(yours) == 3, f"yours has {len(yours)} means, expected one for each of 3 batches"
+    for mean, batch in zip(yours, batches, strict=True):
+        close(mean.detach(), model[0](batch).mean(0).detach(), "the mean of the layer's output")
+    assert not any(mean.requires_grad for mean in yours), (
+        "a mean has a grad_fn, which keeps the batch and the activations of its graph"
+    )
+    # A mean over no batch dim, or a view, would keep the output itself.
+    sizes = [mean.untyped_storage().nbytes() for mean in yours]
+    assert sizes == [4 * 8] * 3, f"bytes kept for each batch: {sizes}, expected 4 float64 values"
+
+
+def test_every_call_is_there() -> None:
+    """Two calls in one forward are two records."""
+    model = Twice()
+    yours = every_call(model, model.layer, X)
+    first = model.layer(X).detach()
+
+    assert len(yours) == 2, f"yours has {len(yours)} records of a layer that runs two times"
+    close(yours[0], first, "the first call")
+    close(yours[1], model(X).detach(), "the second call")
+    other = nn.Linear(3, 3)
+    assert every_call(model, other, X) == [], "a layer that does not run has no record"
+
+
+def test_each_layer_has_its_name() -> None:
+    """Not the name at the end of the loop."""
+    model = network()
+    yours = by_name(model, {"first": model[0], "bent": model[1], "last": model[2]}, X)
+
+    assert sorted(yours) == ["bent", "first", "last"], f"yours has the names {sorted(yours)}"
+    close(yours["first"], model[0](X).detach(), "first")
+    close(yours["last"], model(X).detach(), "last")
+
+
+def test_a_watched_model_learns() -> None:
+    """The hook looks, and changes nothing: the first layer's gradient is that without a hook."""
+    model, watched = network(), network()
+    model(X).sum().backward()
+    with norms(watched[0]) as yours:
+        watched(X).sum().backward()
+        watched[0](2 * X)
+
+    assert watched[0].weight.grad is not None, "no gradient reached the layer that is watched"
+    close(watched[0].weight.grad, model[0].weight.grad, "the gradient of the watched layer")
+    expected = [model[0](x).norm().item() for x in (X, 2 * X)]
+    close(yours, expected, "the norm of the output, for each call")
+
+
+def test_no_hook_stays() -> None:
+    """After the with, and after an error in it, which comes out."""
+    model = network()
+    with norms(model[0]) as before:
+        model(X)
+    model(X)
+    assert len(before) == 1, f"one call in the with, one after it: {len(before)} were recorded"
+    try:
+        with norms(model[0]) as yours:
+            model(X[:, :2])
+    except RuntimeError:
+        pass
+    else:
+        raise AssertionError("the error of the model, two columns for three, must come out")
+    model(X)
+    assert yours == [], f"the model raised in the with; a call after it was recorded: {yours}"
