@@ -1,0 +1,51 @@
+"""DeepLIFT: multipliers instead of slopes.
+
+Behind a saturated unit the gradient is 0, and k02 needs 50 forwards to notice. DeepLIFT needs two,
+of x and of the baseline, and goes back once. Where the chain rule has a slope, it has the quotient
+of what changed:
+
+                  slope at x     multiplier
+    Linear        W              W                            the same: it is linear
+    ReLU          0 or 1         (y - y0) / (x - x0)          the rescale rule, unit by unit
+
+So the multipliers of a saturated ReLU are not 0, and the attributions sum to f(x) - f(baseline),
+to the last digit.
+
+Write `deeplift` for a chain of layers, about 15 lines:
+
+1. Forward, twice: keep what goes into each layer.
+2. Backward: start with 1 for the class; ``torch.func.vjp`` for a linear layer, the rescale rule for
+   one in UNITS, and its slope at x where x - x0 is below 1e-9.
+
+Begin on paper: ``1 - relu(1 - x)`` at 2 with baseline 0. Which three multipliers are there?
+Afterwards read ``vjp`` in ``torch/_functorch/eager_transforms.py``, in site-packages. Real life
+differs: Captum does it with hooks on modules, so ``F.relu`` in a forward is treated as linear,
+silently.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# Work unit by unit. All other layers of a chain are linear: Linear, Conv2d, AvgPool2d, Flatten.
+UNITS = (nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Softplus)
+
+
+def deeplift(
+    layers: Sequence[nn.Module], x: torch.Tensor, baseline: torch.Tensor, target: torch.Tensor
+) -> torch.Tensor:
+    """Return the attributions, of the shape of x, without a graph.
+
+    The layers run one after the other, and the last returns [rows, classes]. `x` and `baseline`
+    have one shape. A ReLU may work in place, and a layer may be there twice.
+    """
+    # TODO
+    raise NotImplementedError("deeplift")
