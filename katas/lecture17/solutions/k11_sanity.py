@@ -1,0 +1,36 @@
+"""Ask whether a map would look different if the network knew nothing."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+
+def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
+    """Return Spearman's rank correlation of two maps of one shape; 0 if one of them is constant."""
+    centred = []
+    for values in (a.flatten(), b.flatten()):
+        below = (values[:, None] > values).sum(1)
+        ranks = (below + (values[:, None] == values).sum(1) / 2).double()
+        centred.append(ranks - ranks.mean())
+    size = centred[0].norm() * centred[1].norm()
+    return (centred[0] @ centred[1] / size).item() if size else 0.0
+
+
+def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
+    """Return copies of the model, with 1, 2, ... layers random, each with the last layer's name.
+
+    A layer is a module that has ``reset_parameters``; the last is the last in ``named_modules``.
+    What is random in a copy has the same values in all later ones. Model and random state stay as
+    they are, and a seed gives the same copies again.
+    """
+    found, network = [], copy.deepcopy(model)
+    layers = [pair for pair in network.named_modules() if hasattr(pair[1], "reset_parameters")]
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(seed)
+        for name, layer in reversed(layers):
+            layer.reset_parameters()
+            found.append((name, copy.deepcopy(network)))
+    return found
