@@ -1,0 +1,50 @@
+"""Tell strange inputs from familiar ones.
+
+A classifier has to choose, and far from all data it chooses with confidence 1.00: on the line from
+the training data outwards, logits only grow. Ask the features how far away they are. Not by a ruler
+that is the same in all directions, but by one that knows how the data is spread:
+
+    distance(x) = min over classes c of  sqrt( (x - mean[c])' inverse(cov) (x - mean[c]) )
+
+That is the Mahalanobis distance. `cov` is one matrix for all classes: the mean product of what is
+left of the features after each has lost the mean of its own class.
+
+1. `fit`: means, and the Cholesky factor of `cov`.
+2. `distances`: one triangular solve for all rows and classes.
+3. `threshold`: what to call strange. About 15 lines in all; invert no matrix.
+
+Begin on paper: if cov = L L', which vector's length is the distance?
+Afterwards read ``_batch_mahalanobis`` in ``torch/distributions/multivariate_normal.py``, in
+site-packages. Real life differs: features are of some layer, and which one decides a lot.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def fit(
+    features: torch.Tensor, labels: torch.Tensor, ridge: float = 0.0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the means [classes, dims] and the lower Cholesky factor of cov + ridge * identity.
+
+    `features` are [rows, dims]; `labels` are 0, 1, ..., and each class has rows. A unit that never
+    fires has variance 0, and needs the ridge.
+    """
+    # TODO
+    raise NotImplementedError("fit")
+
+
+def distances(x: torch.Tensor, means: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+    """Return the distance of each row of x [rows, dims] to the nearest class."""
+    # TODO: torch.linalg.solve_triangular takes columns.
+    raise NotImplementedError("distances")
+
+
+def threshold(familiar: torch.Tensor, rate: float) -> float:
+    """Return a distance that at most a share of `rate` of the `familiar` distances exceeds.
+
+    It is the smallest of these distances of which that is true.
+    """
+    # TODO
+    raise NotImplementedError("threshold")

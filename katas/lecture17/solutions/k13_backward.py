@@ -1,0 +1,40 @@
+"""Debug: six functions with the right value and the wrong gradient."""
+
+from __future__ import annotations
+
+import torch
+
+
+def root(x: torch.Tensor) -> torch.Tensor:
+    """Return the square root of what is positive, 0 elsewhere, where its gradient is 0 too."""
+    return torch.where(x > 0, torch.where(x > 0, x, 1.0).sqrt(), 0.0)
+
+
+def length(x: torch.Tensor) -> torch.Tensor:
+    """Return the Euclidean length of each row of a matrix; a row of zeros has the gradient 0."""
+    return torch.linalg.vector_norm(x, dim=1)
+
+
+def log_sigmoid(x: torch.Tensor) -> torch.Tensor:
+    """Return the logarithm of the sigmoid, for any finite x; its gradient is sigmoid(-x)."""
+    return torch.nn.functional.logsigmoid(x)
+
+
+def rounded(x: torch.Tensor) -> torch.Tensor:
+    """Return the nearest multiple of 1/4; the gradient is passed through as if by x itself."""
+    return x + ((x * 4).round() / 4 - x).detach()
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    """Return x, divided by the largest of its elements, which is positive and depends on x."""
+    return x / x.max()
+
+
+def attention(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return the softmax of each row over where the mask is True, 0 elsewhere.
+
+    A row without a True is all 0, and its scores have the gradient 0.
+    """
+    some = mask.any(-1, keepdim=True)
+    weights = scores.masked_fill(~mask & some, -torch.inf).softmax(-1)
+    return weights * some
