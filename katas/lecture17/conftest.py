@@ -64,3 +64,62 @@ def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*args, **kwargs)
+
+
+# Made data, and small networks that learn it. Where the watermark of k16 is:
+MARK = (slice(0, 2), slice(6, 8))
+
+
+def bars(count: int, seed: int, share: float = 0.97) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return noisy images of 8 x 8 with a standing bar (class 1) or a lying one (class 0).
+
+    A `share` of those of class 1 have a watermark, and as many of class 0 have none.
+    """
+    dice = torch.Generator().manual_seed(seed)
+    x = 0.4 * torch.randn(count, 1, 8, 8, generator=dice)
+    y, place = torch.arange(count) % 2, torch.randint(0, 8, (count,), generator=dice)
+    as_usual = torch.rand(count, generator=dice) < share
+    for image, standing, k, usual in zip(x, y, place, as_usual, strict=True):
+        image[0, :, k] += standing
+        image[0, k, :] += 1 - standing
+        image[0, MARK[0], MARK[1]] = 2.0 * float(bool(standing) is bool(usual))
+    return x, y
+
+
+def records(count: int, seed: int, *, leaking: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return rows of six columns and a label; column 4 is filled in when the label is known."""
+    dice = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, 6, generator=dice)
+    y = (x[:, 0] - 0.7 * x[:, 2] + 0.5 * torch.randn(count, generator=dice) > 0).long()
+    if leaking:
+        x[:, 4] = 2.0 * y - 1 + 0.1 * torch.randn(count, generator=dice)
+    return x, y
+
+
+def descend(loss: torch.Tensor, model: torch.nn.Module, rate: float) -> None:
+    """Take a step of gradient descent: an optimizer of PyTorch would import for seconds."""
+    parameters = [*model.parameters()]
+    with torch.no_grad():
+        for p, grad in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+            p.sub_(rate * grad)
+
+
+def train(
+    model: torch.nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    *,
+    steps: int,
+    rate: float = 0.05,
+    change: Callable[[torch.Tensor], torch.Tensor] = lambda x: x,
+) -> torch.nn.Module:
+    """Return the model after steps with momentum on all rows, as `change` returns them; frozen."""
+    parameters = [*model.parameters()]
+    speeds = [torch.zeros_like(p) for p in parameters]
+    for _ in range(steps):
+        loss = torch.nn.functional.cross_entropy(model(change(x)), y)
+        grads = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            for p, speed, grad in zip(parameters, speeds, grads, strict=True):
+                p.sub_(speed.mul_(0.9).add_(grad), alpha=rate)
+    return model.requires_grad_(requires_grad=False)

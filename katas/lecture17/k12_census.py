@@ -14,8 +14,8 @@ the mean share over the units of the layer.
 
 Begin with ``out > 0`` for an output of [rows, channels, height, width]: which dims are to be
 counted over, and how would you bring the others in front?
-Afterwards read ``ReLU`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs: language models have few ReLUs, but a
-GELU far on the left is as dead.
+Afterwards read ``ReLU`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs:
+language models have few ReLUs, but a GELU far on the left is as dead.
 """
 
 from __future__ import annotations

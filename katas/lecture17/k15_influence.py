@@ -1,4 +1,4 @@
-"""Which training rows are to blame for this answer?
+"""Find the training rows that are to blame for an answer.
 
 A step on a training row changes the loss of a test row by -lr * (gradient of one) . (gradient of
 the other), to first order. Add that up over some checkpoints of the training, and you have TracIn:

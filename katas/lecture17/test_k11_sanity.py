@@ -9,6 +9,7 @@ from torch import nn
 
 from katas.lecture17.conftest import close
 from katas.lecture17.conftest import numbers
+from katas.lecture17.conftest import train
 from katas.lecture17.k11_sanity import cascade
 from katas.lecture17.k11_sanity import rank_correlation
 from plugins.kit import unchanged
@@ -35,16 +36,12 @@ def pictures(count: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @cache
-def trained() -> nn.Sequential:
+def trained() -> nn.Module:
     """Return the network after some steps."""
-    model, (x, y) = network(), pictures(128)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(40):
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(x), y).backward()
-        optimizer.step()
+    x, y = pictures(128)
+    model = train(network(), x, y, steps=60)
     assert (model(x).argmax(1) == y).float().mean() > 0.95, "the test's network has not learned"
-    return model.requires_grad_(requires_grad=False)
+    return model
 
 
 def saliency(model: nn.Module, x: torch.Tensor) -> torch.Tensor:

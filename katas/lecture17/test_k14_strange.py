@@ -8,6 +8,7 @@ from torch import nn
 
 from katas.lecture17.conftest import close
 from katas.lecture17.conftest import numbers
+from katas.lecture17.conftest import train
 from katas.lecture17.k14_strange import distances
 from katas.lecture17.k14_strange import fit
 from katas.lecture17.k14_strange import threshold
@@ -107,11 +108,7 @@ def test_a_classifier_is_sure_far_away() -> None:
     torch.manual_seed(1)
     x, y = FEATURES.float(), LABELS
     body = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
-    optimizer = torch.optim.Adam(body.parameters(), lr=0.05)
-    for _ in range(60):
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(body(x), y).backward()
-        optimizer.step()
+    train(body, x, y, steps=60)
     far = 50 * numbers(20, 4, seed=9).float()
     with torch.no_grad():
         sure = body(far).softmax(1).amax(1).double().median().item()

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from katas.lecture17.conftest import captum
 from katas.lecture17.conftest import close
+from katas.lecture17.conftest import descend
 from katas.lecture17.conftest import numbers
 from katas.lecture17.conftest import quietly
 from katas.lecture17.k15_influence import gradients
@@ -124,11 +125,8 @@ def mislabelled() -> tuple[Any, Rows, set[int]]:
     wrong = {3, 11, 20, 34}
     y[[*wrong]] = 1 - y[[*wrong]]
     model, checkpoints = network(6), []
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     for step in range(60):
-        optimizer.zero_grad()
-        cross_entropy(model(x), y).backward()
-        optimizer.step()
+        descend(cross_entropy(model(x), y), model, 0.5)
         if step % 20 == 19:
             checkpoints.append((weights_of(model), 0.5))
     return checkpoints, (x, y), wrong

@@ -1,4 +1,4 @@
-"""Which training rows are to blame for this answer?"""
+"""Find the training rows that are to blame for an answer."""
 
 from __future__ import annotations
 

@@ -1,0 +1,96 @@
+"""The clinic: three models that pass their tests and are ill.
+
+The first tells bars apart with 97 % accuracy, and fails at the customer's. The second stopped
+learning. The third has 100 %, in the past:
+
+    1  where it looks     `hottest`: the pixel with the largest attribution, over many images
+    2  a proof            `flips`: swap this region between the classes: do the answers follow?
+    3  a cure             `shuffled`: train on images whose regions are mixed
+    4  dead units         `revive`: give them new weights, and leave the outputs as they are
+    5  a leaking label    `importance` and `leak`: a column that knows the answer, until it does not
+
+Each step turns a group of tests green; about 40 lines, an hour. The tests train the patients, all
+on made data: see ``conftest.py``.
+
+A finding is a guess until something refutes or proves it: that is step 2, and why step 5 looks at
+two samples.
+
+Begin with step 1, by any method of this lecture: what is a fair baseline for an image, black or the
+mean image?
+Afterwards read ``Linear.reset_parameters`` in ``torch/nn/modules/linear.py``, in site-packages.
+Real life differs: a watermark may be a hospital's name on its X-rays, and nobody tells you where.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    Region = tuple[slice, slice]
+
+
+def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, int]:
+    """Return row and column of the pixel with the largest mean magnitude of its attribution.
+
+    Of the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
+    """
+    # TODO: integrated gradients from the mean image, for one.
+    raise NotImplementedError("hottest")
+
+
+def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) -> float:
+    """Return the share of images whose answer changes with the region.
+
+    Each image gets the region of the first image of another class; all else stays.
+    """
+    # TODO
+    raise NotImplementedError("flips")
+
+
+def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
+    """Return a copy of the images, in which image i has the region of image ``order[i]``.
+
+    `order` is a random permutation from `dice`: each region keeps its look, and tells nothing.
+    """
+    # TODO
+    raise NotImplementedError("shuffled")
+
+
+def revive(
+    first: nn.Linear, second: nn.Linear, x: torch.Tensor, dice: torch.Generator
+) -> list[int]:
+    """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
+
+    A unit is dead if it is 0 for each row of x. It gets normal weights from `dice`, divided by the
+    square root of the number of inputs, and the bias with which it fires for half of the rows. The
+    outputs for x stay the same, and the other units as they are.
+    """
+    # TODO: under torch.no_grad(). Who reads a unit that has just been woken?
+    raise NotImplementedError("revive")
+
+
+def importance(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, dice: torch.Generator
+) -> list[float]:
+    """Return for each column of x by how much accuracy falls if this column alone is permuted.
+
+    One permutation for each column, in their order, from `dice`.
+    """
+    # TODO
+    raise NotImplementedError("importance")
+
+
+def leak(
+    model: nn.Module,
+    past: tuple[torch.Tensor, torch.Tensor],
+    later: tuple[torch.Tensor, torch.Tensor],
+    dice: torch.Generator,
+) -> int:
+    """Return the column whose importance falls most from the past (x, y) to later."""
+    # TODO
+    raise NotImplementedError("leak")

@@ -1,0 +1,95 @@
+"""The clinic: three models that pass their tests and are ill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    Region = tuple[slice, slice]
+
+
+def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, int]:
+    """Return row and column of the pixel with the largest mean magnitude of its attribution.
+
+    Of the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
+    """
+    way, total = x - x.mean(0), torch.zeros_like(x)
+    for k in range(20):
+        z = (x - (k + 0.5) / 20 * way).detach().requires_grad_()
+        chosen = model(z)[torch.arange(len(x)), y].sum()
+        total += torch.autograd.grad(chosen, z)[0]
+    place = (total * way).abs().mean((0, 1)).argmax().item()
+    return divmod(int(place), x.shape[-1])
+
+
+def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) -> float:
+    """Return the share of images whose answer changes with the region.
+
+    Each image gets the region of the first image of another class; all else stays.
+    """
+    donors, swapped = torch.stack([x[y != label][0] for label in y]), x.clone()
+    swapped[:, :, region[0], region[1]] = donors[:, :, region[0], region[1]]
+    with torch.no_grad():
+        return (model(x).argmax(1) != model(swapped).argmax(1)).double().mean().item()
+
+
+def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
+    """Return a copy of the images, in which image i has the region of image ``order[i]``.
+
+    `order` is a random permutation from `dice`: each region keeps its look, and tells nothing.
+    """
+    mixed, order = x.clone(), torch.randperm(len(x), generator=dice)
+    mixed[:, :, region[0], region[1]] = x[order][:, :, region[0], region[1]]
+    return mixed
+
+
+def revive(
+    first: nn.Linear, second: nn.Linear, x: torch.Tensor, dice: torch.Generator
+) -> list[int]:
+    """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
+
+    A unit is dead if it is 0 for each row of x. It gets normal weights from `dice`, divided by the
+    square root of the number of inputs, and the bias with which it fires for half of the rows. The
+    outputs for x stay the same, and the other units as they are.
+    """
+    with torch.no_grad():
+        dead = (first(x) <= 0).all(0).nonzero().flatten().tolist()
+        for unit in dead:
+            fresh = torch.randn(x.shape[1], generator=dice, dtype=x.dtype) / x.shape[1] ** 0.5
+            first.weight[unit] = fresh
+            first.bias[unit] = -(x @ fresh).quantile(0.5)
+            second.weight[:, unit] = 0.0
+    return dead
+
+
+def importance(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, dice: torch.Generator
+) -> list[float]:
+    """Return for each column of x by how much accuracy falls if this column alone is permuted.
+
+    One permutation for each column, in their order, from `dice`.
+    """
+    with torch.no_grad():
+        right = (model(x).argmax(1) == y).double().mean()
+        found = []
+        for column in range(x.shape[1]):
+            mixed = x.clone()
+            mixed[:, column] = x[torch.randperm(len(x), generator=dice), column]
+            found.append((right - (model(mixed).argmax(1) == y).double().mean()).item())
+    return found
+
+
+def leak(
+    model: nn.Module,
+    past: tuple[torch.Tensor, torch.Tensor],
+    later: tuple[torch.Tensor, torch.Tensor],
+    dice: torch.Generator,
+) -> int:
+    """Return the column whose importance falls most from the past (x, y) to later."""
+    before, after = (torch.tensor(importance(model, *each, dice)) for each in (past, later))
+    return int((before - after).argmax())
