@@ -63,7 +63,8 @@ def networks() -> tuple[nn.Module, nn.Module]:
 def slope(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """Return the gradient of logit 1."""
     z = x.clone().requires_grad_()
-    return torch.autograd.grad(model(z)[0, 1], z)[0]
+    (found,) = torch.autograd.grad(model(z)[0, 1], z)
+    return found
 
 
 def integrated(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
@@ -76,14 +77,15 @@ def occlusion(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     hidden = x.repeat(SIDE * SIDE, 1, 1, 1)
     hidden.view(SIDE * SIDE, -1).fill_diagonal_(0.0)
     with torch.no_grad():
-        return (model(x)[0, 1] - model(hidden)[:, 1]).view_as(x)
+        lost: torch.Tensor = model(x)[0, 1] - model(hidden)[:, 1]
+    return lost.view_as(x)
 
 
 def grad_cam(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """Return the cam of the second convolution."""
     maps = model[:3](x).detach().requires_grad_()  # type: ignore[index]
     (grads,) = torch.autograd.grad(model[3:](maps)[0, 1], maps)  # type: ignore[index]
-    return (grads.mean((2, 3), keepdim=True) * maps).sum(1, keepdim=True).detach()
+    return torch.sum(grads.mean((2, 3), keepdim=True) * maps, 1, keepdim=True).detach()
 
 
 def edges(_model: nn.Module, x: torch.Tensor) -> torch.Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -18,7 +20,7 @@ from plugins.kit import unchanged
 X = numbers(5, 3)
 
 
-def network(*, inplace: bool = False) -> nn.Sequential:
+def network(*, inplace: bool = False) -> Any:
     """Return a network of two linear layers, in float64."""
     torch.manual_seed(1)
     return nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=inplace), nn.Linear(4, 2)).double()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -42,7 +44,7 @@ def deep(*, inplace: bool = False) -> nn.Sequential:
     ).double()
 
 
-def by_halves(model: nn.Sequential, cut: int) -> torch.Tensor:
+def by_halves(model: nn.Sequential, cut: int) -> Any:
     """Return the cam of the layer before `cut`: run in two halves, without hooks."""
     maps = model[:cut](X).detach().clone().requires_grad_()
     model[cut:](maps.clone())[torch.arange(3), TARGET].sum().backward()
@@ -97,13 +99,13 @@ def test_a_frozen_model() -> None:
 
 def test_nothing_stays() -> None:
     """No .grad, no mode, and no hook: also where the model raises."""
-    model, calls = deep(), []
+    model, calls = deep(), list[Any]()
     with unchanged(model, x=X, target=TARGET):
         grad_cam(model, model[0], X, TARGET)
-    layer = model[0]
+    layer: Any = model[0]
     original = layer.register_forward_hook
 
-    def counted(hook: object) -> object:
+    def counted(hook: Any) -> Any:
         handle = original(hook)
         calls.append(handle)
         return handle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from plugins.kit import unchanged
 X, BASE, TARGET = numbers(4, 3), numbers(4, 3, seed=1), torch.tensor([1, 0, 1, 1])
 
 
-def dense(*units: nn.Module) -> nn.Sequential:
+def dense(*units: nn.Module) -> Any:
     """Return a chain of linear layers with these between them."""
     torch.manual_seed(len(units))
     sizes = [3, *[6] * len(units), 2]

@@ -32,9 +32,9 @@ class Score(nn.Module):
         self.forwards += 1
         a = self.a(x)
         if self.kind == "chain":
-            return self.b(self.relu(a)).tanh().sum()
+            return torch.sum(self.b(self.relu(a)).tanh())
         b = self.b(x)
-        return (a + b if self.kind == "sum" else a * b).sum()
+        return torch.sum(a + b if self.kind == "sum" else a * b)
 
     @property
     def layers(self) -> dict[str, nn.Module]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from expecttest import assert_expected_inline
@@ -130,7 +132,7 @@ def test_the_model_is_only_watched() -> None:
 def test_a_dead_unit_has_no_gradient() -> None:
     """After steps with too large a rate, on all of the data: the weights of dead units stay."""
     torch.manual_seed(2)
-    model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 1)).double()
+    model: Any = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 1)).double()
     x = numbers(64, 4)
     y = x.prod(1, keepdim=True)
     for _ in range(6):

@@ -25,7 +25,7 @@ TRAIN: Rows = (numbers(6, 3), torch.tensor([0, 1, 1, 0, 1, 0]))
 TEST: Rows = (numbers(4, 3, seed=1), torch.tensor([1, 1, 0, 0]))
 
 
-def network(seed: int = 0) -> nn.Module:
+def network(seed: int = 0) -> Any:
     """Return a small network in float64."""
     torch.manual_seed(seed)
     return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()

@@ -51,7 +51,7 @@ def ill() -> nn.Module:
 
 def accuracy(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
     """Return the share of right answers."""
-    return (model(x).argmax(1) == y).double().mean().item()
+    return float((model(x).argmax(1) == y).double().mean())
 
 
 class Pixel(nn.Module):
@@ -171,7 +171,7 @@ def faint() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
     first, second = nn.Linear(5, 8).double(), nn.Linear(8, 3).double()
     x = numbers(20, 5)
     with torch.no_grad():
-        first.bias += 1.0
+        first.bias.add_(1.0)
         first.bias[[1, 4]] = -30.0
         first.weight[6], first.bias[6] = 0.0, 0.0
     return first, second, x

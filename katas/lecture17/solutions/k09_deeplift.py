@@ -27,12 +27,12 @@ def deeplift(
     pairs = [(x.detach(), baseline.detach())]
     with torch.no_grad():
         for layer in layers:
-            pairs.append(tuple(layer(each.clone()) for each in pairs[-1]))
+            pairs.append((layer(pairs[-1][0].clone()), layer(pairs[-1][1].clone())))
         rise = torch.zeros_like(pairs[-1][0])
         rise[torch.arange(len(x)), target] = 1.0
     for k in reversed(range(len(layers))):
         (now, then), (after, before) = pairs[k], pairs[k + 1]
-        _, pull = torch.func.vjp(lambda z, layer=layers[k]: layer(z.clone()), now)
+        pull = torch.func.vjp(lambda z, layer=layers[k]: layer(z.clone()), now)[1]
         (back,) = pull(rise)
         if isinstance(layers[k], UNITS):
             way = now - then

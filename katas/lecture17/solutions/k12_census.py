@@ -52,13 +52,14 @@ class Census:
 
     def dead(self, name: str) -> list[int]:
         """Return the numbers of the dead units of a layer."""
-        return (self.fired[name] == 0).nonzero().flatten().tolist()
+        found: list[int] = (self.fired[name] == 0).nonzero().flatten().tolist()
+        return found
 
     def report(self) -> str:
         """Return HEAD and a `row` for each layer that ran, in the order of their first calls."""
         lines = [HEAD]
         for name, fired in self.fired.items():
             share = fired.double() / self.seen[name]
-            rare = ((share > 0) & (share < 0.01)).sum().item()
+            rare = int(((share > 0) & (share < 0.01)).sum())
             lines.append(row(name, len(share), len(self.dead(name)), rare, share.mean().item()))
         return "\n".join(lines)

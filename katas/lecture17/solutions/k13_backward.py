@@ -12,7 +12,8 @@ def root(x: torch.Tensor) -> torch.Tensor:
 
 def length(x: torch.Tensor) -> torch.Tensor:
     """Return the Euclidean length of each row of a matrix; a row of zeros has the gradient 0."""
-    return torch.linalg.vector_norm(x, dim=1)
+    lengths: torch.Tensor = torch.linalg.vector_norm(x, dim=1)
+    return lengths
 
 
 def log_sigmoid(x: torch.Tensor) -> torch.Tensor:

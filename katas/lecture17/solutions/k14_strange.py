@@ -24,7 +24,8 @@ def distances(x: torch.Tensor, means: torch.Tensor, factor: torch.Tensor) -> tor
     """Return the distance of each row of x [rows, dims] to the nearest class."""
     away = (x[:, None] - means).flatten(0, 1)
     solved = torch.linalg.solve_triangular(factor, away.t(), upper=False)
-    return solved.norm(dim=0).view(len(x), len(means)).amin(1)
+    each: torch.Tensor = torch.linalg.vector_norm(solved, dim=0).view(len(x), len(means))
+    return each.amin(1)
 
 
 def threshold(familiar: torch.Tensor, rate: float) -> float:
@@ -32,5 +33,5 @@ def threshold(familiar: torch.Tensor, rate: float) -> float:
 
     It is the smallest of these distances of which that is true.
     """
-    allowed = [d for d in familiar.tolist() if (familiar > d).double().mean() <= rate]
+    allowed: list[float] = [d for d in familiar.tolist() if (familiar > d).double().mean() <= rate]
     return min(allowed)

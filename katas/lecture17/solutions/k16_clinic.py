@@ -35,7 +35,7 @@ def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) ->
     donors, swapped = torch.stack([x[y != label][0] for label in y]), x.clone()
     swapped[:, :, region[0], region[1]] = donors[:, :, region[0], region[1]]
     with torch.no_grad():
-        return (model(x).argmax(1) != model(swapped).argmax(1)).double().mean().item()
+        return float((model(x).argmax(1) != model(swapped).argmax(1)).double().mean())
 
 
 def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
@@ -58,7 +58,7 @@ def revive(
     outputs for x stay the same, and the other units as they are.
     """
     with torch.no_grad():
-        dead = (first(x) <= 0).all(0).nonzero().flatten().tolist()
+        dead: list[int] = (first(x) <= 0).all(0).nonzero().flatten().tolist()
         for unit in dead:
             fresh = torch.randn(x.shape[1], generator=dice, dtype=x.dtype) / x.shape[1] ** 0.5
             first.weight[unit] = fresh
