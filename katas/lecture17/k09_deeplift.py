@@ -14,8 +14,8 @@ to the last digit.
 Write `deeplift` for a chain of layers, about 15 lines:
 
 1. Forward, twice: keep what goes into each layer.
-2. Backward: start with 1 for the class; ``torch.func.vjp`` for a linear layer, the rescale rule for
-   one in UNITS, and its slope at x where x - x0 is below 1e-9.
+2. Backward: start with 1 for the class. Use ``torch.func.vjp`` for a linear layer, and the rescale
+   rule for one in UNITS; where x and x0 differ by less than 1e-9, use the slope at x.
 
 Begin on paper: ``1 - relu(1 - x)`` at 2 with baseline 0. Which three multipliers are there?
 Afterwards read ``vjp`` in ``torch/_functorch/eager_transforms.py``, in site-packages. Real life

@@ -9,7 +9,7 @@ is cheap: make layers random, from the last one down, and compare the maps.
     2 layers random  ok      random  random
     3 layers random  random  random  random      an edge detector still has 1.00
 
-Maps have other scales, so compare ranks: Spearman's rank correlation. Equal values share the mean
+Maps differ in scale, so compare ranks: Spearman's rank correlation. Equal values share the mean
 of their ranks.
 
 1. `rank_correlation`: ranks, then the correlation of the ranks.
@@ -17,7 +17,7 @@ of their ranks.
 
 Begin on paper: which ranks have 10, 20, 20, 30? Afterwards read ``Linear.reset_parameters`` in
 ``torch/nn/modules/linear.py``, in site-packages. Real life differs: Adebayo and others, who asked
-this in 2018, also trained on random labels. Guided backpropagation and deconvnet failed.
+this in 2018, also trained on random labels. Guided backpropagation failed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Count the units that never fire.
 
 After a few steps with too large a rate, the input of many a ReLU is negative for each row of the
-data. It returns 0, its gradient is 0, so it stays as it is: a dead unit. The loss does not tell.
+data. It returns 0, its gradient is 0, so it stays as it is: a dead unit. The loss does not show it.
 
     layer     units  dead  rare  firing
     body.1        8     3     1   0.310

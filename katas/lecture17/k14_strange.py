@@ -6,8 +6,8 @@ that is the same in all directions, but by one that knows how the data is spread
 
     distance(x) = min over classes c of  sqrt( (x - mean[c])' inverse(cov) (x - mean[c]) )
 
-That is the Mahalanobis distance. `cov` is one matrix for all classes: the mean product of what is
-left of the features after each has lost the mean of its own class.
+That is the Mahalanobis distance. `cov` is one matrix for all classes: the mean of r r' over all
+rows, where r is a row minus the mean of its own class.
 
 1. `fit`: means, and the Cholesky factor of `cov`.
 2. `distances`: one triangular solve for all rows and classes.
@@ -15,7 +15,7 @@ left of the features after each has lost the mean of its own class.
 
 Begin on paper: if cov = L L', which vector's length is the distance?
 Afterwards read ``_batch_mahalanobis`` in ``torch/distributions/multivariate_normal.py``, in
-site-packages. Real life differs: features are of some layer, and which one decides a lot.
+site-packages. Real life differs: much depends on the layer that the features are from.
 """
 
 from __future__ import annotations
