@@ -43,6 +43,9 @@ def colour(value: float, limit: float) -> str:
 
 
 def svg(values: Sequence[Sequence[float]], limit: float | None = None) -> str:
-    """Return the map as SVG. Without a limit, it is the largest magnitude of a finite value."""
+    """Return the map as SVG.
+
+    Without a limit, it is the largest magnitude of a finite value, or 1 if there is none.
+    """
     # TODO
     raise NotImplementedError("svg")

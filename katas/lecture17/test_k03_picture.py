@@ -23,7 +23,7 @@ def compare(value: float, limit: float, expected: str) -> None:
     ("value", "expected"),
     [
         *[(4.0, "#ff0000"), (2.0, "#ff8080"), (1.0, "#ffbfbf")],
-        *[(-4.0, "#0000ff"), (-2.0, "#8080ff"), (-1.0, "#bfbfff")],
+        *[(-4.0, "#0000ff"), (-2.0, "#8080ff"), (-1.0, "#bfbfff"), (-0.5, "#dfdfff")],
     ],
 )
 def test_colours(value: float, expected: str) -> None:
@@ -76,7 +76,7 @@ def test_a_map() -> None:
 
 
 def test_nothing_to_see() -> None:
-    """A map of zeros is white, and one without a number is grey: neither raises."""
-    for value, expected in ((0.0, "#ffffff"), (nan, "#808080")):
+    """A map of zeros is white, one of NaN is grey, one of infinities is not: none raises."""
+    for value, expected in ((0.0, "#ffffff"), (nan, "#808080"), (inf, "#ff0000")):
         yours = svg([[value]])
         assert f'fill="{expected}"' in yours, f"a map of {value}: yours {yours}"

@@ -30,7 +30,7 @@ def colour(value: float, limit: float) -> str:
 
 
 def svg(values: Sequence[Sequence[float]], limit: float | None = None) -> str:
-    """Return the map as SVG. Without a limit, it is the largest magnitude of a finite value."""
+    """Return the map as SVG. The limit is the largest finite magnitude, or 1."""
     if limit is None:
-        limit = max((abs(v) for row in values for v in row if math.isfinite(v)), default=0.0)
+        limit = max((abs(v) for row in values for v in row if math.isfinite(v)), default=1.0)
     return document([[colour(v, limit) for v in row] for row in values])
