@@ -39,7 +39,7 @@ def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, in
 
     Of the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
     """
-    # TODO: integrated gradients from the mean image, for one.
+    # TODO: by a method of yours; divmod makes row and column of a flat index.
     raise NotImplementedError("hottest")
 
 

@@ -51,6 +51,7 @@ def test_midpoints() -> None:
     """In the middle of equal parts."""
     points, weights = rule("midpoint", 4)
 
+    assert points.dtype == weights.dtype == torch.float64, "float64, whatever is computed later"
     close(points, [0.125, 0.375, 0.625, 0.875], "points of midpoint, of 4")
     close(weights, [0.25] * 4, "weights of midpoint, of 4")
 

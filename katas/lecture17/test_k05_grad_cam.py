@@ -60,6 +60,7 @@ def test_the_cam_of_a_pooled_model() -> None:
     expected = torch.einsum("rk,rkij->rij", model.last.weight.detach()[TARGET], maps) / 12
 
     close(yours, expected, "conv, mean, linear: sum of last.weight[class] * maps / places")
+    assert not yours.requires_grad, "yours has a graph"
 
 
 def test_the_cam_sums_to_the_logit() -> None:

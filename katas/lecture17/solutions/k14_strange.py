@@ -17,7 +17,7 @@ def fit(
     means = torch.stack([features[labels == c].mean(0) for c in range(classes)])
     left = features - means[labels]
     cov = left.t() @ left / len(left)
-    return means, torch.linalg.cholesky(cov + ridge * torch.eye(len(cov), dtype=cov.dtype))
+    return means, torch.linalg.cholesky(cov + ridge * torch.eye(len(cov)))
 
 
 def distances(x: torch.Tensor, means: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
