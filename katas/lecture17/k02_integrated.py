@@ -16,7 +16,7 @@ depends on where you ask:
 Begin on paper: ``leggauss`` is for [-1, 1]. What are its weights' sum, and its points on [0, 1]?
 Afterwards see ``grad`` in ``torch/autograd/__init__.py``, in site-packages. Real life differs:
 a network's slope jumps at each ReLU, and there gauss is often no better than midpoint. Captum calls
-what is missing from the sum the convergence delta.
+the sum, minus f(x) - f(baseline), the convergence delta.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ then 0 has a colour, and two maps cannot be compared. Fix white to 0, red to +li
 
 Write `colour` and `svg`, about 8 lines. `document` writes the file, and is given.
 
-Begin on paper: which two channels fade, and by how much? Afterwards compare with
-``torch/utils/tensorboard/_utils.py``, in site-packages, and open your own map in a browser.
+Begin on paper: which two channels fade, and by how much? Afterwards open a map in a browser, and
+see ``image`` in ``torch/utils/tensorboard/summary.py``, in site-packages: what becomes of -1 there?
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def colour(value: float, limit: float) -> str:
 def svg(values: Sequence[Sequence[float]], limit: float | None = None) -> str:
     """Return the map as SVG.
 
-    Without a limit, it is the largest magnitude of a finite value, or 1 if there is none.
+    If limit is None, it is the largest magnitude of a finite value, or 1 if there is none.
     """
     # TODO
     raise NotImplementedError("svg")

@@ -5,10 +5,10 @@ the module, its inputs and its output. These five have been in use for a year. T
 
     before_relu   "No unit is negative before its ReLU, in no model of ours."
     history       "After two thousand recorded batches the machine is out of memory."
-    every_call    "The layer runs two times in each forward, and one record comes back."
+    every_call    "The layer runs twice in each forward, and one record comes back."
     by_name       "All layers seem to make what the last one makes."
     norms         "While I watch the layer, the model does not learn. And after a batch of a wrong
-                   shape had raised, each norm was there twice."
+                   shape had raised, the old list went on growing."
 
 Find and mend them, a line or two each; `norms` has two bugs. Return what the docstrings say.
 

@@ -14,7 +14,7 @@ batches.
 1. `starts`: where windows begin in one dimension.
 2. `occlusion`: the map, in as few calls of the model as `rows` permits. About 14 lines in all.
 
-Begin on paper: how many windows has a width of 7, with window 3 and stride 2? And of 8?
+Begin on paper: how many windows does a width of 7 have, with window 3 and stride 2? And one of 8?
 Afterwards see ``vmap`` in ``torch/_functorch/apis.py``, in site-packages, and its `chunk_size`.
 Real life differs: an occluded image is no image that the model has ever seen, and a drop may come
 from the grey square itself.

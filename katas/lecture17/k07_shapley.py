@@ -1,7 +1,7 @@
 """Shapley values: a fair share, exactly, and then for less.
 
 Who earned what, if players only work together? Let them arrive in a random order, and pay each
-what the value rises by when it comes. The mean over all orders is the Shapley value:
+player the rise in value when it arrives. The mean over all orders is the Shapley value:
 
     v(nobody) = 0, v(a) = 1, v(b) = 3, v(a and b) = 10
 
@@ -17,7 +17,8 @@ Each asks v once, for a batch of sets.
 
 Begin on paper: three players. Which sets are there without player 0, and with which weights?
 Afterwards see ``cumsum`` and ``argsort`` in ``torch/_torch_docs.py``, in site-packages. Real life
-differs: 30 features have a billion sets, so all Shapley values that you read are sampled.
+differs: 30 features have a billion sets, so most Shapley values are sampled. Linear models and
+trees have shortcuts.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
 
 
 def sampled(v: Callable[[torch.Tensor], torch.Tensor], orders: torch.Tensor) -> torch.Tensor:
-    """Return the mean over `orders` [count, n] of what each player's coming adds.
+    """Return the mean over `orders` [count, n] of what each player adds on arriving.
 
     An order lists players: ``[2, 0, 1]`` says that player 2 comes first. With the empty set first,
     an order has n + 1 sets.
     """
-    # TODO: argsort of an order says when each player comes.
+    # TODO: argsort of an order says when each player arrives.
     raise NotImplementedError("sampled")

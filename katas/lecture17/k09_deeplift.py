@@ -15,12 +15,12 @@ Write `deeplift` for a chain of layers, about 15 lines:
 
 1. Forward, twice: keep what goes into each layer.
 2. Backward: start with 1 for the class. Use ``torch.func.vjp`` for a linear layer, and the rescale
-   rule for one in UNITS; where x and x0 differ by less than 1e-9, use the slope at x.
+   rule for one in UNITS; where |x - x0| is below 1e-9, use the slope at x.
 
 Begin on paper: ``1 - relu(1 - x)`` at 2 with baseline 0. Which three multipliers are there?
 Afterwards read ``vjp`` in ``torch/_functorch/eager_transforms.py``, in site-packages. Real life
-differs: Captum does it with hooks on modules, so ``F.relu`` in a forward is treated as linear,
-silently.
+differs: Captum does it with hooks on modules, so ``F.relu`` in a forward silently falls back to
+the plain gradient.
 """
 
 from __future__ import annotations

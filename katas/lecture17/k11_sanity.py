@@ -15,9 +15,9 @@ of their ranks.
 1. `rank_correlation`: ranks, then the correlation of the ranks.
 2. `cascade`: the networks of the table. About 18 lines in all.
 
-Begin on paper: which ranks have 10, 20, 20, 30? Afterwards read ``Linear.reset_parameters`` in
+Begin on paper: what are the ranks of 10, 20, 20, 30? Afterwards read ``Linear.reset_parameters`` in
 ``torch/nn/modules/linear.py``, in site-packages. Real life differs: Adebayo and others, who asked
-this in 2018, also trained on random labels. Guided backpropagation failed.
+this in 2018, also trained on random labels. Guided backpropagation and Guided Grad-CAM failed.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from torch import nn
 
 def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
     """Return Spearman's rank correlation of two maps of one shape; 0 if one of them is constant."""
-    # TODO: compare each value with each other.
+    # TODO: compare every value with every other.
     raise NotImplementedError("rank_correlation")
 
 
 def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
-    """Return copies of the model, with 1, 2, ... layers random, each with the last layer's name.
+    """Return copies with 1, 2, ... layers random, each with the name of the layer made random last.
 
     A layer is a module that has ``reset_parameters``; the last is the last in ``named_modules``.
-    What is random in a copy has the same values in all later ones. Model and random state stay as
-    they are, and a seed gives the same copies again.
+    The seed is set once: two layers of one shape get different weights. What is random in a copy
+    has the same values in all later ones. Model and random state stay as they are, and a seed gives
+    the same copies again.
     """
     # TODO: torch.random.fork_rng, and copy.deepcopy.
     raise NotImplementedError("cascade")

@@ -1,7 +1,8 @@
 """Count the units that never fire.
 
-After a few steps with too large a rate, the input of many a ReLU is negative for each row of the
-data. It returns 0, its gradient is 0, so it stays as it is: a dead unit. The loss does not show it.
+After a few steps with too large a rate, the inputs of many ReLUs are negative for each row of the
+data. They return 0, their gradient is 0, so they stay as they are: dead units. The loss does not
+show them.
 
     layer     units  dead  rare  firing
     body.1        8     3     1   0.310
@@ -9,8 +10,8 @@ data. It returns 0, its gradient is 0, so it stays as it is: a dead unit. The lo
 
 Write `Census`, about 15 lines: it hooks each ReLU, counts over all batches, and prints this table.
 A unit is a column, or a channel of images: dim 1 of the output. It fires where its output is above
-0; it is dead if it never does, rare if it does in less than 1 of 100 cases, but does. `firing` is
-the mean share over the units of the layer.
+0; it is dead if it never does, rare if it fires, but in fewer than 1 of 100 cases. `firing` is the
+mean share over the units of the layer.
 
 Begin with ``out > 0`` for an output of [rows, channels, height, width]: which dims are to be
 counted over, and how would you bring the others in front?

@@ -14,9 +14,9 @@ it was.
 
 Begin with ``root`` at 0: which gradient does `where` send into the branch that it did not take, and
 what does the square root multiply it by?
-Afterwards look at ``sqrt`` and ``norm`` in ``tools/autograd/derivatives.yaml``, in PyTorch's
-repository. Real life differs: ``torch.autograd.detect_anomaly`` names the operator and the line,
-but makes each step several times slower, and `rounded` and `scaled` it does not see.
+Afterwards look at ``sqrt`` and ``linalg_vector_norm`` in ``tools/autograd/derivatives.yaml``, in
+PyTorch's repository. Real life differs: ``torch.autograd.detect_anomaly`` names the operator and
+the line, but makes a small step several times slower, and it does not see `rounded` and `scaled`.
 """
 
 from __future__ import annotations

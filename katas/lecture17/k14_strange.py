@@ -6,8 +6,8 @@ that is the same in all directions, but by one that knows how the data is spread
 
     distance(x) = min over classes c of  sqrt( (x - mean[c])' inverse(cov) (x - mean[c]) )
 
-That is the Mahalanobis distance. `cov` is one matrix for all classes: the mean of r r' over all
-rows, where r is a row minus the mean of its own class.
+That is the Mahalanobis distance. `cov` is one matrix for all classes: subtract from each row the
+mean of its class; `cov` is the mean outer product of these residuals.
 
 1. `fit`: means, and the Cholesky factor of `cov`.
 2. `distances`: one triangular solve for all rows and classes.
@@ -15,7 +15,8 @@ rows, where r is a row minus the mean of its own class.
 
 Begin on paper: if cov = L L', which vector's length is the distance?
 Afterwards read ``_batch_mahalanobis`` in ``torch/distributions/multivariate_normal.py``, in
-site-packages. Real life differs: much depends on the layer that the features are from.
+site-packages. Real life differs: features come from some layer, and the choice of layer matters a
+lot.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def distances(x: torch.Tensor, means: torch.Tensor, factor: torch.Tensor) -> tor
 
 
 def threshold(familiar: torch.Tensor, rate: float) -> float:
-    """Return a distance that at most a share of `rate` of the `familiar` distances exceeds.
+    """Return a distance exceeded by at most a share `rate` of the `familiar` distances.
 
-    It is the smallest of these distances of which that is true.
+    It is the smallest of these distances of which that is true: of 100, 29 may exceed it at 0.29.
     """
     # TODO
     raise NotImplementedError("threshold")

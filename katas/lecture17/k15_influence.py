@@ -16,8 +16,8 @@ The influence of a row on itself is large where the model must learn a row by he
 Begin with ``torch.func.functional_call(model, weights, (x[None],))``: a loss of one row, as a
 function of the weights.
 Afterwards read ``vmap`` in ``torch/_functorch/apis.py``, in site-packages. Real life differs: for a
-large model the gradients of all rows fit nowhere; Captum takes only the last layer's, or projects
-them.
+large model the gradients of all rows fit nowhere; Captum's ``TracInCP`` takes all parameters,
+``TracInCPFast`` only the last layer's.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def gradients(
 
     `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always of one row. The
     model is run once, for all rows, with `weights` for its parameters; its own stay as they are.
+    The result has no graph.
     """
     # TODO: torch.func.functional_call, grad, vmap.
     raise NotImplementedError("gradients")
@@ -57,6 +58,9 @@ def influence(
     train: Rows,
     test: Rows,
 ) -> torch.Tensor:
-    """Return the influence [test rows, training rows], summed over checkpoints (weights, lr)."""
+    """Return the influence [test rows, training rows], summed over checkpoints (weights, lr).
+
+    It has no graph, whatever requires a gradient.
+    """
     # TODO
     raise NotImplementedError("influence")

@@ -1,7 +1,7 @@
 """The clinic: three models that pass their tests and are ill.
 
 The first tells bars apart with 97 % accuracy, and fails at the customer's. The second stopped
-learning. The third has 100 %, in the past:
+learning. The third is 100 % right, on past data:
 
     1  where it looks     `hottest`: the pixel with the largest attribution, over many images
     2  a proof            `flips`: swap this region between the classes: do the answers follow?
@@ -66,9 +66,10 @@ def revive(
 ) -> list[int]:
     """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
 
-    A unit is dead if it is 0 for each row of x. It gets normal weights from `dice`, divided by the
-    square root of the number of inputs, and the bias with which it fires for half of the rows. The
-    outputs for x stay the same, and the other units as they are.
+    A unit is dead if it is 0 for each row of x; there may be no dead unit. It gets normal weights
+    from `dice`, divided by the square root of the number of inputs, and the bias with which it
+    fires for half of the rows. Layers and x have one dtype, such as float64. The outputs for x stay
+    the same, and the other units as they are.
     """
     # TODO: under torch.no_grad(). Who reads a unit that has just been woken?
     raise NotImplementedError("revive")

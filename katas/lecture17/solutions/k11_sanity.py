@@ -20,11 +20,12 @@ def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
-    """Return copies of the model, with 1, 2, ... layers random, each with the last layer's name.
+    """Return copies with 1, 2, ... layers random, each with the name of the layer made random last.
 
     A layer is a module that has ``reset_parameters``; the last is the last in ``named_modules``.
-    What is random in a copy has the same values in all later ones. Model and random state stay as
-    they are, and a seed gives the same copies again.
+    The seed is set once: two layers of one shape get different weights. What is random in a copy
+    has the same values in all later ones. Model and random state stay as they are, and a seed gives
+    the same copies again.
     """
     found, network = [], copy.deepcopy(model)
     layers = [pair for pair in network.named_modules() if hasattr(pair[1], "reset_parameters")]

@@ -25,6 +25,7 @@ def gradients(
 
     `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always of one row. The
     model is run once, for all rows, with `weights` for its parameters; its own stay as they are.
+    The result has no graph.
     """
 
     def of_row(params: dict[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -41,7 +42,10 @@ def influence(
     train: Rows,
     test: Rows,
 ) -> torch.Tensor:
-    """Return the influence [test rows, training rows], summed over checkpoints (weights, lr)."""
+    """Return the influence [test rows, training rows], summed over checkpoints (weights, lr).
+
+    It has no graph, whatever requires a gradient.
+    """
     total = torch.zeros(len(test[0]), len(train[0]), dtype=train[0].dtype)
     for weights, rate in checkpoints:
         ours, theirs = (gradients(model, weights, loss, rows) for rows in (test, train))

@@ -50,9 +50,10 @@ def revive(
 ) -> list[int]:
     """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
 
-    A unit is dead if it is 0 for each row of x. It gets normal weights from `dice`, divided by the
-    square root of the number of inputs, and the bias with which it fires for half of the rows. The
-    outputs for x stay the same, and the other units as they are.
+    A unit is dead if it is 0 for each row of x; there may be no dead unit. It gets normal weights
+    from `dice`, divided by the square root of the number of inputs, and the bias with which it
+    fires for half of the rows. Layers and x have one dtype, such as float64. The outputs for x stay
+    the same, and the other units as they are.
     """
     with torch.no_grad():
         dead: list[int] = (first(x) <= 0).all(0).nonzero().flatten().tolist()

@@ -31,7 +31,7 @@ def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
 
 
 def sampled(v: Callable[[torch.Tensor], torch.Tensor], orders: torch.Tensor) -> torch.Tensor:
-    """Return the mean over `orders` [count, n] of what each player's coming adds.
+    """Return the mean over `orders` [count, n] of what each player adds on arriving.
 
     An order lists players: ``[2, 0, 1]`` says that player 2 comes first. With the empty set first,
     an order has n + 1 sets.
