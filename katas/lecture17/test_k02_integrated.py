@@ -153,6 +153,15 @@ def test_one_call() -> None:
     close(yours, again, "without method and steps: gauss of 50")
 
 
+def test_the_callers_x_is_left_alone() -> None:
+    """An x that requires no gradient does not require one afterwards."""
+    x = X.detach().clone()
+    with unchanged(x=x):
+        yours = integrated_gradients(Cubic(), x, BASE, TARGET, steps=2)
+
+    assert not yours.requires_grad, "yours has a graph: differentiate by points of your own"
+
+
 def test_nothing_is_left_behind() -> None:
     """No .grad, no graph, no change of x; inside torch.no_grad(), and with x that has a grad."""
     f, x = Cubic().float(), X.float().requires_grad_()

@@ -75,6 +75,14 @@ def test_a_map() -> None:
     )
 
 
+def test_a_limit_of_0() -> None:
+    """It is a limit as any other, and not None: every number is white."""
+    yours = svg([[2.0, -1.0]], 0.0)
+    assert yours.count('fill="#ffffff"') == 2, (
+        f"the limit that is given is 0, so both squares are white; is 0 taken for None? {yours}"
+    )
+
+
 def test_nothing_to_see() -> None:
     """A map of zeros is white, one of NaN is grey, one of infinities is not: none raises."""
     for value, expected in ((0.0, "#ffffff"), (nan, "#808080"), (inf, "#ff0000")):

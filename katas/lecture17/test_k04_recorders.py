@@ -36,7 +36,7 @@ class Twice(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return what the layer makes of what it made."""
-        y: torch.Tensor = self.layer(self.layer(x).tanh())
+        y: torch.Tensor = self.layer(self.layer(x).tanh_())
         return y
 
 
@@ -73,19 +73,21 @@ def test_every_call_is_there() -> None:
     first = model.layer(X).detach()
 
     assert len(yours) == 2, f"yours has {len(yours)} records of a layer that runs two times"
-    close(yours[0], first, "the first call")
+    close(yours[0], first, "the first call: a copy, of what it was before tanh_ wrote there")
     close(yours[1], model(X).detach(), "the second call")
     other = nn.Linear(3, 3)
     assert every_call(model, other, X) == [], "a layer that does not run has no record"
 
 
 def test_each_layer_has_its_name() -> None:
-    """Not the name at the end of the loop."""
-    model = network()
+    """Not the name at the end of the loop; and an in-place ReLU comes after the first."""
+    model = network(inplace=True)
     yours = by_name(model, {"first": model[0], "bent": model[1], "last": model[2]}, X)
 
     assert sorted(yours) == ["bent", "first", "last"], f"yours has the names {sorted(yours)}"
-    close(yours["first"], model[0](X).detach(), "first")
+    why = "first: a copy, of what it was before nn.ReLU(inplace=True) wrote there"
+    close(yours["first"], model[0](X).detach(), why)
+    close(yours["bent"], model[:2](X).detach(), "bent")
     close(yours["last"], model(X).detach(), "last")
 
 

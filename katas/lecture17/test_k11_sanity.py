@@ -125,6 +125,18 @@ def test_random_stays_random() -> None:
         assert weights[0].data_ptr() != weights[1].data_ptr(), "two copies share a weight"
 
 
+def test_layers_of_one_shape_differ() -> None:
+    """Each layer draws its own values: the seed is set once."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    _, last = cascade(model)[-1]
+    weights = [last.get_parameter(f"{layer}.weight") for layer in (0, 1)]
+
+    assert not torch.equal(*weights), (
+        "two layers of one shape have the same random weights: is the seed set before each layer?"
+    )
+
+
 def test_layers_inside_modules() -> None:
     """Also a BatchNorm, which has reset_parameters; names are those of named_modules."""
     torch.manual_seed(0)

@@ -99,6 +99,11 @@ def test_threshold() -> None:
     for rate, expected in ((0.0, 5.0), (0.19, 5.0), (0.2, 4.0), (0.4, 3.0), (1.0, 1.0)):
         yours = threshold(familiar, rate)
         assert yours == expected, f"1 to 5, rate {rate}: yours {yours}, expected {expected}"
+    yours = threshold(torch.arange(1.0, 101.0).double(), 0.29)
+    assert yours == 71.0, (
+        f"1 to 100, rate 0.29: yours {yours}; 29 of 100 exceed 71. (int(0.29 * 100) is 28: count"
+        " which share exceeds a distance)"
+    )
     ties = torch.tensor([1.0, 7.0, 7.0, 7.0])
     assert threshold(ties, 0.5) == 7.0, f"1, 7, 7, 7, rate 0.5: yours {threshold(ties, 0.5)}"
 

@@ -79,6 +79,19 @@ def test_the_weights_that_are_given() -> None:
     assert not yours.requires_grad, "yours has a graph"
 
 
+def test_parameters_as_weights() -> None:
+    """The model's own parameters require gradients; what comes back has no graph."""
+    model = network()
+    weights = dict(model.named_parameters())
+    with unchanged(model):
+        yours = gradients(model, weights, cross_entropy, TRAIN)
+        total = influence(model, [(weights, 0.5)], cross_entropy, TRAIN, TEST)
+
+    assert not yours.requires_grad, "gradients: yours has a graph, as the weights require gradients"
+    assert not total.requires_grad, "influence: yours has a graph, as the weights require gradients"
+    close(yours, one_by_one(model, TRAIN), "gradients by the model's own parameters")
+
+
 def test_one_run_for_all_rows() -> None:
     """The model is called once, in vmap, and not once for each row."""
     model, calls = network(), []
