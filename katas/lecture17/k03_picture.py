@@ -9,7 +9,7 @@ then 0 has a colour, and two maps cannot be compared. Fix white to 0, red to +li
 Write `colour` and `svg`, about 8 lines. `document` writes the file, and is given.
 
 Begin on paper: which two channels fade, and by how much? Afterwards open a map in a browser, and
-see ``image`` in ``torch/utils/tensorboard/summary.py``, in site-packages: what becomes of -1 there?
+see ``image`` in ``torch/utils/tensorboard/summary.py``, in site-packages: what becomes of -1?
 """
 
 from __future__ import annotations

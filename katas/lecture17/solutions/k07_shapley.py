@@ -37,5 +37,5 @@ def sampled(v: Callable[[torch.Tensor], torch.Tensor], orders: torch.Tensor) -> 
     """
     count, n = orders.shape
     present = orders.argsort(1)[:, None] < torch.arange(n + 1)[:, None]
-    gains = v(present.flatten(0, 1)).view(count, n + 1).diff(dim=1)
+    gains = v(present.flatten(0, 1)).view(count, n + 1).diff()
     return torch.zeros_like(gains).scatter(1, orders, gains).mean(0)
