@@ -83,8 +83,10 @@ def occlusion(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 def grad_cam(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """Return the cam of the second convolution."""
-    maps = model[:3](x).detach().requires_grad_()  # type: ignore[index]
-    (grads,) = torch.autograd.grad(model[3:](maps)[0, 1], maps)  # type: ignore[index]
+    layers = [*model.children()]
+    first, last = nn.Sequential(*layers[:3]), nn.Sequential(*layers[3:])
+    maps = first(x).detach().requires_grad_()
+    (grads,) = torch.autograd.grad(last(maps)[0, 1], maps)
     return torch.sum(grads.mean((2, 3), keepdim=True) * maps, 1, keepdim=True).detach()
 
 
