@@ -23,13 +23,14 @@ class Score(nn.Module):
     def __init__(self, kind: str, *, inplace: bool = False) -> None:
         super().__init__()
         torch.manual_seed(3)
-        self.kind, self.forwards = kind, 0
+        self.kind, self.forwards, self.graphs = kind, 0, 0
         self.a, self.b = nn.Linear(3, 3).double(), nn.Linear(3, 3).double()
         self.relu = nn.ReLU(inplace=inplace)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return a scalar."""
         self.forwards += 1
+        self.graphs += torch.is_grad_enabled()
         a = self.a(x)
         if self.kind == "chain":
             return torch.sum(self.b(self.relu(a)).tanh())
@@ -134,6 +135,7 @@ def test_forwards_are_counted() -> None:
     """Restored takes one for each layer and two more; estimated takes two, however many layers."""
     model = Score("product")
     restored(model, model.layers, CLEAN, CORRUPTED)
+    assert not model.graphs, f"{model.graphs} forwards of restored record a graph: nobody needs it"
     first, model.forwards = model.forwards, 0
     estimated(model, model.layers, CLEAN, CORRUPTED)
 

@@ -45,7 +45,10 @@ def run(
 def restored(
     model: nn.Module, layers: Mapping[str, nn.Module], clean: torch.Tensor, corrupted: torch.Tensor
 ) -> dict[str, float]:
-    """Return for each layer (patched - corrupted) / (clean - corrupted), of scores."""
+    """Return for each layer (patched - corrupted) / (clean - corrupted), of scores.
+
+    It records no graph.
+    """
     with torch.no_grad():
         best, there = run(model, layers, clean)
         worst, _ = run(model, layers, corrupted)
