@@ -22,8 +22,9 @@ def grad_cam(
     kept: list[torch.Tensor] = []
 
     def hook(_module: nn.Module, _inputs: object, out: torch.Tensor) -> torch.Tensor:
-        kept.append(out.detach().requires_grad_())
-        return kept[0].clone()
+        maps = out.detach().requires_grad_()
+        kept.append(maps)
+        return maps.clone()
 
     handle = layer.register_forward_hook(hook)
     try:
@@ -31,8 +32,9 @@ def grad_cam(
             chosen = model(x)[torch.arange(len(x)), target].sum()
     finally:
         handle.remove()
-    (slopes,) = torch.autograd.grad(chosen, kept)
-    return (slopes.mean((2, 3), keepdim=True) * kept[0]).sum(1).detach()
+    (maps,) = kept
+    (slopes,) = torch.autograd.grad(chosen, maps)
+    return (slopes.mean((2, 3), keepdim=True) * maps).sum(1).detach()
 
 
 def heat(cam: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
@@ -40,6 +42,6 @@ def heat(cam: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
 
     Negative places are 0 before anything is enlarged. A map without a positive place stays 0.
     """
-    large = torch.nn.functional.interpolate(cam.relu()[:, None], size, mode="bilinear")[:, 0]
+    large = torch.nn.functional.interpolate(cam.relu()[:, None], size, mode="bilinear").squeeze(1)
     most = large.amax((1, 2), keepdim=True)
     return large / most.where(most > 0, 1.0)
