@@ -105,6 +105,26 @@ def test_a_watched_model_learns() -> None:
     close(yours, expected, "the norm of the output, for each call")
 
 
+def test_no_recorder_leaves_a_hook() -> None:
+    """Whoever runs the model afterwards is not watched: after the first four recorders."""
+    model = network()
+    handles, register = list[Any](), model[0].register_forward_hook
+
+    def counted(hook: Any) -> Any:
+        handles.append(register(hook))
+        return handles[-1]
+
+    model[0].register_forward_hook = counted
+    for recorder, what in (
+        *((before_relu, model[0]), (every_call, model[0])),
+        *((history, model[0]), (by_name, {"first": model[0]})),
+    ):
+        handles.clear()
+        recorder(model, what, [X] if recorder is history else X)
+        left = [handle for handle in handles if handle.id in (handle.hooks_dict_ref() or {})]
+        assert not left, f"{recorder.__name__}: its hook is still on the layer"
+
+
 def test_no_hook_stays() -> None:
     """After the with, and after an error in it, which comes out."""
     model = network()

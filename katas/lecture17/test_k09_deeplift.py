@@ -88,6 +88,14 @@ def test_units_that_do_not_move() -> None:
     close(yours[2, 0] / (X - base)[2, 0], slope[2, 0], why, 1e-6)
 
 
+def test_a_way_of_1e_9() -> None:
+    """It is not below 1e-9: the rescale rule holds, and so does completeness."""
+    x = torch.zeros(1, 1).double()
+    yours = deeplift([nn.ReLU(), line(3.0, 0.0)], x, x + 1e-9, torch.tensor([0])) / 1e-9
+
+    close(yours, [[-3.0]], "from 1e-9 to 0, in units of 1e-9, through a ReLU and a weight of 3")
+
+
 def test_symmetry_and_dummy() -> None:
     """Inputs that may be swapped get equal parts, and one that nothing reads gets 0."""
     f = dense(nn.ReLU(), nn.Tanh())

@@ -106,6 +106,6 @@ def test_attention() -> None:
     close(gradient[~mask], torch.zeros(5), "the gradient of scores that are masked")
     checked(lambda s: attention(s, mask), scores)
     heads = torch.stack([scores, 2 * scores])
-    both = attention(heads, mask)
-    expected = torch.stack([yours, attention(2 * scores, mask)])
+    both = attention(heads, torch.stack([mask, mask.flip(0)]))
+    expected = torch.stack([yours, attention(2 * scores, mask.flip(0))])
     close(both, expected, "two heads at once: the rows are along the last dim")

@@ -24,18 +24,18 @@ def deeplift(
     The layers run one after the other, and the last returns [rows, classes]. `x` and `baseline`
     have one shape. A ReLU may work in place, and a layer may be there twice.
     """
-    pairs = [(x.detach(), baseline.detach())]
+    pairs = [(x, baseline)]
     with torch.no_grad():
         for layer in layers:
             pairs.append((layer(pairs[-1][0].clone()), layer(pairs[-1][1].clone())))
         rise = torch.zeros_like(pairs[-1][0])
         rise[torch.arange(len(x)), target] = 1.0
-    for k in reversed(range(len(layers))):
-        (now, then), (after, before) = pairs[k], pairs[k + 1]
-        pull = torch.func.vjp(lambda z, layer=layers[k]: layer(z.clone()), now)[1]
-        (back,) = pull(rise)
-        if isinstance(layers[k], UNITS):
-            way = now - then
-            back = torch.where(way.abs() < 1e-9, back, rise * (after - before) / way)
-        rise = back.detach()
-    return rise * (pairs[0][0] - pairs[0][1])
+        for k in reversed(range(len(layers))):
+            (now, then), (after, before) = pairs[k], pairs[k + 1]
+            pull = torch.func.vjp(lambda z, layer=layers[k]: layer(z.clone()), now)[1]
+            (back,) = pull(rise)
+            if isinstance(layers[k], UNITS):
+                way = now - then
+                back = torch.where(way.abs() < 1e-9, back, rise * (after - before) / way)
+            rise = back
+        return rise * (x - baseline)

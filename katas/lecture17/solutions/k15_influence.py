@@ -46,8 +46,8 @@ def influence(
 
     It has no graph, whatever requires a gradient.
     """
-    total = torch.zeros(len(test[0]), len(train[0]), dtype=train[0].dtype)
+    found = []
     for weights, rate in checkpoints:
         ours, theirs = (gradients(model, weights, loss, rows) for rows in (test, train))
-        total += rate * ours @ theirs.t()
-    return total
+        found.append(rate * ours @ theirs.t())
+    return torch.stack(found).sum(0)

@@ -31,8 +31,7 @@ def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) ->
     """
     donors, swapped = torch.stack([x[y != label][0] for label in y]), x.clone()
     swapped[:, :, region[0], region[1]] = donors[:, :, region[0], region[1]]
-    with torch.no_grad():
-        return float((model(x).argmax(1) != model(swapped).argmax(1)).double().mean())
+    return float((model(x).argmax(1) != model(swapped).argmax(1)).double().mean())
 
 
 def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
@@ -72,13 +71,12 @@ def importance(
 
     One permutation for each column, in their order, from `dice`.
     """
-    with torch.no_grad():
-        right = (model(x).argmax(1) == y).double().mean()
-        found = []
-        for column in range(x.shape[1]):
-            mixed = x.clone()
-            mixed[:, column] = x[torch.randperm(len(x), generator=dice), column]
-            found.append((right - (model(mixed).argmax(1) == y).double().mean()).item())
+    right = (model(x).argmax(1) == y).double().mean()
+    found = []
+    for column in range(x.shape[1]):
+        mixed = x.clone()
+        mixed[:, column] = x[torch.randperm(len(x), generator=dice), column]
+        found.append((right - (model(mixed).argmax(1) == y).double().mean()).item())
     return found
 
 
