@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from typing import Any
 
 import torch
@@ -15,6 +17,10 @@ from katas.lecture17.k04_recorders import every_call
 from katas.lecture17.k04_recorders import history
 from katas.lecture17.k04_recorders import norms
 from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 X = numbers(5, 3)
@@ -40,11 +46,27 @@ class Twice(nn.Module):
         return y
 
 
+@contextmanager
+def hooks_removed(layer: Any) -> Iterator[None]:
+    """Check that what runs in the ``with`` removes the hooks that it puts on a layer."""
+    handles, register = list[Any](), layer.register_forward_hook
+
+    def counted(hook: Any) -> Any:
+        handles.append(register(hook))
+        return handles[-1]
+
+    layer.register_forward_hook = counted
+    yield
+    del layer.register_forward_hook
+    left = [handle for handle in handles if handle.id in (handle.hooks_dict_ref() or {})]
+    assert not left, "the recorder has returned, and its hook is still on the layer"
+
+
 def test_before_relu_shows_negative_units() -> None:
     """A ReLU that writes to its input comes after the layer, and after the hook."""
     for inplace in (False, True):
         model = network(inplace=inplace)
-        with unchanged(model, x=X), torch.no_grad():
+        with unchanged(model, x=X), hooks_removed(model[0]), torch.no_grad():
             yours = before_relu(model, model[0], X)
         expected = X @ model[0].weight.t() + model[0].bias
         close(yours, expected.detach(), f"the first layer, before nn.ReLU(inplace={inplace})")
@@ -53,7 +75,8 @@ def test_before_relu_shows_negative_units() -> None:
 def test_history_keeps_means_alone() -> None:
     """One for each batch, and no graph behind it, which would keep the batch and more."""
     model, batches = network(), [X, X[:2] * 2, -X]
-    yours = history(model, model[0], batches)
+    with hooks_removed(model[0]):
+        yours = history(model, model[0], batches)
 
     assert len(yours) == 3, f"yours has {len(yours)} means, expected one for each of 3 batches"
     for mean, batch in zip(yours, batches, strict=True):
@@ -69,7 +92,8 @@ def test_history_keeps_means_alone() -> None:
 def test_every_call_is_there() -> None:
     """Two calls in one forward are two records."""
     model = Twice()
-    yours = every_call(model, model.layer, X)
+    with hooks_removed(model.layer):
+        yours = every_call(model, model.layer, X)
     first = model.layer(X).detach()
 
     assert len(yours) == 2, f"yours has {len(yours)} records of a layer that runs two times"
@@ -82,7 +106,9 @@ def test_every_call_is_there() -> None:
 def test_each_layer_has_its_name() -> None:
     """Not the name at the end of the loop; and an in-place ReLU comes after the first."""
     model = network(inplace=True)
-    yours = by_name(model, {"first": model[0], "bent": model[1], "last": model[2]}, X)
+    layers = {"first": model[0], "bent": model[1], "last": model[2]}
+    with hooks_removed(model[0]), hooks_removed(model[1]), hooks_removed(model[2]):
+        yours = by_name(model, layers, X)
 
     assert sorted(yours) == ["bent", "first", "last"], f"yours has the names {sorted(yours)}"
     why = "first: a copy, of what it was before nn.ReLU(inplace=True) wrote there"
@@ -103,26 +129,6 @@ def test_a_watched_model_learns() -> None:
     close(watched[0].weight.grad, model[0].weight.grad, "the gradient of the watched layer")
     expected = [model[0](x).norm().item() for x in (X, 2 * X)]
     close(yours, expected, "the norm of the output, for each call")
-
-
-def test_no_recorder_leaves_a_hook() -> None:
-    """Whoever runs the model afterwards is not watched: after the first four recorders."""
-    model = network()
-    handles, register = list[Any](), model[0].register_forward_hook
-
-    def counted(hook: Any) -> Any:
-        handles.append(register(hook))
-        return handles[-1]
-
-    model[0].register_forward_hook = counted
-    for recorder, what in (
-        *((before_relu, model[0]), (every_call, model[0])),
-        *((history, model[0]), (by_name, {"first": model[0]})),
-    ):
-        handles.clear()
-        recorder(model, what, [X] if recorder is history else X)
-        left = [handle for handle in handles if handle.id in (handle.hooks_dict_ref() or {})]
-        assert not left, f"{recorder.__name__}: its hook is still on the layer"
 
 
 def test_no_hook_stays() -> None:

@@ -28,7 +28,8 @@ def deeplift(
     with torch.no_grad():
         for layer in layers:
             pairs.append((layer(pairs[-1][0].clone()), layer(pairs[-1][1].clone())))
-        rise = torch.zeros_like(pairs[-1][0])
+        end, _ = pairs[-1]
+        rise = torch.zeros_like(end)
         rise[torch.arange(len(x)), target] = 1.0
         for k in reversed(range(len(layers))):
             (now, then), (after, before) = pairs[k], pairs[k + 1]
