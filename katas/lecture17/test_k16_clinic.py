@@ -86,6 +86,23 @@ def test_a_model_of_one_pixel(row: int, column: int) -> None:
 
 
 @one
+def test_signs_do_not_cancel() -> None:
+    """A pixel that speaks for the class in one image and against it in the next is hot."""
+    layer = nn.Linear(42, 2, bias=False)
+    with torch.no_grad():
+        layer.weight.zero_()[0, [2 * 6 + 1, 4]] = 1.0
+    x, y = torch.zeros(4, 1, 7, 6), torch.zeros(4, dtype=torch.long)
+    x[:, 0, 2, 1] = torch.tensor([3.0, -3.0, 3.0, -3.0])
+    x[:, 0, 0, 4] = 1.0
+    yours = hottest(nn.Sequential(nn.Flatten(), layer), x, y)
+
+    assert yours == (2, 1), (
+        "pixel (2, 1) adds 3 to the logit or takes 3 from it, (0, 4) adds 1, no other is read; yours"
+        f" says {yours}: first the magnitude, then the mean over images"
+    )
+
+
+@one
 def test_it_looks_at_the_watermark() -> None:
     """The hottest pixel of the patient is in the watermark's region."""
     x, y = bars(128, 4)
