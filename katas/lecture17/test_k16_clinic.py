@@ -97,8 +97,8 @@ def test_signs_do_not_cancel() -> None:
     yours = hottest(nn.Sequential(nn.Flatten(), layer), x, y)
 
     assert yours == (2, 1), (
-        "pixel (2, 1) adds 3 to the logit or takes 3 from it, (0, 4) adds 1, no other is read; yours"
-        f" says {yours}: first the magnitude, then the mean over images"
+        "pixel (2, 1) adds 3 to the logit or takes 3 from it, (0, 4) adds 1, no other is read;"
+        f" yours says {yours}: first the magnitude, then the mean over images"
     )
 
 
