@@ -186,7 +186,10 @@ def test_the_cured_model_looks_at_bars() -> None:
 
 
 def faint() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
-    """Return two layers, of whose eight units 1, 4 and 6 never fire, and rows; 6 is 0 exactly."""
+    """Return two layers, of whose eight units 1, 4 and 6 never fire, and rows; 6 is 0 exactly.
+
+    The values of unit 2 are small.
+    """
     torch.manual_seed(3)
     first, second = nn.Linear(5, 8).double(), nn.Linear(8, 3).double()
     x = numbers(20, 5)
@@ -194,6 +197,7 @@ def faint() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
         first.bias.add_(1.0)
         first.bias[[1, 4]] = -30.0
         first.weight[6], first.bias[6] = 0.0, 0.0
+        first.weight[2], first.bias[2] = first.weight[2] / 1000, first.bias[2] / 1000
     return first, second, x
 
 
