@@ -111,7 +111,7 @@ def correlation(a: torch.Tensor, b: torch.Tensor) -> float:
     for values in (a.flatten(), b.flatten()):
         below, equal = (values[:, None] > values).sum(1), (values[:, None] == values).sum(1)
         ranks.append(below + equal / 2)
-    return torch.corrcoef(torch.stack(ranks))[0, 1].item()
+    return float(torch.corrcoef(torch.stack(ranks))[0, 1])
 
 
 def cells(values: torch.Tensor, left: int, top: int) -> list[str]:
