@@ -86,10 +86,12 @@ def test_no_graph_is_kept() -> None:
 def test_a_value_is_replaced() -> None:
     """Later nodes read the one that was put, which stays as it is; so does a function's."""
     model, value = Model(inplace=True), numbers(5, 3, seed=2)
+    put = value.clone()
     with unchanged(value=value), torch.no_grad():
         tap = Tap(model, {"first": value})
         close(tap.run(X), value.clamp(min=0) + X, "the result, with another value for 'first'")
-        close(tap.seen["first"], value, "'first', which was put")
+        close(value, put, "what was put: a later node wrote to it, so hand on a copy")
+        close(tap.seen["first"], put, "'first', which was put")
         tap = Tap(model, {"relu": value})
         close(tap.run(X), value + X, "the result, with another value for 'relu', a function")
 
