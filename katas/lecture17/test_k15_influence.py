@@ -61,7 +61,7 @@ def test_gradients_of_rows() -> None:
     model = network()
     yours = gradients(model, weights_of(model), cross_entropy, TRAIN)
     expected = one_by_one(model, TRAIN)
-    close(yours, expected, "gradients of six rows")
+    close(yours, expected, "gradients of six rows, in the order of `weights`")
 
     turned = dict(reversed(weights_of(model).items()))
     parts = expected.split([12, 4, 8, 2], 1)
@@ -109,7 +109,7 @@ def test_influence_is_a_sum_of_products() -> None:
     expected = 0.5 * one_by_one(first, TEST) @ one_by_one(first, TRAIN).t()
     expected += 0.125 * one_by_one(second, TEST) @ one_by_one(second, TRAIN).t()
 
-    close(yours, expected, "rows are test rows, columns are training rows")
+    close(yours, expected, "test rows by training rows, each checkpoint times its own lr")
 
 
 def test_influence_is_what_a_step_does() -> None:

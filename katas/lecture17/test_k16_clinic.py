@@ -274,7 +274,8 @@ def test_importance() -> None:
     x, y = records(200, 2, leaking=True)
     with unchanged(clerk(), x=x, y=y):
         yours = importance(clerk(), x, y, dice(9))
-    close(yours, by_definition(clerk(), x, y, dice(9)), "what accuracy loses, for each column")
+    why = "what accuracy loses if this column alone is permuted"
+    close(yours, by_definition(clerk(), x, y, dice(9)), why)
     assert max(range(6), key=yours.__getitem__) == 4, f"column 4 has the label; yours: {yours}"
 
 
