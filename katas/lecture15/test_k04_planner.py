@@ -63,7 +63,7 @@ def returned(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def viewed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a view of a view, and make it long before the end."""
+    """Return a view of a view that is made long before the end."""
     view = torch.relu(x).t().unsqueeze(0)
     return torch.exp(torch.neg(x.t())), view
 

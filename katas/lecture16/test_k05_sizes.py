@@ -1,4 +1,4 @@
-"""Tests of k05_sizes: the programs are exported once, and the file is asked for other sizes."""
+"""Tests of k05_sizes: the programs are exported once, and their file runs with other sizes."""
 
 from __future__ import annotations
 

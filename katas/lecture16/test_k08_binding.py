@@ -93,7 +93,7 @@ def laid_out(x: torch.Tensor) -> str:
 
 
 def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
-    """Let x + 2 be written into a tensor full of NaN, and compare."""
+    """Have x + 2 written into a tensor full of NaN, and compare."""
     __tracebackhide__ = True
     spy, out = Spy("Add"), torch.full(x.shape, torch.nan)
     address = out.data_ptr()

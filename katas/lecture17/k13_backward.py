@@ -29,7 +29,7 @@ import torch
 
 
 def root(x: torch.Tensor) -> torch.Tensor:
-    """Return the square root of what is positive, 0 elsewhere, where its gradient is 0 too."""
+    """Return the square root where x is positive, else 0 with a gradient of 0."""
     return torch.where(x > 0, x.sqrt(), 0.0)
 
 

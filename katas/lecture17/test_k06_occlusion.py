@@ -100,7 +100,7 @@ def test_completeness_of_a_linear_model() -> None:
     ("window", "stride"), [((2, 3), (2, 3)), ((3, 4), (2, 1)), ((2, 2), (1, 2)), ((9, 2), (1, 1))]
 )
 def test_overlaps_are_averaged(window: tuple[int, int], stride: tuple[int, int]) -> None:
-    """Each pixel has the mean drop of the windows over it, at the border too."""
+    """Each pixel gets the mean drop of the windows that cover it, at the border too."""
     f = bent()
     yours = occlusion(f, X, 0, window=window, stride=stride, baseline=-0.25)
     expected = one_by_one(f, 0, window, stride, -0.25)

@@ -6,7 +6,7 @@ import torch
 
 
 def root(x: torch.Tensor) -> torch.Tensor:
-    """Return the square root of what is positive, 0 elsewhere, where its gradient is 0 too."""
+    """Return the square root where x is positive, else 0 with a gradient of 0."""
     positive = x > 0
     found = torch.zeros_like(x)
     found[positive] = x[positive].sqrt()
