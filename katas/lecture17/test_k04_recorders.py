@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from torch import nn
@@ -72,10 +73,38 @@ def test_before_relu_shows_negative_units() -> None:
         close(yours, expected.detach(), f"the first layer, before nn.ReLU(inplace={inplace})")
 
 
+class Kept:
+    """A tensor that a graph has saved for its backward."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
+@contextmanager
+def graphs(model: nn.Module) -> Iterator[list[int]]:
+    """Yield for each call of a model from the third on how many tensors older graphs keep."""
+    saved, living = [WeakSet[Kept]()], list[int]()
+
+    def pack(tensor: torch.Tensor) -> Kept:
+        kept = Kept(tensor.detach())  # an output would keep its own graph
+        saved[-1].add(kept)
+        return kept
+
+    def before(_model: nn.Module, _inputs: object) -> None:
+        # The last result may still have a name.
+        living.append(sum(map(len, saved[:-1])))
+        saved.append(WeakSet[Kept]())
+
+    handle = model.register_forward_pre_hook(before)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept.tensor):
+        yield living
+    handle.remove()
+
+
 def test_history_keeps_means_alone() -> None:
     """One for each batch, and no graph behind it, which would keep the batch and more."""
     model, batches = network(), [X, X[:2] * 2, -X]
-    with hooks_removed(model[0]):
+    with hooks_removed(model[0]), graphs(model) as living:
         yours = history(model, model[0], batches)
 
     assert len(yours) == 3, f"yours has {len(yours)} means, expected one for each of 3 batches"
@@ -83,6 +112,10 @@ def test_history_keeps_means_alone() -> None:
         close(mean.detach(), model[0](batch).mean(0).detach(), "the mean of the layer's output")
     assert not any(mean.requires_grad for mean in yours), (
         "a mean has a grad_fn, which keeps the batch and the activations of its graph"
+    )
+    assert not any(living), (
+        f"saved tensors of earlier batches alive when each batch began: {living}, expected 0: a "
+        "mean that is detached after the loop has kept its graph until then"
     )
     # A mean over no batch dim, or a view, would keep the output itself.
     sizes = [mean.untyped_storage().nbytes() for mean in yours]
