@@ -149,6 +149,9 @@ def test_a_blind_part_is_found(run: tuple[int, str, list[str]], part: str) -> No
 
     assert 1 == status, text
     assert part in not_seen
-    line = text.partition(f"PROBLEM  {part}: lecture")[2].partition("\n")[0]
-    # What every graph is compared with is another text for the solution too.
-    assert ("fails with the solution" in line) is (part == "kit: graph_text"), text
+    said = [line for line in text.splitlines() if line.startswith(f"PROBLEM  {part}: lecture")]
+    assert [] != said, text
+    # What every graph is compared with is another text for the solution too. On a busy machine the
+    # run may end before its last test, which is said first.
+    fails = any("fails with the solution" in line for line in said)
+    assert fails is (part == "kit: graph_text"), text
