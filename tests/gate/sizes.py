@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from plugins.guide.steps import read_marked
 from plugins.guide.steps import wrong_steps
+from plugins.guide.traceback import TODO
 from tests.gate import sources
 from tests.gate.cases import solution_files
 from tests.gate.cases import solution_text
@@ -66,7 +67,6 @@ FENCE = re.compile(r" *(?:```|~~~)")
 # Below the heading of a part of a docstring; its text may be indented.
 UNDERLINE = re.compile(r"-{3,}")
 PROMPT = ">>>"
-WRITTEN = re.compile(r"(?:#|//) TODO\b")
 
 
 def fits_its_size(kata: Kata) -> Iterator[str]:
@@ -248,7 +248,7 @@ def _native_docs(stub: str, _solution: str) -> Iterator[str]:
     body = sources.LEADING.sub("", sources.TIER.sub("", stub), count=1)
     for _, lines in groupby(_blocks(body), key=lambda pair: pair[0]):
         block = "\n".join(line for _, line in lines)
-        if WRITTEN.search(block):
+        if TODO.search(block):
             yield "\n".join(_comments(block))
 
 
