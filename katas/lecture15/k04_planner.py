@@ -2,7 +2,7 @@
 
 A phone asks for memory once: for one arena, in which each result has an offset. Two results may
 share bytes if they are never alive at the same time. If a result is considered dead too early,
-nothing fails: the answer is another one.
+nothing fails, but the answer is wrong.
 
     call             1   2   3   4                  offset
     a = relu(x)      a---a                          0     128 bytes

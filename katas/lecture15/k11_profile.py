@@ -1,4 +1,4 @@
-"""Find out where the time goes: a profile's rows lie in one another.
+"""Find out where the time goes: a profile's rows are nested.
 
 A layer took 40 ms, and the rows of its profile add up to 110. Which is slow?
 

@@ -9,8 +9,8 @@ dialect, with a copy for each view, then a delegate its part, and memory its pla
     manager.executorch_program.execution_plan[0]     # values, chains of instructions, inputs, ...
 
 1. `ship`: for inference, whatever mode the model is in.
-2. `answer`: load the bytes, run ``forward``. Another batch is an error of its own, a channels-last
-   input is not: its bytes are read as if it were contiguous. And a NaN may be lost on the way.
+2. `answer`: load the bytes, run ``forward``. ExecuTorch refuses another batch size, but not a
+   channels-last input, whose bytes it reads as if it were contiguous. And a NaN may be lost.
 3. `conflicts`: the lifetimes of k04, read from the instructions, against the offsets.
 
 Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 20
@@ -97,7 +97,7 @@ def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ())
 def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
     """Return the first output of ``forward`` of a .pte; `x` may have any strides.
 
-    ValueError if it has a NaN: XNNPACK's max pooling may answer as if it were not there.
+    ValueError if it has a NaN: ExecuTorch's max pooling may answer as if it were not there.
     """
     # TODO: refuse, load, and execute with a list of inputs.
     raise NotImplementedError("answer")

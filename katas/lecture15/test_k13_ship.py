@@ -157,7 +157,7 @@ def test_other_strides() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_photo_with_a_nan(kind: str) -> None:
-    """One broken pixel. A maximum that forgets it, as XNNPACK's on x86 does, answers a number."""
+    """One broken pixel. On x86 both max poolings, XNNPACK's too, drop it and answer a number."""
     data, x = shipped(kind).buffer, photo()
     x[1, 2, 3, 4] = nan
     with pytest.raises(ValueError, match=r"."):

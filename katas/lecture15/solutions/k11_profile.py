@@ -1,4 +1,4 @@
-"""Find out where the time goes: a profile's rows lie in one another."""
+"""Find out where the time goes: a profile's rows are nested."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ())
 def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
     """Return the first output of ``forward`` of a .pte; `x` may have any strides.
 
-    ValueError if it has a NaN: XNNPACK's max pooling may answer as if it were not there.
+    ValueError if it has a NaN: ExecuTorch's max pooling may answer as if it were not there.
     """
     if x.isnan().any():
         raise ValueError("the input has a NaN")
