@@ -1,8 +1,8 @@
 """Perf: run a session without copies.
 
-``session.run`` takes NumPy arrays and makes new ones: each model of a chain copies its answer into
-Python's memory, and the next one reads it there. An `OrtValue` and an IOBinding leave data where it
-is. So does a bare address, but look:
+``session.run`` takes NumPy arrays and returns new ones, in the CPU's memory: it cannot write into a
+tensor of yours, and on a GPU each model of a chain copies its answer to the CPU, and the next one
+copies it back. An `OrtValue` and an IOBinding leave data where it is. So does a bare address, but:
 
     x = images.to(memory_format=torch.channels_last)            # shape [1, 3, 8, 8], as before
     binding.bind_input("x", "cpu", 0, np.float32, list(x.shape), x.data_ptr())

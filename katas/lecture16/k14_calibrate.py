@@ -7,8 +7,8 @@ range the eight bits cover. So you run some data through, and look:
     all of it      0      6      7     20    255     one step is 40.9 / 255 = 0.16
     most of it     0     72     80    255    255     one step is 3.2 / 255 = 0.0125
 
-Too wide a range makes coarse steps, too narrow a one cuts values off. And 0 must be exact: there is
-more of it than of anything else, from padding and from ReLU.
+Too wide a range makes coarse steps, too narrow a one cuts values off. And 0 must be exact: it is
+the most frequent value, because of padding and ReLU.
 
 1. `parameters`: scale and zero point of a range.
 2. `calibrate`: the range of some batches.

@@ -67,9 +67,11 @@ class Spy:
         self.made: list[int] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse what copies, and have whatever else a session has."""
+        """Refuse what returns memory of its own, and have whatever else a session has."""
         if name in {"run", "run_async", "run_with_ort_values", "run_with_ortvaluevector"}:
-            raise AssertionError(f"session.{name} copies: bind inputs and outputs")
+            raise AssertionError(
+                f"session.{name} cannot write into memory of yours: bind inputs and outputs"
+            )
         return getattr(self.session, name)
 
     def io_binding(self) -> Any:
