@@ -8,8 +8,7 @@ is, and note by how much the logit drops. Each pixel gets the mean drop of the w
                                      window 1      # #
                                      window 2          #     overhangs: what is left of it is hidden
 
-One forward for each window is slow: a model spends most of a small call on launching. Run them as
-batches.
+One forward for each window is slow: most of a small call is overhead. Run them as batches.
 
 1. `starts`: where windows begin in one dimension.
 2. `occlusion`: the map, in as few calls of the model as `rows` permits. About 14 lines in all.

@@ -1,7 +1,7 @@
 """DeepLIFT: multipliers instead of slopes.
 
-Behind a saturated unit the gradient is 0, and k02 needs 50 forwards to notice. DeepLIFT needs two,
-of x and of the baseline, and goes back once. Where the chain rule has a slope, it has the quotient
+Behind a saturated unit the gradient is 0, and k02 needs 50 points to notice. DeepLIFT needs two, x
+and the baseline, and goes back once. Where the chain rule has a slope, it has the quotient
 of what changed:
 
                   slope at x     multiplier
@@ -9,7 +9,7 @@ of what changed:
     ReLU          0 or 1         (y - y0) / (x - x0)          the rescale rule, unit by unit
 
 So the multipliers of a saturated ReLU are not 0, and the attributions sum to f(x) - f(baseline),
-to the last digit.
+except for rounding.
 
 Write `deeplift` for a chain of layers, about 15 lines:
 

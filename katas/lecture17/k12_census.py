@@ -1,8 +1,8 @@
 """Count the units that never fire.
 
-After a few steps with too large a rate, the inputs of many ReLUs are negative for each row of the
-data. They return 0, their gradient is 0, so they stay as they are: dead units. The loss does not
-show them.
+After a few steps with too large a learning rate, the inputs of many ReLUs are negative for each row
+of the data. They return 0, their gradient is 0, so they stay as they are: dead units. The loss does
+not show them.
 
     layer     units  dead  rare  firing
     body.1        8     3     1   0.310

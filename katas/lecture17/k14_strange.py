@@ -1,7 +1,7 @@
 """Tell strange inputs from familiar ones.
 
-A classifier has to choose, and far from all data it chooses with confidence 1.00: on the line from
-the training data outwards, logits only grow. Ask the features how far away they are. Not by a ruler
+A classifier has to choose, and far from all data it often chooses with confidence 1.00: nothing in
+its training taught it to be less sure there. Ask the features how far away they are. Not by a ruler
 that is the same in all directions, but by one that knows how the data is spread:
 
     distance(x) = min over classes c of  sqrt( (x - mean[c])' inverse(cov) (x - mean[c]) )
