@@ -10,8 +10,8 @@ are the kind, as in many FlatBuffers; a header follows, little-endian, then prog
 
 The program begins at byte 0, header included. Write `sections`, about 8 lines.
 
-Begin with ``struct.unpack_from("<IQQ", data, 12)``. Afterwards: which zip has
-``torch/serialization.py``, in site-packages, instead of this?
+Begin with ``struct.unpack_from("<IQQ", data, 12)``. Afterwards read `_save` in
+``torch/serialization.py``, in site-packages: what does `torch.save` write instead?
 """
 
 from __future__ import annotations

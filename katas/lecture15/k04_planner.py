@@ -18,7 +18,7 @@ nothing fails, but the answer is wrong.
 
 Inputs and weights are somebody else's bytes: they have no place in the arena.
 
-Begin on paper: why does d not lie where b was? About 33 lines, an hour and a quarter.
+Begin on paper: why is d not placed where b was? About 33 lines, an hour and a quarter.
 Afterwards read ``torch/_inductor/codegen/memory_planning.py``, in site-packages (``LiveRange``).
 """
 
@@ -89,7 +89,7 @@ def bound(spans: Sequence[Lifetime]) -> int:
 def place(spans: Sequence[Lifetime]) -> dict[str, int]:
     """Return an offset for each name, a multiple of `ALIGN`.
 
-    The largest comes first; of equal ones, the one that stands first. Each gets the lowest offset
+    The largest comes first; of equal ones, the one listed first. Each gets the lowest offset
     where it shares no byte with a result that was placed before and is alive at the same time.
     """
     # TODO: in order of size; look at what is in the way from the lowest offset up.

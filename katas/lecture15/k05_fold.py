@@ -11,8 +11,9 @@ PyTorch would say nothing if you folded too much: a random number would never ch
 would stand still, and a table of a few bytes, expanded, would fill the file.
 
 1. `never_written`: the tensors that are constants.
-2. `foldable`: which calls can be made now? Leave a random one (`torch.Tag.nondeterministic_seeded`
-   in ``node.target.tags``), and one whose result has more bytes than all the tensors it reads.
+2. `foldable`: which calls can be made now? Leave out random calls, with the tag
+   `torch.Tag.nondeterministic_seeded` in ``node.target.tags``, and each call whose result has more
+   bytes than all the tensors it reads.
 3. `fold`: make these calls, and turn each node into a placeholder that has its result.
 
 Begin with ``full([4], 2.0)``: which tensors does it read? About 21 lines.

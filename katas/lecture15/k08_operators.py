@@ -81,7 +81,7 @@ def merged(*several: Needs) -> dict[str, set[str]]:
 def missing(needs: Needs, listed: Needs) -> list[str]:
     """Return what is needed and not listed, sorted: "aten::relu float16", or "aten::rand" alone.
 
-    The name stands alone if the operator is not listed at all; then its dtypes are not mentioned.
+    If the operator is not listed at all, give its name alone, without dtypes.
     """
     # TODO: two cases for each operator.
     raise NotImplementedError("missing")

@@ -6,8 +6,9 @@ faster. Each number q stands for (q - zero_point) * scale:
     q        -128       -64        0       ...      127
     value    -1.0       0.0       1.0      ...       2.98        scale 1/64, zero_point -64
 
-0 must be among them exactly: padding and relu make many. And there is no NaN. On one machine a NaN
-became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0 in ``.to(torch.int8)``.
+0 must be one of these values exactly: padding and relu make many zeros. And there is no NaN. On one
+machine a NaN became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0 in
+``.to(torch.int8)``.
 
 1. `qparams`, then `quantize` and `dequantize`: for activations, whose range is measured.
 2. `quantize_weight`: a scale for each row, and 0 is 0.
@@ -15,7 +16,7 @@ became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0 in ``.to(torc
 
 Begin with ``torch.tensor([127], dtype=torch.int8) - (-128)``, and say why. About 22 lines.
 Afterwards read ``aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp``
-(`fake_quantize_tensor_cachemask_kernel`).
+(`fake_quantize_tensor_cachemask_kernel`, and the helper that it calls).
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def linear_int8(
 ) -> torch.Tensor:
     """Return what the int8 input (batch, in) times the transposed int8 weight stands for.
 
-    In float32, of shape (batch, out). The sum over `in` is one of integers.
+    In float32, of shape (batch, out). Sum over `in` in integers.
     """
     # TODO: int32, and the zero point.
     raise NotImplementedError("linear_int8")

@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 def self_times(rows: Sequence[Row]) -> dict[str, float]:
-    """Return how long each name ran, without what ran inside: summed over its rows.
+    """Return the self time of each name, summed over its rows.
 
     A row lies inside another or beside it. The rows may come in any order; of two that begin
     together, the longer one is outside, or the one that comes first.

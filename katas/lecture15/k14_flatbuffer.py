@@ -8,7 +8,7 @@ nothing is unpacked, numbers in it say how far to go. All are little-endian.
     vtable      uint16 for each: its own bytes, the table's bytes, then for each field how far
                 behind t it is; 0 if it is absent. Later fields may be missing altogether.
     uint32 f    in the field of a string, vector or table: it begins f bytes behind f itself
-    vector      uint32 count, then the elements; tables in a vector stand there as f
+    vector      uint32 count, then the elements; a table in a vector is stored as f
     string      uint32 count, then the bytes
 
 1. `field`, `target` and `elements`: the steps above, about 8 lines.
@@ -61,13 +61,13 @@ def field(data: bytes, table: int, which: int) -> int | None:
 
 
 def target(data: bytes, place: int) -> int:
-    """Return where what the number at `place` leads to begins."""
+    """Return where the string, vector or table begins to which the number at `place` leads."""
     # TODO: an unsigned number, counted from `place`.
     raise NotImplementedError("target")
 
 
 def elements(data: bytes, table: int, which: int, width: int) -> list[int]:
-    """Return where each element of a vector in a field is; [] if the field is absent.
+    """Return where each element of a field, a vector, begins; [] if the field is absent.
 
     An element has `width` bytes. The given `counted` reads the count.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Given: do not change.
 @dataclass(frozen=True)
 class Ref:
-    """Stands among the arguments of a call for the value of this number."""
+    """Among the arguments of a call: the value that has this number."""
 
     number: int
 
@@ -96,9 +96,10 @@ def replaced(arguments: Any, kind: type, by: Callable[[Any], Any]) -> Any:
 def emit(program: ExportedProgram) -> Plan:
     """Return the plan of a program whose operators each return one tensor.
 
-    Values are numbered as the graph's nodes stand; ``node.meta["val"]`` says what each looks like.
-    A constant is known by ``spec.target``, an input has no target. In arguments a `Ref` stands
-    for each node, in lists too; all else stays. ``function.is_view`` says whether it is a view.
+    Number the values in the order of the graph's nodes; ``node.meta["val"]`` has the shape and
+    dtype of each. A constant has a ``spec.target``, an input has none. Replace each node among the
+    arguments, in lists too, by a `Ref`; keep all else. ``function.is_view`` says whether it is a
+    view.
     """
     plan, numbers = Plan(), dict[Any, int]()
     targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}

@@ -58,7 +58,7 @@ def linear_int8(
 ) -> torch.Tensor:
     """Return what the int8 input (batch, in) times the transposed int8 weight stands for.
 
-    In float32, of shape (batch, out). The sum over `in` is one of integers.
+    In float32, of shape (batch, out). Sum over `in` in integers.
     """
     total = (q.int() - zero_point) @ weight.int().t()
     return total * (scale * scales)

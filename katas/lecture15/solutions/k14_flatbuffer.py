@@ -46,12 +46,12 @@ def field(data: bytes, table: int, which: int) -> int | None:
 
 
 def target(data: bytes, place: int) -> int:
-    """Return where what the number at `place` leads to begins."""
+    """Return where the string, vector or table begins to which the number at `place` leads."""
     return place + number(data, place, "<I")
 
 
 def elements(data: bytes, table: int, which: int, width: int) -> list[int]:
-    """Return where each element of a vector in a field is; [] if the field is absent.
+    """Return where each element of a field, a vector, begins; [] if the field is absent.
 
     An element has `width` bytes. The given `counted` reads the count.
     """
