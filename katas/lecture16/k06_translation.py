@@ -6,7 +6,7 @@ exporter knows ATen's operators. For yours it needs a function that builds the s
     torch.ops.lecture16.snap(x, 0.5, 3)
 
     -1.75  -1.5  -0.25  0.25  0.75  9.0  nan         x
-    -1.5   -1.5  -0.0   0.0   1.0   1.5  nan         to a multiple of 0.5, at most 3 of them
+    -1.5   -1.5  -0.0   0.0   1.0   1.5  nan         to a multiple of 0.5, at most 3 steps
 
 `snap`, which is given, divides, rounds half to even, clamps and multiplies.
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @torch.library.custom_op("lecture16::snap", mutates_args=())
 def snap(x: torch.Tensor, step: float, levels: int) -> torch.Tensor:
-    """Return the nearest multiples of `step`, from -levels to levels; ties go to the even one."""
+    """Return the nearest multiples of `step`, at most `levels` steps from 0; ties go to even."""
     return torch.round(x / step).clamp(-levels, levels) * step
 
 

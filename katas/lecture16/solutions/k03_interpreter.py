@@ -82,7 +82,7 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
 ) -> Array:
     """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1.
 
-    A start before the first element is the first: Python says so of forward steps alone.
+    A start before the first element means the first element; in Python only if steps go forward.
     """
     taken = [slice(None)] * x.ndim
     axes = range(len(starts)) if axes is None else axes

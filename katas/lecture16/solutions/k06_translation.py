@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @torch.library.custom_op("lecture16::snap", mutates_args=())
 def snap(x: torch.Tensor, step: float, levels: int) -> torch.Tensor:
-    """Return the nearest multiples of `step`, from -levels to levels; ties go to the even one."""
+    """Return the nearest multiples of `step`, at most `levels` steps from 0; ties go to even."""
     return torch.round(x / step).clamp(-levels, levels) * step
 
 
