@@ -58,7 +58,7 @@ class Census:
         raise NotImplementedError("__enter__")
 
     def __exit__(self, *error: object) -> None:
-        """Remove the hooks; errors come out."""
+        """Remove the hooks; let errors propagate."""
         # TODO
         raise NotImplementedError("__exit__")
 

@@ -46,6 +46,6 @@ class Tap(torch.fx.Interpreter):
 
 
 def silent(model: nn.Module, x: torch.Tensor) -> dict[str, int]:
-    """Return how many columns of a node's value [rows, columns] are all 0; no node with none."""
+    """Return how many columns of a node's value [rows, columns] are all 0, for nodes with any."""
     # TODO
     raise NotImplementedError("silent")

@@ -40,7 +40,7 @@ class Census:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Remove the hooks; errors come out."""
+        """Remove the hooks; let errors propagate."""
         while self.handles:
             self.handles.pop().remove()
 

@@ -31,7 +31,7 @@ def distances(x: torch.Tensor, means: torch.Tensor, factor: torch.Tensor) -> tor
 def threshold(familiar: torch.Tensor, rate: float) -> float:
     """Return a distance exceeded by at most a share `rate` of the `familiar` distances.
 
-    It is the smallest of these distances of which that is true: of 100, 29 may exceed it at 0.29.
+    It is the smallest `familiar` distance for which this holds: of 100, 29 may exceed it at 0.29.
     """
     allowed: list[float] = [d for d in familiar.tolist() if (familiar > d).double().mean() <= rate]
     return min(allowed)

@@ -32,7 +32,7 @@ class Tap(torch.fx.Interpreter):
 
 
 def silent(model: nn.Module, x: torch.Tensor) -> dict[str, int]:
-    """Return how many columns of a node's value [rows, columns] are all 0; no node with none."""
+    """Return how many columns of a node's value [rows, columns] are all 0, for nodes with any."""
     tap = Tap(model)
     tap.run(x)
     counts = {name: int((value == 0).all(0).sum()) for name, value in tap.seen.items()}
