@@ -61,8 +61,8 @@ constexpr bool contains(std::string_view list, std::string_view item) {
   return list.empty() ? false : throw NotImplementedError{};
 }
 
-// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": what stands
-// before "(", with its overload. A schema may be the name alone.
+// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that
+// comes before "(", overload included. A schema may be the name alone.
 constexpr bool selected(std::string_view list, std::string_view schema) {
   // TODO: cut the name off, and ask contains.
   return list.empty() ? false : throw NotImplementedError{};

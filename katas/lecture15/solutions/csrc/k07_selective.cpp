@@ -49,8 +49,8 @@ constexpr bool contains(std::string_view list, std::string_view item) {
   }
 }
 
-// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": what stands
-// before "(", with its overload. A schema may be the name alone.
+// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that
+// comes before "(", overload included. A schema may be the name alone.
 constexpr bool selected(std::string_view list, std::string_view schema) {
   return contains(list, schema.substr(0, schema.find('(')));
 }

@@ -80,7 +80,7 @@ def bound(spans: Sequence[Lifetime]) -> int:
 def place(spans: Sequence[Lifetime]) -> dict[str, int]:
     """Return an offset for each name, a multiple of `ALIGN`.
 
-    The largest comes first; of equal ones, the one that stands first. Each gets the lowest offset
+    The largest comes first; of equal ones, the one listed first. Each gets the lowest offset
     where it shares no byte with a result that was placed before and is alive at the same time.
     """
     offsets = {}

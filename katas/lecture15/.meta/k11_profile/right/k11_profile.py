@@ -1,4 +1,4 @@
-"""Find out where the time goes: a profile's rows lie in one another."""
+"""Find out where the time goes: a profile's rows are nested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
 
 def self_times(rows: Sequence[Row]) -> dict[str, float]:
-    """Return how long each name ran, without what ran inside: summed over its rows.
+    """Return the self time of each name, summed over its rows.
 
     A row lies inside another or beside it. The rows may come in any order; of two that begin
     together, the longer one is outside, or the one that comes first.
