@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.backend("torchx")
 # A replica prints its arguments and what it found in the environment. It is slow on purpose,
-# so that closing a runner too early shows. Replica 1 fails only when replica 0 is done, since
-# the scheduler then kills replicas that are still running.
+# so that closing a runner too early shows. Replica 1 fails only when replica 0 is done, so that
+# both have printed all lines.
 SCRIPT = """
 import os, sys, time
 time.sleep(0.3)
