@@ -78,13 +78,16 @@ def unchanged(*tensors: object, but: Collection[str] = (), **named: object) -> I
     lines = state_changes(kept, thread_state(), "the thread's ", but)
     for name, x in ({} if lines else watched).items():
         after = facts_of(x)
-        changes = [
-            words.format(before[name].get(fact), after.get(fact))
-            for fact, words in DIFFERENCES.items()
+        changed = [
+            fact
+            for fact in DIFFERENCES
             if fact not in but and before[name].get(fact) != after.get(fact)
         ]
-        if changes:
-            lines.append(f"{name} has {'; '.join(changes)}")
+        if "value" in changed:  # its storage holds the elements as well
+            changed = [fact for fact in changed if fact != "storage"]
+        words = (DIFFERENCES[it].format(before[name].get(it), after.get(it)) for it in changed)
+        if changed:
+            lines.append(f"{name} has {'; '.join(words)}")
     lines += state_changes(modes, training_in(every), "", but)
     lines += [] if lines else state_changes(state, pytorch_state(), "", but)
     if lines:

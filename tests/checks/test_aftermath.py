@@ -71,6 +71,15 @@ def test_a_write_beside_the_elements_is_caught() -> None:
         base.data[1] = 5
 
 
+def test_other_values_are_said_once() -> None:
+    """The bytes of the elements are no write beside them."""
+    x = torch.zeros(2)
+
+    with pytest.raises(AssertionError) as caught, unchanged(x=x):
+        x.data[0] = 5
+    assert "x has other values" == str(caught.value).splitlines()[1]
+
+
 def test_a_history_that_is_new_is_caught() -> None:
     """A leaf that gets a grad_fn."""
     x = torch.zeros(2)
