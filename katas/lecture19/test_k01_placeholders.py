@@ -1,0 +1,91 @@
+"""Tests of k01_placeholders: sentences with none, some and too many rows of images."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from katas.lecture19.conftest import close
+from katas.lecture19.conftest import numbers
+from katas.lecture19.k01_placeholders import merge
+from plugins.kit import unchanged
+
+
+IMAGE = 9
+TWO = torch.tensor([[IMAGE, 5, 7, 3], [5, IMAGE, IMAGE, IMAGE]])
+
+
+def test_two_rows_in_a_sentence() -> None:
+    """Each row takes the next placeholder; width and tokens are both 4."""
+    text, rows = numbers(1, 4, 4), numbers(2, 4, seed=1)
+    yours = merge(text, torch.tensor([[5, IMAGE, 7, IMAGE]]), [rows], IMAGE)
+
+    close(
+        yours, torch.stack([text[0, 0], rows[0], text[0, 2], rows[1]])[None], "text, r0, text, r1"
+    )
+
+
+def test_each_sentence_gets_its_own_rows() -> None:
+    """One image in the first sentence, three rows in the second; the inputs stay as they are."""
+    text, rows = numbers(2, 4, 3), [numbers(1, 3, seed=1), numbers(3, 3, seed=2)]
+    with unchanged(text=text, ids=TWO, rows=rows):
+        yours = merge(text, TWO, rows, IMAGE)
+    expected = text.clone()
+    expected[0, 0], expected[1, 1:] = rows[0][0], rows[1]
+
+    close(yours, expected, "rows of two sentences")
+
+
+def test_one_row_too_many() -> None:
+    """PyTorch drops it without a word: an image that nobody sees."""
+    with pytest.raises(
+        ValueError, match=r"placeholders by sentence: \[1, 3\], image rows: \[1, 4\]"
+    ):
+        merge(numbers(2, 4, 3), TWO, [numbers(1, 3), numbers(4, 3)], IMAGE)
+
+
+def test_one_row_too_few() -> None:
+    """The same error as for one too many."""
+    with pytest.raises(
+        ValueError, match=r"placeholders by sentence: \[1, 3\], image rows: \[0, 3\]"
+    ):
+        merge(numbers(2, 4, 3), TWO, [numbers(0, 3), numbers(3, 3)], IMAGE)
+
+
+def test_the_right_total_in_the_wrong_sentences() -> None:
+    """Four placeholders and four rows, but the first sentence would show the second one's image."""
+    with pytest.raises(
+        ValueError, match=r"placeholders by sentence: \[1, 3\], image rows: \[3, 1\]"
+    ):
+        merge(numbers(2, 4, 3), TWO, [numbers(3, 3), numbers(1, 3)], IMAGE)
+
+
+def test_a_sentence_without_images() -> None:
+    """Its images are a tensor without rows, and its text stays."""
+    text = numbers(1, 4, 3)
+    yours = merge(text, torch.tensor([[5, 7, 5, 3]]), [numbers(0, 3)], IMAGE)
+
+    close(yours, text, "no placeholder, no row")
+
+
+def test_the_dtype_is_that_of_the_text() -> None:
+    """An encoder in float32 before a decoder in bfloat16."""
+    text, rows = numbers(1, 2, 3).bfloat16(), numbers(1, 3, seed=1).float()
+    yours = merge(text, torch.tensor([[IMAGE, 5]]), [rows], IMAGE)
+
+    assert yours.dtype == torch.bfloat16, f"yours is {yours.dtype}, expected that of text, bfloat16"
+    close(yours[0, 0], rows[0].bfloat16(), "the image's row, rounded", tolerance=0.0)
+
+
+def test_gradients_reach_both() -> None:
+    """The image's rows get theirs, and the text's rows under placeholders get 0."""
+    text, rows = numbers(1, 3, 2).requires_grad_(), numbers(1, 2, seed=1).requires_grad_()
+    weight = numbers(1, 3, 2, seed=2)
+    yours = merge(text, torch.tensor([[5, IMAGE, 7]]), [rows], IMAGE)
+    assert yours.requires_grad, "yours has no graph: text or images were detached"
+    (yours * weight).sum().backward()
+    expected = weight.clone()
+    expected[0, 1] = 0
+
+    close(rows.grad, weight[0, 1:2], "the gradient of the image's row")
+    close(text.grad, expected, "the gradient of the text: 0 where the image is")
