@@ -42,8 +42,7 @@ def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
     batch may be empty.
     """
-    (rows, columns), (height, width) = whole(images, patch), patch
-    # TODO: split two dims, and bring the six dims into order.
+    # TODO: split two dims (whole says into how many), and bring the six dims into order.
     raise NotImplementedError("grid")
 
 

@@ -38,9 +38,9 @@ def test_patches_fill_the_image() -> None:
 
 def test_two_patches() -> None:
     """One image, one channel, two patches of one pixel's height."""
-    yours = grid(counted(1, 1, 1, 4), (1, 2))
+    yours = grid(counted(1, 1, 1, 6), (1, 3))
 
-    close(yours, counted(1, 1, 2, 1, 1, 2), "0 1 2 3 in patches of two: 0 1, then 2 3")
+    close(yours, counted(1, 1, 2, 1, 1, 3), "0 1 2 3 4 5 in patches of three: 0 1 2, then 3 4 5")
 
 
 def test_where_each_pixel_goes() -> None:
@@ -72,7 +72,7 @@ def test_each_patch_is_a_crop() -> None:
 
 
 def test_the_grid_is_a_view() -> None:
-    """It begins where the images begin in memory, and a write to a patch is a write to the image."""
+    """It begins where the images do in memory, and what is written to a patch is in the image."""
     for images, what in (
         (numbers(2, 5, 8, 9), "contiguous images"),
         (numbers(2, 8, 9, 5).permute(0, 3, 1, 2), "images in channels-last"),
