@@ -1,0 +1,51 @@
+"""Save two matrix products with `is`.
+
+nn.MultiheadAttention projects its inputs before it attends. Count its matrix products, leaving out
+those of the attention itself:
+
+    mha(x, x, x)                        2
+    mha(x, x.clone(), x.clone())        4
+
+The values are equal, and so is the result. But three projections of one object are one product
+with three stacked weights, and whether it is one object is what `is` tells.
+
+Write `project`, about 7 lines:
+
+    x, x, x    1 product        x, m, m    2 products        otherwise    3
+
+Begin with ``x[:] is x``.
+Afterwards read ``_in_projection_packed`` in ``torch/nn/functional.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional as F
+
+
+def separate(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    """Return the projected query, key and value, with three products. Given."""
+    each = zip((query, key, value), weight.chunk(3), bias.chunk(3), strict=True)
+    return tuple(F.linear(*parts) for parts in each)
+
+
+def project(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    """Return the same with one, two or three products.
+
+    Inputs are [..., width]. Stacked in the weight, [3 * width, width], and in the bias are the
+    parts of query, key and value, in this order.
+    """
+    # TODO: F.linear for what is one object, separate for the rest.
+    raise NotImplementedError("project")

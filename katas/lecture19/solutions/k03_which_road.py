@@ -1,0 +1,52 @@
+"""Find out which operators nn.MultiheadAttention runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import torch
+    from torch import nn
+
+
+class Operators(TorchDispatchMode):
+    """Notes the names of the operators that run in its ``with``, such as "aten.mm.default"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Note str(func), and run it."""
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def road(call: Callable[[], object]) -> str:
+    """Return "native", "fused" or "separate", by the operators of one call.
+
+    It is "native" if one is `_native_multi_head_attention`, else "fused" if the name of one has
+    `scaled_dot_product` in it, else "separate": products and a softmax.
+    """
+    with Operators() as seen:
+        call()
+    if any("_native_multi_head_attention" in name for name in seen.names):
+        return "native"
+    return "fused" if any("scaled_dot_product" in name for name in seen.names) else "separate"
+
+
+def attend(mha: nn.MultiheadAttention, query: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+    """Return the output of attention of query to memory, "fused" in training without dropout."""
+    return mha(query, memory, memory, need_weights=False)[0]
