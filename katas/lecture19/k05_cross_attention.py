@@ -1,0 +1,95 @@
+"""Read an image at every token, and project it once.
+
+A decoder asks the same image at each step. The query is new, but keys and values of the image are
+not, and a cache for them never grows:
+
+    step        1    2    3    4
+    query       1    1    1    1        projections
+    key         1    .    .    .
+    value       1    .    .    .
+
+Images differ in their number of rows, so some rows are padding. Mind the sign of the mask:
+``nn.MultiheadAttention`` forbids what is True, ``scaled_dot_product_attention`` allows it. And what
+does a softmax make of a sentence without any image?
+
+1. `attend`: products, scale, mask and softmax by hand.
+2. `sdpa_mask`: the same padding, for PyTorch's function.
+3. `Reader.remember` and `Reader.forward`.
+4. `generate`. About 15 lines in all.
+
+Begin with ``torch.tensor([-torch.inf, -torch.inf]).softmax(0)``.
+Afterwards read ``scaled_dot_product_attention`` in ``torch/nn/functional.py``, in site-packages.
+Real life differs: at each layer, attention to the text's own past has a cache too, which grows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+
+class Kept(NamedTuple):
+    """What is kept of a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
+    padding: torch.Tensor
+
+
+def attend(
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, padding: torch.Tensor
+) -> torch.Tensor:
+    """Return softmax(query keys^T / sqrt(size)) values, where rows of padding count for nothing.
+
+    The query is [batch, heads, tokens, size]. Padding is True for rows to leave out. If all rows
+    of a sample are padding, its result is 0, and so are its gradients.
+    """
+    # TODO
+    raise NotImplementedError("attend")
+
+
+def sdpa_mask(padding: torch.Tensor) -> torch.Tensor:
+    """Return the `attn_mask` that makes scaled_dot_product_attention do the same."""
+    # TODO
+    raise NotImplementedError("sdpa_mask")
+
+
+class Reader(nn.Module):
+    """Cross-attention, with the parameters of ``nn.MultiheadAttention``."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
+
+    def split(self, x: torch.Tensor) -> torch.Tensor:
+        """Return [batch, heads, tokens, size] of [batch, tokens, width]. Given."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def join(self, x: torch.Tensor) -> torch.Tensor:
+        """Return [batch, tokens, width] of [batch, heads, tokens, size]. Given."""
+        return x.transpose(1, 2).flatten(-2)
+
+    def remember(self, memory: torch.Tensor, padding: torch.Tensor) -> Kept:
+        """Return what `forward` needs of a memory, [batch, rows, width]."""
+        # TODO: call self.key and self.value.
+        raise NotImplementedError("remember")
+
+    def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
+        """Return what x, [batch, tokens, width], reads."""
+        # TODO
+        raise NotImplementedError("forward")
+
+
+def generate(
+    reader: Reader, start: torch.Tensor, memory: torch.Tensor, padding: torch.Tensor, steps: int
+) -> torch.Tensor:
+    """Return start, [batch, 1, width], and `steps` tokens more, along dim 1.
+
+    Each token is its predecessor plus what that reads in the memory.
+    """
+    # TODO
+    raise NotImplementedError("generate")

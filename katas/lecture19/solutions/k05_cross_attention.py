@@ -1,0 +1,76 @@
+"""Read an image at every token, and project it once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+
+class Kept(NamedTuple):
+    """What is kept of a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
+    padding: torch.Tensor
+
+
+def attend(
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, padding: torch.Tensor
+) -> torch.Tensor:
+    """Return softmax(query keys^T / sqrt(size)) values, where rows of padding count for nothing.
+
+    The query is [batch, heads, tokens, size]. Padding is True for rows to leave out. If all rows
+    of a sample are padding, its result is 0, and so are its gradients.
+    """
+    forbidden = padding[:, None, None]
+    scores = query @ keys.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(forbidden, torch.finfo(scores.dtype).min).softmax(-1)
+    return weights.masked_fill(forbidden, 0.0) @ values
+
+
+def sdpa_mask(padding: torch.Tensor) -> torch.Tensor:
+    """Return the `attn_mask` that makes scaled_dot_product_attention do the same."""
+    return ~padding[:, None, None]
+
+
+class Reader(nn.Module):
+    """Cross-attention, with the parameters of ``nn.MultiheadAttention``."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
+
+    def split(self, x: torch.Tensor) -> torch.Tensor:
+        """Return [batch, heads, tokens, size] of [batch, tokens, width]. Given."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def join(self, x: torch.Tensor) -> torch.Tensor:
+        """Return [batch, tokens, width] of [batch, heads, tokens, size]. Given."""
+        return x.transpose(1, 2).flatten(-2)
+
+    def remember(self, memory: torch.Tensor, padding: torch.Tensor) -> Kept:
+        """Return what `forward` needs of a memory, [batch, rows, width]."""
+        return Kept(self.split(self.key(memory)), self.split(self.value(memory)), padding)
+
+    def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
+        """Return what x, [batch, tokens, width], reads."""
+        found = attend(self.split(self.query(x)), *kept)
+        result: torch.Tensor = self.output(self.join(found))
+        return result
+
+
+def generate(
+    reader: Reader, start: torch.Tensor, memory: torch.Tensor, padding: torch.Tensor, steps: int
+) -> torch.Tensor:
+    """Return start, [batch, 1, width], and `steps` tokens more, along dim 1.
+
+    Each token is its predecessor plus what that reads in the memory.
+    """
+    kept, tokens = reader.remember(memory, padding), [start]
+    for _ in range(steps):
+        tokens.append(tokens[-1] + reader(tokens[-1], kept))
+    return torch.cat(tokens, 1)
