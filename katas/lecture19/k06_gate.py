@@ -1,0 +1,87 @@
+"""Add images to a model of text, and change nothing at first.
+
+A trained model of text gets a new branch that looks at an image. Its layers are random, so a gate
+keeps them out until training opens it:
+
+    y = x + tanh(gate) * branch(x, image)          gate = 0
+
+The first output equals the old one to the bit. But what can learn behind a closed gate? Guess
+which parameters have a gradient other than 0:
+
+    start                           step 0    step 1    step 2
+    gate 0                             ?         ?         ?
+    gate 1, last layer 0               ?         ?         ?
+    gate 0, last layer 0               ?         ?         ?
+
+1. `Gated`: the formula above, and x where there is no image.
+2. `on_paper`: its derivatives.
+3. `diary`: train, and note at each step who has a gradient. About 12 lines in all.
+
+Begin on paper: y is x + tanh(g) * b. What is its derivative by g, and by b, at g = 0?
+Afterwards read ``Tanh`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs:
+each block of the model has such a branch, and the old blocks stay frozen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+
+def row(step: int, names: Sequence[str]) -> str:
+    """Return a line of the diary. Given."""
+    return f"step {step}  {' '.join(names) or '-'}"
+
+
+def descend(model: nn.Module, rate: float) -> None:
+    """Move each parameter against its gradient. Given."""
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is not None:
+                p.sub_(rate * p.grad)
+
+
+class Gated(nn.Module):
+    """Adds a branch to a stream of tokens. `gate` is a parameter: one number, of shape []."""
+
+    def __init__(self, branch: nn.Module) -> None:
+        super().__init__()
+        self.branch = branch
+        # TODO: the gate.
+        raise NotImplementedError("__init__")
+
+    def forward(self, x: torch.Tensor, image: torch.Tensor | None) -> torch.Tensor:
+        """Return x + tanh(gate) * branch(x, image), in the dtype of x.
+
+        Without an image it is x, and the branch does not run.
+        """
+        # TODO
+        raise NotImplementedError("forward")
+
+
+def on_paper(
+    grad: torch.Tensor, found: torch.Tensor, gate: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients of a loss by the gate, of shape [], and by what the branch has found.
+
+    `grad` is the gradient by y, of the shape of `found`, the branch's output.
+    """
+    # TODO: no call of autograd.
+    raise NotImplementedError("on_paper")
+
+
+def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: float) -> str:
+    """Train the model for some steps, and return a `row` for each, in lines.
+
+    A step computes the gradients of ``loss()`` alone, notes the names of the parameters whose
+    gradient has an element other than 0, in the order of `named_parameters`, and descends.
+    """
+    # TODO
+    raise NotImplementedError("diary")

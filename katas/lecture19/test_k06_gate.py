@@ -1,0 +1,184 @@
+"""Tests of k06_gate: a closed gate, an open one, and who learns behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from expecttest import assert_expected_inline
+from torch import nn
+
+from katas.lecture19.conftest import close
+from katas.lecture19.conftest import numbers
+from katas.lecture19.k06_gate import Gated
+from katas.lecture19.k06_gate import diary
+from katas.lecture19.k06_gate import on_paper
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+TEXT, IMAGE, TARGET = numbers(2, 5, 4), numbers(2, 5, 3, seed=1), numbers(2, 5, 4, seed=2)
+
+
+class Branch(nn.Module):
+    """Two layers over text and image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.first, self.last = nn.Linear(7, 6, bias=False), nn.Linear(6, 4, bias=False)
+
+    def forward(self, x: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
+        """Return one number for each of the text."""
+        self.calls += 1
+        y: torch.Tensor = self.last(self.first(torch.cat([x, image], -1)).tanh())
+        return y
+
+
+def gated(gate: float | None = None, *, last: bool = True) -> Gated:
+    """Return a gated branch, opened so far, with a last layer of numbers or of 0."""
+    torch.manual_seed(0)
+    model = Gated(Branch()).double()
+    with torch.no_grad():
+        if gate is not None:
+            model.gate.fill_(gate)
+        if not last:
+            model.branch.last.weight.zero_()
+    return model
+
+
+def loss_of(model: Gated) -> Callable[[], torch.Tensor]:
+    """Return the loss that the tests train with."""
+    return lambda: nn.functional.mse_loss(model(TEXT, IMAGE), TARGET)
+
+
+def test_the_gate_begins_closed() -> None:
+    """The old output to the bit, although the branch has run."""
+    model = gated()
+    with torch.no_grad(), unchanged(model, text=TEXT, image=IMAGE):
+        yours = model(TEXT, IMAGE)
+
+    close(yours, TEXT, "the gate is 0: x", tolerance=0.0)
+    assert model.branch.calls == 1, f"the branch ran {model.branch.calls} times, expected once"
+
+
+def test_the_gate_is_a_parameter() -> None:
+    """One number of shape [], which an optimizer finds."""
+    names = [name for name, _ in gated().named_parameters()]
+    expected = ["gate", "branch.first.weight", "branch.last.weight"]
+
+    assert names == expected, f"parameters: yours {names}, expected {expected}"
+    assert gated().gate.shape == (), f"the gate's shape: yours {[*gated().gate.shape]}, expected []"
+
+
+@pytest.mark.parametrize("gate", [0.7, -1.5])
+def test_an_open_gate(gate: float) -> None:
+    """All of x, plus a share of the branch; a negative gate subtracts."""
+    model = gated(gate)
+    with torch.no_grad(), unchanged(model, text=TEXT, image=IMAGE):
+        yours = model(TEXT, IMAGE)
+        expected = TEXT + torch.tensor(gate, dtype=torch.double).tanh() * model.branch(TEXT, IMAGE)
+
+    close(yours, expected, f"the gate is {gate}: x + tanh({gate}) * branch")
+
+
+def test_without_an_image() -> None:
+    """Text alone passes, and the branch does not run."""
+    model = gated(0.7)
+    yours = model(TEXT, None)
+
+    close(yours, TEXT, "no image: x")
+    assert not model.branch.calls, "there is no image, and the branch ran"
+
+
+def test_the_dtype_of_the_stream() -> None:
+    """A gate in float32 beside a model in bfloat16."""
+    model = Gated(Branch().bfloat16())
+    yours = model(TEXT.bfloat16(), IMAGE.bfloat16())
+
+    assert yours.dtype == torch.bfloat16, f"yours is {yours.dtype}, expected that of x, bfloat16"
+
+
+@pytest.mark.parametrize("gate", [0.0, 0.7])
+def test_derivatives_on_paper(gate: float) -> None:
+    """At 0 the gate has a gradient, and what is behind it has 0."""
+    found, opened = (
+        numbers(2, 5, 4, seed=3).requires_grad_(),
+        torch.tensor(gate, dtype=torch.double),
+    )
+    opened.requires_grad_()
+    expected = torch.autograd.grad(TEXT + opened.tanh() * found, (opened, found), TARGET)
+    with torch.no_grad(), unchanged(grad=TARGET, found=found, gate=opened):
+        yours = on_paper(TARGET, found, opened)
+
+    close(yours[0].detach(), expected[0], f"by the gate, at {gate}")
+    close(yours[1].detach(), expected[1], f"by the branch's output, at {gate}")
+
+
+def test_a_closed_gate() -> None:
+    """The gate goes first, and then all learn."""
+    model = gated()
+    assert_expected_inline(
+        diary(model, loss_of(model), 3, 0.1),
+        """\
+step 0  gate
+step 1  gate branch.first.weight branch.last.weight
+step 2  gate branch.first.weight branch.last.weight""",
+    )
+
+
+def test_a_last_layer_of_0() -> None:
+    """With an open gate, the last layer goes first."""
+    model = gated(1.0, last=False)
+    assert_expected_inline(
+        diary(model, loss_of(model), 3, 0.1),
+        """\
+step 0  branch.last.weight
+step 1  gate branch.first.weight branch.last.weight
+step 2  gate branch.first.weight branch.last.weight""",
+    )
+
+
+def test_both_at_0() -> None:
+    """Each waits for the other, for ever."""
+    model = gated(last=False)
+    before = loss_of(model)().item()
+    assert_expected_inline(
+        diary(model, loss_of(model), 3, 0.1),
+        """\
+step 0  -
+step 1  -
+step 2  -""",
+    )
+    assert loss_of(model)().item() == before, "nothing had a gradient, and the loss is another one"
+
+
+def test_frozen_layers() -> None:
+    """Those have no gradient, and stay."""
+    model = gated(0.7)
+    model.branch.first.requires_grad_(requires_grad=False)
+    with unchanged(first=model.branch.first.weight):
+        yours = diary(model, loss_of(model), 1, 0.1)
+
+    expected = "step 0  gate branch.last.weight"
+    assert yours == expected, f"the first layer is frozen: yours {yours!r}, expected {expected!r}"
+
+
+def test_each_step_has_its_own_gradient() -> None:
+    """Four steps that leave the parameters where plain gradient descent does."""
+    model, same = gated(0.7), gated(0.7)
+    loss_of(model)().backward()
+    diary(model, loss_of(model), 4, 0.1)
+    for _ in range(4):
+        parameters = [*same.parameters()]
+        grads = torch.autograd.grad(loss_of(same)(), parameters)
+        with torch.no_grad():
+            for p, grad in zip(parameters, grads, strict=True):
+                p.sub_(0.1 * grad)
+
+    for (name, yours), expected in zip(model.named_parameters(), same.parameters(), strict=True):
+        close(yours.detach(), expected.detach(), f"{name} after 4 steps from a .grad of before")
