@@ -1,7 +1,7 @@
 """Put the rows of images into a sentence of tokens.
 
-A decoder that sees reads one sequence. The tokenizer leaves a placeholder for each row that an
-image encoder will return, and the rows take their places before the first layer:
+A decoder for text and images reads one sequence. The tokenizer leaves a placeholder for each row
+that the image encoder will return, and the rows take their places before the first layer:
 
     ids       5    9    9    7    9         placeholder = 9
     text      t0   t1   t2   t3   t4

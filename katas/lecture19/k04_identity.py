@@ -7,7 +7,7 @@ those of the attention itself:
     mha(x, x.clone(), x.clone())        4
 
 The values are equal, and so is the result. But three projections of one object are one product
-with three stacked weights, and whether it is one object is what `is` tells.
+with three stacked weights, and `is` tells whether there is one object.
 
 Write `project`, about 7 lines:
 

@@ -8,9 +8,9 @@ not, and a cache for them never grows:
     key         1    .    .    .
     value       1    .    .    .
 
-Images differ in their number of rows, so some rows are padding. Mind the sign of the mask:
-``nn.MultiheadAttention`` forbids what is True, ``scaled_dot_product_attention`` allows it. And what
-does a softmax make of a sentence without any image?
+Images differ in their number of rows, so some rows are padding. Mind what True means in a mask:
+``nn.MultiheadAttention`` forbids it, ``scaled_dot_product_attention`` allows it. And what does a
+softmax make of a sample without any image?
 
 1. `attend`: products, scale, mask and softmax by hand.
 2. `sdpa_mask`: the same padding, for PyTorch's function.
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
 def attend(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, padding: torch.Tensor
 ) -> torch.Tensor:
-    """Return softmax(query keys^T / sqrt(size)) values, where rows of padding count for nothing.
+    """Return softmax(query keys^T / sqrt(size)) values, with the rows of padding left out.
 
     The query is [batch, heads, tokens, size]. Padding is True for rows to leave out. If all rows
     of a sample are padding, its result is 0, and so are its gradients.
@@ -79,7 +79,7 @@ class Reader(nn.Module):
         raise NotImplementedError("remember")
 
     def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
-        """Return what x, [batch, tokens, width], reads."""
+        """Return what the tokens of x, [batch, tokens, width], read in the memory."""
         # TODO
         raise NotImplementedError("forward")
 

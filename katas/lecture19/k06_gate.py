@@ -5,8 +5,8 @@ keeps them out until training opens it:
 
     y = x + tanh(gate) * branch(x, image)          gate = 0
 
-The first output equals the old one to the bit. But what can learn behind a closed gate? Guess
-which parameters have a gradient other than 0:
+So the first output equals the old one. But what can learn behind a closed gate? Guess which
+parameters have a gradient other than 0:
 
     start                           step 0    step 1    step 2
     gate 0                             ?         ?         ?
@@ -15,11 +15,12 @@ which parameters have a gradient other than 0:
 
 1. `Gated`: the formula above, and x where there is no image.
 2. `on_paper`: its derivatives.
-3. `diary`: train, and note at each step who has a gradient. About 12 lines in all.
+3. `diary`: train, and note at each step which parameters have a gradient. About 12 lines in all.
 
 Begin on paper: y is x + tanh(g) * b. What is its derivative by g, and by b, at g = 0?
 Afterwards read ``Tanh`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs:
-each block of the model has such a branch, and the old blocks stay frozen.
+each block of the model has such a branch, and the old blocks stay frozen. And a closed gate does
+not keep out a NaN: 0 times NaN is NaN.
 """
 
 from __future__ import annotations

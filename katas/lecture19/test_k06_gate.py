@@ -57,7 +57,7 @@ def loss_of(model: Gated) -> Callable[[], torch.Tensor]:
 
 
 def test_the_gate_begins_closed() -> None:
-    """The old output to the bit, although the branch has run."""
+    """The old output, although the branch has run."""
     model = gated()
     with torch.no_grad(), unchanged(model, text=TEXT, image=IMAGE):
         yours = model(TEXT, IMAGE)

@@ -19,7 +19,7 @@ class Kept(NamedTuple):
 def attend(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, padding: torch.Tensor
 ) -> torch.Tensor:
-    """Return softmax(query keys^T / sqrt(size)) values, where rows of padding count for nothing.
+    """Return softmax(query keys^T / sqrt(size)) values, with the rows of padding left out.
 
     The query is [batch, heads, tokens, size]. Padding is True for rows to leave out. If all rows
     of a sample are padding, its result is 0, and so are its gradients.
@@ -57,7 +57,7 @@ class Reader(nn.Module):
         return Kept(self.split(self.key(memory)), self.split(self.value(memory)), padding)
 
     def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
-        """Return what x, [batch, tokens, width], reads."""
+        """Return what the tokens of x, [batch, tokens, width], read in the memory."""
         found = attend(self.split(self.query(x)), *kept)
         result: torch.Tensor = self.output(self.join(found))
         return result

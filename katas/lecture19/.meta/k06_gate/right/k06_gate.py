@@ -1,0 +1,72 @@
+"""Add images to a model of text, by gradients that are asked for and kept nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+
+def row(step: int, names: Sequence[str]) -> str:
+    """Return a line of the diary. Given."""
+    return f"step {step}  {' '.join(names) or '-'}"
+
+
+def descend(model: nn.Module, rate: float) -> None:
+    """Move each parameter against its gradient. Given."""
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is not None:
+                p.sub_(rate * p.grad)
+
+
+class Gated(nn.Module):
+    """Adds a branch to a stream of tokens. `gate` is a parameter: one number, of shape []."""
+
+    def __init__(self, branch: nn.Module) -> None:
+        super().__init__()
+        self.branch = branch
+        self.gate = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x: torch.Tensor, image: torch.Tensor | None) -> torch.Tensor:
+        """Return x + tanh(gate) * branch(x, image), in the dtype of x.
+
+        Without an image it is x, and the branch does not run.
+        """
+        if image is None:
+            return x
+        result: torch.Tensor = x + self.gate.tanh() * self.branch(x, image)
+        return result
+
+
+def on_paper(
+    grad: torch.Tensor, found: torch.Tensor, gate: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients of a loss by the gate, of shape [], and by what the branch has found.
+
+    `grad` is the gradient by y, of the shape of `found`, the branch's output.
+    """
+    return (grad * found).sum() / gate.cosh() ** 2, torch.tanh(gate) * grad
+
+
+def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: float) -> str:
+    """Train the model for some steps, and return a `row` for each, in lines.
+
+    A step computes the gradients of ``loss()`` alone, notes the names of the parameters whose
+    gradient has an element other than 0, in the order of `named_parameters`, and descends.
+    """
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    lines = []
+    for step in range(steps):
+        grads = torch.autograd.grad(loss(), [*named.values()])
+        for p, grad in zip(named.values(), grads, strict=True):
+            p.grad = grad
+        lines.append(row(step, [name for name, p in named.items() if p.grad.count_nonzero()]))
+        descend(model, rate)
+    return "\n".join(lines)
