@@ -1,4 +1,4 @@
-"""Lecture 19: multimodal models: text, images and sound in one network."""
+"""Lecture 19: multimodal models: sentences, images and sounds in one network."""
 
 from __future__ import annotations
 

@@ -82,8 +82,10 @@ def test_gradients_reach_both() -> None:
     text, rows = numbers(1, 3, 2).requires_grad_(), numbers(1, 2, seed=1).requires_grad_()
     weight = numbers(1, 3, 2, seed=2)
     yours = merge(text, torch.tensor([[5, IMAGE, 7]]), [rows], IMAGE)
-    assert yours.requires_grad, "yours has no graph: text or images were detached"
+    assert yours.requires_grad, "yours has no graph: text and images were detached"
     (yours * weight).sum().backward()
+    for name, leaf in (("text", text), ("images", rows)):
+        assert leaf.grad is not None, f"no gradient has reached {name}: they were detached"
     expected = weight.clone()
     expected[0, 1] = 0
 
