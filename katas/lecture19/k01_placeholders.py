@@ -3,9 +3,10 @@
 A decoder for text and images reads one sequence. The tokenizer leaves a placeholder for each row
 that the image encoder will return, and the rows take their places before the first layer:
 
-    ids       5    9    9    7    9         placeholder = 9
+    placeholder = 9,  rows of the image: [r0, r1, r2]
+
+    ids       5    9    9    7    9
     text      t0   t1   t2   t3   t4
-    images    r0   r1   r2
     merged    t0   r0   r1   t3   r2
 
 Write `merge`, about 5 lines.
@@ -39,9 +40,9 @@ def merge(
 ) -> torch.Tensor:
     """Return text, [batch, tokens, width], with an image row in place of each placeholder.
 
-    `ids` is [batch, tokens]; images[i] has the rows of sentence i, [rows, width], in any floating
-    dtype. The result has the dtype of text. Raise `mismatch` unless each sentence has as many rows
-    as placeholders.
+    `ids` is [batch, tokens], of at least one sentence; images[i] has the rows of sentence i,
+    [rows, width], in any floating dtype. The result has the dtype of text. Raise `mismatch` unless
+    each sentence has as many rows as placeholders.
     """
     # TODO: masked_scatter, and the count that it does not check.
     raise NotImplementedError("merge")

@@ -21,9 +21,9 @@ def merge(
 ) -> torch.Tensor:
     """Return text, [batch, tokens, width], with an image row in place of each placeholder.
 
-    `ids` is [batch, tokens]; images[i] has the rows of sentence i, [rows, width], in any floating
-    dtype. The result has the dtype of text. Raise `mismatch` unless each sentence has as many rows
-    as placeholders.
+    `ids` is [batch, tokens], of at least one sentence; images[i] has the rows of sentence i,
+    [rows, width], in any floating dtype. The result has the dtype of text. Raise `mismatch` unless
+    each sentence has as many rows as placeholders.
     """
     places = ids == placeholder
     wanted, given = places.sum(1).tolist(), [len(rows) for rows in images]
