@@ -11,15 +11,16 @@ an offset and strides. The copy comes when each patch becomes one row of numbers
 
     tokens    [0 1 2 6 7 8]   [3 4 5 9 10 11]   [12 13 14 18 19 20]   [15 16 17 21 22 23]
 
-Write, in about 10 lines, with neither unfold nor a convolution of torch.nn:
+Write, in about 10 lines, without ``F.unfold``, ``nn.Unfold`` or a convolution (``Tensor.unfold`` is
+allowed):
 
 1. `grid`: all patches, as a view of the images.
 2. `tokens`: each patch as a row.
 3. `embed`: one matrix product that equals a ``Conv2d`` whose stride is its kernel's size.
 4. `paste`: from tokens back to images.
 
-Begin on paper: ``images.unflatten(3, (columns, width))`` has which dims? Which of them belong to
-the place of a patch, and which are inside it?
+Begin on paper: which dims does ``images.unflatten(3, (columns, width))`` have? Which of them belong
+to the place of a patch, and which are inside it?
 Afterwards read ``Unfold`` in ``torch/nn/modules/fold.py``, in site-packages.
 """
 
@@ -37,10 +38,10 @@ def whole(images: torch.Tensor, patch: tuple[int, int]) -> tuple[int, int]:
 
 
 def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
-    """Return a view of images, [batch, channels, tall, wide], of any strides.
+    """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
     It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
-    batch may be empty.
+    batch may be empty. Raise ValueError, by `whole`, if a patch would be cut.
     """
     # TODO: split two dims (whole says into how many), and bring the six dims into order.
     raise NotImplementedError("grid")
@@ -67,6 +68,10 @@ def embed(images: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> tor
 def paste(
     patches: torch.Tensor, channels: int, patch: tuple[int, int], columns: int
 ) -> torch.Tensor:
-    """Return the images of which these are the tokens, with `columns` patches side by side."""
+    """Return the images that these tokens were cut from, [batch, channels, tall, wide].
+
+    The tokens are [batch, rows * columns, channels * height * width], of `columns` patches side by
+    side.
+    """
     # TODO: the way back, step by step.
     raise NotImplementedError("paste")

@@ -85,6 +85,18 @@ def test_the_grid_is_a_view() -> None:
         close(images[1, :, 6:, 6:], torch.full((5, 2, 3), 7.0), f"{what}: 7 in the last patch")
 
 
+def test_a_patch_that_would_be_cut() -> None:
+    """Neither the lines below the last whole patch nor the pixels beside it are dropped."""
+    for size in ((5, 6), (4, 7)):
+        yours = "no error"
+        try:
+            grid(numbers(1, 1, *size), PATCH)
+        except ValueError as error:
+            yours = str(error)
+        expected = f"patches of 2 x 3 do not fill {size[0]} x {size[1]}"
+        assert yours == expected, f"an image of {size}: yours {yours!r}, expected {expected!r}"
+
+
 def test_tokens_equal_unfold() -> None:
     """For images of any strides; unfold has the patches in the last dim."""
     images = numbers(2, 8, 9, 5).permute(0, 3, 1, 2)
@@ -98,6 +110,7 @@ def test_tokens_equal_unfold() -> None:
 def test_when_tokens_are_a_copy() -> None:
     """Where a patch is a whole strip of a grey image, its pixels are in order already."""
     images, strips = numbers(2, 5, 8, 9), numbers(2, 1, 8, 9)
+    every_other = numbers(4, 1, 4, 3)[::2]
 
     assert tokens(images, PATCH).data_ptr() != images.data_ptr(), (
         "patches of 2 x 3 pixels: yours is in the memory of the images, where a patch has gaps"
@@ -106,18 +119,23 @@ def test_when_tokens_are_a_copy() -> None:
         "patches of 2 x 9 in one channel, 9 wide: yours is a copy, and a view is possible"
     )
     close(tokens(strips, (2, 9)), strips.view(2, 4, 18), "strips of two lines each")
+    assert tokens(every_other, PATCH).data_ptr() == every_other.data_ptr(), (
+        "every other image of a batch, in strips: they are not contiguous, and yours is a copy; "
+        "a view is possible"
+    )
 
 
 def test_embed_is_a_convolution() -> None:
-    """With the weight and bias of a Conv2d."""
+    """With the weight and bias of a Conv2d, in both memory formats."""
     torch.manual_seed(0)
-    conv = nn.Conv2d(5, 7, PATCH, stride=PATCH).double()
     images = numbers(2, 5, 8, 9)
-    with unchanged(conv, images=images), torch.no_grad():
-        yours = embed(images, conv.weight, conv.bias)
-        expected = conv(images).flatten(2).mT
+    for layout in (torch.contiguous_format, torch.channels_last):
+        conv = nn.Conv2d(5, 7, PATCH, stride=PATCH).double().to(memory_format=layout)
+        with unchanged(conv, images=images), torch.no_grad():
+            yours = embed(images, conv.weight, conv.bias)
+            expected = conv(images).flatten(2).mT
 
-    close(yours, expected, "embed, and Conv2d with the patch as kernel and stride")
+        close(yours, expected, f"embed, and Conv2d with the patch as kernel and stride, {layout}")
 
 
 def test_gradients_of_embed() -> None:
@@ -150,7 +168,7 @@ def test_no_images() -> None:
 
 
 def test_without_the_library() -> None:
-    """Neither unfold nor a convolution of torch.nn."""
+    """Without F.unfold, nn.Unfold or a convolution."""
     names = ("conv2d", "nn.functional.conv2d", "nn.functional.unfold", "nn.functional.fold")
     images, weight, bias = numbers(1, 2, 2, 3), numbers(2, 2, 2, 1), numbers(2)
     with forbids(

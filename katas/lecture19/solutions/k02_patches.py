@@ -14,10 +14,10 @@ def whole(images: torch.Tensor, patch: tuple[int, int]) -> tuple[int, int]:
 
 
 def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
-    """Return a view of images, [batch, channels, tall, wide], of any strides.
+    """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
     It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
-    batch may be empty.
+    batch may be empty. Raise ValueError, by `whole`, if a patch would be cut.
     """
     (rows, columns), (height, width) = whole(images, patch), patch
     split = images.unflatten(3, (columns, width)).unflatten(2, (rows, height))
@@ -44,6 +44,10 @@ def embed(images: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> tor
 def paste(
     patches: torch.Tensor, channels: int, patch: tuple[int, int], columns: int
 ) -> torch.Tensor:
-    """Return the images of which these are the tokens, with `columns` patches side by side."""
+    """Return the images that these tokens were cut from, [batch, channels, tall, wide].
+
+    The tokens are [batch, rows * columns, channels * height * width], of `columns` patches side by
+    side.
+    """
     split = patches.unflatten(2, (channels, *patch)).unflatten(1, (-1, columns))
     return split.permute(0, 3, 1, 4, 2, 5).flatten(4).flatten(2, 3)

@@ -14,10 +14,10 @@ def whole(images: torch.Tensor, patch: tuple[int, int]) -> tuple[int, int]:
 
 
 def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
-    """Return a view of images, [batch, channels, tall, wide], of any strides.
+    """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
     It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
-    batch may be empty.
+    batch may be empty. Raise ValueError, by `whole`, if a patch would be cut.
     """
     (height, width), _ = patch, whole(images, patch)
     windows = images.unfold(2, height, height).unfold(3, width, width)
@@ -44,7 +44,11 @@ def embed(images: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> tor
 def paste(
     patches: torch.Tensor, channels: int, patch: tuple[int, int], columns: int
 ) -> torch.Tensor:
-    """Return the images of which these are the tokens, with `columns` patches side by side."""
+    """Return the images that these tokens were cut from, [batch, channels, tall, wide].
+
+    The tokens are [batch, rows * columns, channels * height * width], of `columns` patches side by
+    side.
+    """
     height, width = patch
     rows = patches.shape[1] // columns
     images = patches.new_empty(len(patches), channels, rows * height, columns * width)
