@@ -61,6 +61,9 @@ def road(call: Callable[[], object]) -> str:
 
 
 def attend(mha: nn.MultiheadAttention, query: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-    """Return the output of attention of query to memory, "fused" in training without dropout."""
+    """Return the output of attention of query to memory: a tensor, not MHA's tuple.
+
+    The road is "fused" in training without dropout.
+    """
     # TODO: one argument decides.
     raise NotImplementedError("attend")

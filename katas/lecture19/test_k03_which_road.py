@@ -120,6 +120,22 @@ def test_other_settings() -> None:
         assert yours == expected, f"{what}: yours {yours}, expected {expected}"
 
 
+def test_native_comes_first() -> None:
+    """Whichever ran first: a call with a native and a fused attention is native."""
+    mha, x, q = layer(training=False), numbers(2, 5, 8), numbers(2, 2, 5, 4)
+
+    def fused() -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(q, q, q)
+
+    with torch.no_grad():
+        for call, what in (
+            (lambda: (fused(), mha(x, x, x)), "a fused attention, then a native one"),
+            (lambda: (mha(x, x, x), fused()), "a native attention, then a fused one"),
+        ):
+            yours = road(call)
+            assert yours == "native", f"{what}: yours {yours!r}, expected 'native'"
+
+
 def test_one_call_and_no_trace() -> None:
     """The call runs once; its error comes out, and no mode stays."""
     calls = []
