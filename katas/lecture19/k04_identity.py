@@ -1,13 +1,14 @@
 """Save two matrix products with `is`.
 
-nn.MultiheadAttention projects its inputs before it attends. Count its matrix products, leaving out
-those of the attention itself:
+nn.MultiheadAttention projects its inputs before it attends, and its output afterwards. Count these
+matrix products:
 
     mha(x, x, x)                        2
     mha(x, x.clone(), x.clone())        4
 
-The values are equal, and so is the result. But three projections of one object are one product
-with three stacked weights, and `is` tells whether there is one object.
+One product is the output's projection. The values are equal, and so is the result. But three
+projections of one object are one product with three stacked weights, and `is` tells whether there
+is one object.
 
 Write `project`, about 7 lines:
 
@@ -44,8 +45,8 @@ def project(
 ) -> tuple[torch.Tensor, ...]:
     """Return the same with one, two or three products.
 
-    Inputs are [..., width]. Stacked in the weight, [3 * width, width], and in the bias are the
-    parts of query, key and value, in this order.
+    Inputs are [..., width]. The weight, [3 * width, width], and the bias stack the parts of query,
+    key and value, in this order.
     """
     # TODO: F.linear for what is one object, separate for the rest.
     raise NotImplementedError("project")

@@ -27,8 +27,8 @@ def project(
 ) -> tuple[torch.Tensor, ...]:
     """Return the same with one, two or three products.
 
-    Inputs are [..., width]. Stacked in the weight, [3 * width, width], and in the bias are the
-    parts of query, key and value, in this order.
+    Inputs are [..., width]. The weight, [3 * width, width], and the bias stack the parts of query,
+    key and value, in this order.
     """
     if key is not value:
         return separate(query, key, value, weight, bias)
