@@ -21,8 +21,8 @@ def attend(
 ) -> torch.Tensor:
     """Return softmax(query keys^T / sqrt(size)) values, with the rows of padding left out.
 
-    The query is [batch, heads, tokens, size]. Padding is True for rows to leave out. If all rows
-    of a sample are padding, its result is 0, and so are its gradients.
+    The query is [batch, heads, tokens, size]. The padding is [batch, rows], and True for rows to
+    leave out. If all rows of a sample are padding, its result is 0, and so are its gradients.
     """
     forbidden = padding[:, None, None]
     scores = query @ keys.mT / query.shape[-1] ** 0.5
@@ -31,7 +31,10 @@ def attend(
 
 
 def sdpa_mask(padding: torch.Tensor) -> torch.Tensor:
-    """Return the `attn_mask` that makes scaled_dot_product_attention do the same."""
+    """Return the `attn_mask` that makes scaled_dot_product_attention do the same.
+
+    The padding is [batch, rows]. Return a bool mask.
+    """
     return ~padding[:, None, None]
 
 
@@ -57,7 +60,10 @@ class Reader(nn.Module):
         return Kept(self.split(self.key(memory)), self.split(self.value(memory)), padding)
 
     def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
-        """Return what the tokens of x, [batch, tokens, width], read in the memory."""
+        """Return what the tokens of x, [batch, tokens, width], read in the memory.
+
+        A sample without an image reads 0, so it still gets the bias of `output`.
+        """
         found = attend(self.split(self.query(x)), *kept)
         result: torch.Tensor = self.output(self.join(found))
         return result
@@ -68,7 +74,8 @@ def generate(
 ) -> torch.Tensor:
     """Return start, [batch, 1, width], and `steps` tokens more, along dim 1.
 
-    Each token is its predecessor plus what that reads in the memory.
+    Each token is its predecessor plus what that reads in the memory. A step projects the
+    predecessor alone as a query, and no earlier token.
     """
     kept, tokens = reader.remember(memory, padding), [start]
     for _ in range(steps):
