@@ -17,7 +17,7 @@ parameters have a gradient other than 0:
 2. `on_paper`: its derivatives.
 3. `diary`: train, and note at each step which parameters have a gradient. About 12 lines in all.
 
-Begin on paper: y is x + tanh(g) * b. What is its derivative by g, and by b, at g = 0?
+Begin on paper: y is x + tanh(g) * b. What is its derivative with respect to g, and to b, at g = 0?
 Afterwards read ``Tanh`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs:
 each block of the model has such a branch, and the old blocks stay frozen. And a closed gate does
 not keep out a NaN: 0 times NaN is NaN.
@@ -70,19 +70,22 @@ class Gated(nn.Module):
 def on_paper(
     grad: torch.Tensor, found: torch.Tensor, gate: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients of a loss by the gate, of shape [], and by what the branch has found.
+    """Return the gradients of a loss with respect to the gate, of shape [], and to `found`.
 
-    `grad` is the gradient by y, of the shape of `found`, the branch's output.
+    `found` is the branch's output, and `grad` is the gradient with respect to y, of the same shape.
     """
     # TODO: no call of autograd.
     raise NotImplementedError("on_paper")
 
 
 def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: float) -> str:
-    """Train the model for some steps, and return a `row` for each, in lines.
+    """Train the model for some steps, and return a `row` for each step.
 
-    A step computes the gradients of ``loss()`` alone, notes the names of the parameters whose
-    gradient has an element other than 0, in the order of `named_parameters`, and descends.
+    The text has one row per line, joined by newlines, without one at the end.
+
+    A step computes the gradients of this ``loss()`` only, with no gradient left from before. It
+    notes the names of the parameters whose gradient has an element other than 0, in the order of
+    `named_parameters`, and descends.
     """
     # TODO
     raise NotImplementedError("diary")

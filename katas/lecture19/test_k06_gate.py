@@ -39,6 +39,14 @@ class Branch(nn.Module):
         return y
 
 
+class Float(nn.Module):
+    """Returns the text in float32, whatever its dtype."""
+
+    def forward(self, x: torch.Tensor, _image: torch.Tensor) -> torch.Tensor:
+        """Convert the text."""
+        return x.float()
+
+
 def gated(gate: float | None = None, *, last: bool = True) -> Gated:
     """Return a gated branch, opened so far, with a last layer of numbers or of 0."""
     torch.manual_seed(0)
@@ -95,12 +103,27 @@ def test_without_an_image() -> None:
     assert not model.branch.calls, "there is no image, and the branch ran"
 
 
-def test_the_dtype_of_the_stream() -> None:
-    """A gate in float32 beside a model in bfloat16."""
-    model = Gated(Branch().bfloat16())
-    yours = model(TEXT.bfloat16(), IMAGE.bfloat16())
+def test_an_image_of_zeros() -> None:
+    """A black image is an image."""
+    model, black = gated(0.7), torch.zeros_like(IMAGE)
+    with torch.no_grad():
+        yours = model(TEXT, black)
+        assert model.branch.calls == 1, (
+            f"the image is of zeros: the branch ran {model.branch.calls} times, expected once"
+        )
+        expected = TEXT + model.gate.tanh() * model.branch(TEXT, black)
 
-    assert yours.dtype == torch.bfloat16, f"yours is {yours.dtype}, expected that of x, bfloat16"
+    close(yours, expected, "an image of zeros: x + tanh(0.7) * branch")
+
+
+def test_the_dtype_of_the_stream() -> None:
+    """A gate in float32 beside a model in bfloat16, and a branch that returns float32."""
+    for branch, what in ((Branch().bfloat16(), "bfloat16"), (Float(), "float32")):
+        yours = Gated(branch)(TEXT.bfloat16(), IMAGE.bfloat16())
+
+        assert yours.dtype == torch.bfloat16, (
+            f"x is bfloat16, the branch returns {what}: yours is {yours.dtype}, expected that of x"
+        )
 
 
 @pytest.mark.parametrize("gate", [0.0, 0.7])
@@ -115,19 +138,20 @@ def test_derivatives_on_paper(gate: float) -> None:
     with torch.no_grad(), unchanged(grad=TARGET, found=found, gate=opened):
         yours = on_paper(TARGET, found, opened)
 
-    close(yours[0].detach(), expected[0], f"by the gate, at {gate}")
-    close(yours[1].detach(), expected[1], f"by the branch's output, at {gate}")
+    close(yours[0].detach(), expected[0], f"with respect to the gate, at {gate}")
+    close(yours[1].detach(), expected[1], f"with respect to the branch's output, at {gate}")
 
 
 def test_a_closed_gate() -> None:
     """The gate goes first, and then all learn."""
     model = gated()
     assert_expected_inline(
-        diary(model, loss_of(model), 3, 0.1),
+        diary(model, loss_of(model), 3, 0.1) + "\n",
         """\
 step 0  gate
 step 1  gate branch.first.weight branch.last.weight
-step 2  gate branch.first.weight branch.last.weight""",
+step 2  gate branch.first.weight branch.last.weight
+""",
     )
 
 
@@ -135,11 +159,12 @@ def test_a_last_layer_of_0() -> None:
     """With an open gate, the last layer goes first."""
     model = gated(1.0, last=False)
     assert_expected_inline(
-        diary(model, loss_of(model), 3, 0.1),
+        diary(model, loss_of(model), 3, 0.1) + "\n",
         """\
 step 0  branch.last.weight
 step 1  gate branch.first.weight branch.last.weight
-step 2  gate branch.first.weight branch.last.weight""",
+step 2  gate branch.first.weight branch.last.weight
+""",
     )
 
 
@@ -148,13 +173,29 @@ def test_both_at_0() -> None:
     model = gated(last=False)
     before = loss_of(model)().item()
     assert_expected_inline(
-        diary(model, loss_of(model), 3, 0.1),
+        diary(model, loss_of(model), 3, 0.1) + "\n",
         """\
 step 0  -
 step 1  -
-step 2  -""",
+step 2  -
+""",
     )
     assert loss_of(model)().item() == before, "nothing had a gradient, and the loss is another one"
+
+
+@pytest.mark.parametrize("grad", [[0.0, 1.0, -1.0], [0.0, -1e-9, 0.0]])
+def test_one_element_is_enough(grad: list[float]) -> None:
+    """The sum of a gradient may be 0, its first element too, and all of them small."""
+    layer, factors = nn.Linear(3, 1, bias=False).double(), torch.tensor(grad, dtype=torch.double)
+
+    def loss() -> torch.Tensor:
+        return (layer.weight * factors).sum()
+
+    yours, expected = diary(layer, loss, 1, 0.1), "step 0  weight"
+    assert yours == expected, (
+        f"the gradient of weight is {grad}, which has an element other than 0: yours {yours!r}, "
+        f"expected {expected!r}"
+    )
 
 
 def test_frozen_layers() -> None:

@@ -41,25 +41,28 @@ class Gated(nn.Module):
         """
         if image is None:
             return x
-        result: torch.Tensor = x + self.gate.tanh() * self.branch(x, image)
+        result: torch.Tensor = (x + self.gate.tanh() * self.branch(x, image)).to(x.dtype)
         return result
 
 
 def on_paper(
     grad: torch.Tensor, found: torch.Tensor, gate: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients of a loss by the gate, of shape [], and by what the branch has found.
+    """Return the gradients of a loss with respect to the gate, of shape [], and to `found`.
 
-    `grad` is the gradient by y, of the shape of `found`, the branch's output.
+    `found` is the branch's output, and `grad` is the gradient with respect to y, of the same shape.
     """
     return (grad * found).sum() / gate.cosh() ** 2, torch.tanh(gate) * grad
 
 
 def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: float) -> str:
-    """Train the model for some steps, and return a `row` for each, in lines.
+    """Train the model for some steps, and return a `row` for each step.
 
-    A step computes the gradients of ``loss()`` alone, notes the names of the parameters whose
-    gradient has an element other than 0, in the order of `named_parameters`, and descends.
+    The text has one row per line, joined by newlines, without one at the end.
+
+    A step computes the gradients of this ``loss()`` only, with no gradient left from before. It
+    notes the names of the parameters whose gradient has an element other than 0, in the order of
+    `named_parameters`, and descends.
     """
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
     lines = []
