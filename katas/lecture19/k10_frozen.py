@@ -4,7 +4,7 @@ Fine-tuning a multimodal model begins with ``requires_grad_(False)`` on what was
 tickets of the last week; each is about something frozen:
 
     Frozen      "After model.train(), the features of an image depend on the rest of its batch. And
-                 when I come back to model.eval(), they are others than they were before."
+                 when I come back to model.eval(), they differ from before."
     freeze,     "After ten steps I froze the lower layers. No gradient reaches them any more, and
     update       their weights still move, a little less each time."
     prompted    "The encoder is frozen, the prompt is learned. It is what it was at the beginning."
@@ -33,7 +33,8 @@ from torch import nn
 class Frozen(nn.Module):
     """A pretrained tower that computes as in eval mode, whatever mode the model around it is in.
 
-    Its output for a row depends on that row alone, and using it changes nothing in it.
+    Its output for a row depends on that row alone, and using it changes nothing in it. A gradient
+    passes through it, to x.
     """
 
     def __init__(self, tower: nn.Module) -> None:
@@ -56,7 +57,10 @@ def freeze(layer: nn.Module) -> None:
 
 
 def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
-    """Take a step of the optimizer, which has the parameters of frozen layers too."""
+    """Take a step with the gradient of `loss`, added to gradients that are already there.
+
+    The optimizer has the parameters of frozen layers too. Afterwards each ``.grad`` is None or 0.
+    """
     loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=False)
@@ -77,7 +81,9 @@ def prompted(encoder: nn.Module, prompt: torch.Tensor, x: torch.Tensor) -> torch
 def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
     """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
 
-    The table is not written to. Once it is thawed it can be learned.
+    Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
+    written to. Once it is thawed it can be learned; the gradient of a shortened row is yours to
+    choose.
     """
     rows: torch.Tensor = table(tokens)
     return rows

@@ -71,9 +71,27 @@ def test_what_is_around_it_trains() -> None:
     close(frozen(x), tower().eval()(x), "the features, after frozen.train()")
 
 
+def test_a_gradient_passes_through_the_tower() -> None:
+    """To x, which a layer before it may have made."""
+    x, same = numbers(5, 3).requires_grad_(), numbers(5, 3).requires_grad_()
+    features = Frozen(tower()).train()(x)
+    assert features.requires_grad, "the features have no graph: no gradient can pass to x"
+    features.square().sum().backward()
+    tower().eval()(same).square().sum().backward()
+    assert x.grad is not None, "no gradient arrived at x"
+    assert same.grad is not None, "the test's own gradient is missing"
+    close(x.grad, same.grad, "the gradient of x, through the frozen tower")
+
+
 def layers() -> Any:
     """Return two layers, of which the first will be frozen."""
     return filled(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)), seed=3)
+
+
+def nested() -> Any:
+    """Return the same, the first layer inside another module."""
+    first = nn.Sequential(nn.Linear(3, 4))
+    return filled(nn.Sequential(first, nn.Tanh(), nn.Linear(4, 1)), seed=3)
 
 
 def optimizer_of(name: str, parameters: Any) -> torch.optim.Optimizer:
@@ -117,6 +135,42 @@ def test_the_others_learn(name: str) -> None:
         close(p.detach(), right.detach(), f"{name}: a weight after 5 updates, 3 of them frozen")
 
 
+def test_a_gradient_may_be_there_before_freeze() -> None:
+    """What arrived before `freeze` moves nothing after it; the layer's weights are further down."""
+    model, x = nested(), numbers(6, 3)
+    optimizer = optimizer_of("SGD", model.parameters())
+    model(x).square().mean().backward()
+    freeze(model[0])
+    before = [p.detach().clone() for p in model[0].parameters()]
+    assert not any(p.requires_grad for p in model[0].parameters()), "freeze left a weight thawed"
+    for number in (1, 2):
+        update(optimizer, model(x).square().mean())
+        for p, kept in zip(model[0].parameters(), before, strict=True):
+            why = "loss.backward(), freeze(layer), update(...): a .grad was there before freeze"
+            close(p.detach(), kept, f"{why}; a frozen weight after {number} updates")
+
+
+def test_gradients_add_up_before_a_step() -> None:
+    """Those of an earlier backward count in `update`, and are not there afterwards."""
+    model, theirs, x, z = layers(), layers(), numbers(6, 3), numbers(4, 3)
+    optimizer = optimizer_of("SGD", model.parameters())
+    expected = optimizer_of("SGD", theirs.parameters())
+    for number in range(3):
+        if number == 2:
+            freeze(model[0])
+            theirs[0].requires_grad_(requires_grad=False)
+        model(x).square().mean().backward()
+        update(optimizer, model(z).square().mean())
+        left = [name for name, p in model.named_parameters() if p.grad is not None and p.grad.any()]
+        assert not left, f"after update these still have a .grad that is not 0: {left}"
+        theirs.zero_grad(set_to_none=True)
+        (theirs(x).square().mean() + theirs(z).square().mean()).backward()
+        expected.step()
+    for p, right in zip(model.parameters(), theirs.parameters(), strict=True):
+        why = "loss1.backward(), update(optimizer, loss2): a weight after a step by both gradients"
+        close(p.detach(), right.detach(), why)
+
+
 def encoder() -> Any:
     """Return a frozen encoder in eval mode."""
     model = filled(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2)), seed=4)
@@ -150,15 +204,15 @@ def test_the_encoder_stays_frozen() -> None:
     assert all(p.grad is None for p in model.parameters()), "a weight of the encoder has a .grad"
 
 
-def table() -> Any:
+def table(**options: Any) -> Any:
     """Return a frozen table of seven words, some of them longer than its max_norm."""
-    made = filled(nn.Embedding(7, 3, max_norm=1.25), seed=5)
+    made = filled(nn.Embedding(7, 3, max_norm=1.25, **options), seed=5)
     return made.requires_grad_(requires_grad=False)
 
 
-def shortened(rows: torch.Tensor) -> torch.Tensor:
+def shortened(rows: torch.Tensor, p: float = 2.0) -> torch.Tensor:
     """Return rows of length 1.25 at most."""
-    return rows * (1.25 / rows.norm(dim=-1, keepdim=True)).clamp(max=1)
+    return rows * (1.25 / rows.norm(p=p, dim=-1, keepdim=True)).clamp(max=1)
 
 
 def test_a_table_keeps_its_values() -> None:
@@ -171,6 +225,26 @@ def test_a_table_keeps_its_values() -> None:
 
     # PyTorch adds 1e-7 to the norm by which it divides.
     close(yours, shortened(before)[tokens], "rows, each at most 1.25 long", 1e-6)
+
+
+def test_a_table_has_its_own_norm() -> None:
+    """Of norm_type 1 a row's length is the sum of its absolute values."""
+    made, tokens = table(norm_type=1.0), torch.tensor([0, 1, 2, 3, 4, 5, 6])
+    before = made.weight.detach().clone()
+    expected = shortened(before, 1.0)
+    close(words(made, tokens), expected, "rows of a table with norm_type=1, each 1.25 long", 1e-6)
+    close(made.weight.detach(), before, "its weights, after a look-up")
+
+
+def test_a_table_has_its_own_padding() -> None:
+    """The table gives its padding_idx no gradient: the word is there to fill rows up."""
+    made = table(padding_idx=0).requires_grad_()
+    before = made.weight.detach().clone()
+    words(made, torch.tensor([[0, 1], [0, 3]])).sum().backward()
+    assert made.weight.grad is not None, "no gradient arrived at a table that is thawed"
+    close(made.weight.detach(), before, "the weights of a thawed table, after a look-up")
+    close(made.weight.grad[0], torch.zeros(3), "the gradient of word 0, the table's padding_idx")
+    assert made.weight.grad[1].any(), "word 1 was looked up, and has no gradient"
 
 
 def test_a_thawed_table_learns() -> None:

@@ -11,7 +11,8 @@ from torch import nn
 class Frozen(nn.Module):
     """A pretrained tower that computes as in eval mode, whatever mode the model around it is in.
 
-    Its output for a row depends on that row alone, and using it changes nothing in it.
+    Its output for a row depends on that row alone, and using it changes nothing in it. A gradient
+    passes through it, to x.
     """
 
     def __init__(self, tower: nn.Module) -> None:
@@ -31,13 +32,17 @@ class Frozen(nn.Module):
 def freeze(layer: nn.Module) -> None:
     """Freeze a layer that has been trained: from here on `update` leaves it exactly as it is."""
     layer.requires_grad_(requires_grad=False)
+    layer.zero_grad()
 
 
 def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
-    """Take a step of the optimizer, which has the parameters of frozen layers too."""
+    """Take a step with the gradient of `loss`, added to gradients that are already there.
+
+    The optimizer has the parameters of frozen layers too. Afterwards each ``.grad`` is None or 0.
+    """
     loss.backward()
     optimizer.step()
-    optimizer.zero_grad()
+    optimizer.zero_grad(set_to_none=False)
 
 
 def prompted(encoder: nn.Module, prompt: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -54,7 +59,10 @@ def prompted(encoder: nn.Module, prompt: torch.Tensor, x: torch.Tensor) -> torch
 def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
     """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
 
-    The table is not written to. Once it is thawed it can be learned.
+    Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
+    written to. Once it is thawed it can be learned; the gradient of a shortened row is yours to
+    choose.
     """
     weight = table.weight.clone()
-    return nn.functional.embedding(tokens, weight, max_norm=table.max_norm)
+    options = table.padding_idx, table.max_norm, table.norm_type
+    return nn.functional.embedding(tokens, weight, *options)

@@ -1,0 +1,72 @@
+"""Debug: frozen is not still."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch
+from torch import nn
+
+
+class Frozen(nn.Module):
+    """A pretrained tower that computes as in eval mode, whatever mode the model around it is in.
+
+    Its output for a row depends on that row alone, and using it changes nothing in it. A gradient
+    passes through it, to x.
+    """
+
+    def __init__(self, tower: nn.Module) -> None:
+        super().__init__()
+        self.tower = tower.requires_grad_(requires_grad=False).eval()
+
+    def train(self, mode: bool = True) -> Self:  # noqa: FBT001, FBT002
+        """Return this module; ``model.train()`` and ``model.eval()`` around it call this."""
+        super().train(mode)
+        self.tower.eval()
+        return self
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the features."""
+        features: torch.Tensor = self.tower(x)
+        return features
+
+
+def freeze(layer: nn.Module) -> None:
+    """Freeze a layer that has been trained: from here on `update` leaves it exactly as it is."""
+    layer.requires_grad_(requires_grad=False)
+
+
+def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
+    """Take a step with the gradient of `loss`, added to gradients that are already there.
+
+    The optimizer has the parameters of frozen layers too. Afterwards each ``.grad`` is None or 0.
+    """
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            p.grad = p.grad if p.requires_grad else None
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=False)
+
+
+def prompted(encoder: nn.Module, prompt: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Return the encoder's output for the rows of `prompt`, followed by each of the samples `x`.
+
+    The encoder is frozen and stays so. The prompt [length, dims] is learned; x is [samples, length,
+    dims].
+    """
+    before = prompt.expand(len(x), *prompt.shape)
+    y: torch.Tensor = encoder(torch.cat([before, x], dim=1))
+    return y
+
+
+def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
+    """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
+
+    Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
+    written to. Once it is thawed it can be learned; the gradient of a shortened row is yours to
+    choose.
+    """
+    rows = torch.nn.functional.embedding(tokens, table.weight, table.padding_idx)
+    norm = torch.linalg.vector_norm(rows, table.norm_type, dim=-1, keepdim=True)
+    return rows * (table.max_norm / (norm + 1e-7)).clamp(max=1)
