@@ -7,6 +7,7 @@ every operator needs a mask. Without padding:
     offsets   0  2  2  6               sample i is values[offsets[i]:offsets[i + 1]]
 
 1. `pack`, `places`, `pad`, `means`: by hand. No loop over samples, except in `pack`.
+   Gradients pass through `pack`, `pad` and `means`, and through `add` too.
 2. `add`: with PyTorch's own type. Run this first: the last of its three values raises.
 
        a, b = (torch.nested.nested_tensor_from_jagged(torch.ones(6, 2), torch.tensor([0, 2, 2, 6]))
@@ -48,13 +49,19 @@ def places(offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tensor:
-    """Return [samples, longest, dims] with `fill` behind the end of each sample."""
+    """Return [samples, longest, dims] with `fill` behind the end of each sample.
+
+    Where all samples are empty, the longest has length 0. `fill` may be infinite.
+    """
     # TODO: new_full, and an assignment.
     raise NotImplementedError("pad")
 
 
 def means(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Return the mean of each sample, [samples, dims]; that of an empty sample is 0."""
+    """Return the mean of each sample, [samples, dims]; that of an empty sample is 0.
+
+    A NaN, or a very large value, changes the mean of its own sample alone.
+    """
     # TODO: index_add.
     raise NotImplementedError("means")
 

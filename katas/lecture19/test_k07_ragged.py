@@ -72,16 +72,24 @@ def test_places_of_many() -> None:
     indices(places(offsets_of(0, 0))[0], [], "the samples, where both are empty")
 
 
-def test_pad() -> None:
-    """To the longest, with the fill behind each sample's end."""
+@pytest.mark.parametrize("fill", [-7.0, -torch.inf])
+def test_pad(fill: float) -> None:
+    """To the longest, with the fill behind each sample's end, and no multiple of it elsewhere."""
     values = numbers(6, 2)
     with unchanged(values=values, offsets=OFFSETS):
-        yours = pad(values, OFFSETS, -7.0)
-    expected = torch.full((3, 4, 2), -7.0).double()
+        yours = pad(values, OFFSETS, fill)
+    expected = torch.full((3, 4, 2), fill).double()
     expected[0, :2], expected[2] = values[:2], values[2:]
 
-    close(yours, expected, "values padded to 4 words, with -7 behind them")
+    why = "; 0 * inf is NaN" if fill < -7 else ""
+    close(yours, expected, f"values padded to 4 words, with {fill:g} behind them{why}")
     assert yours.dtype == torch.float64, f"float64 values became {yours.dtype}"
+
+
+def test_pad_where_all_are_empty() -> None:
+    """Of two samples without a word, the longest has length 0."""
+    yours = pad(torch.zeros(0, 3), offsets_of(0, 0), 1.0)
+    assert yours.shape == (2, 0, 3), f"two empty samples: yours is {[*yours.shape]}, not [2, 0, 3]"
 
 
 def test_pad_as_pytorch_does() -> None:
@@ -98,32 +106,43 @@ def test_pad_as_pytorch_does() -> None:
 
 
 def test_means() -> None:
-    """Each divided by its own length; of no words the mean is 0, not NaN."""
+    """Each divided by its own length; of no words the mean is 0, not NaN, and at the end too."""
     values = numbers(6, 2)
     with unchanged(values=values, offsets=OFFSETS):
         yours = means(values, OFFSETS)
     expected = torch.stack([values[:2].mean(0), torch.zeros(2).double(), values[2:].mean(0)])
 
     close(yours, expected, "means of 2, 0 and 4 words: words / length, and 0 where there are none")
+    many = means(torch.cat(samples(*LENGTHS)), offsets_of(*LENGTHS))
+    rows = [x.mean(0) if len(x) else torch.zeros(2).double() for x in samples(*LENGTHS)]
+    close(many, torch.stack(rows), f"the mean of each sample, for lengths {LENGTHS}")
 
 
-def test_means_of_many() -> None:
-    """One for each sample, also for empty ones at the end."""
-    yours = means(torch.cat(samples(*LENGTHS)), offsets_of(*LENGTHS))
-    expected = [x.mean(0) if len(x) else torch.zeros(2).double() for x in samples(*LENGTHS)]
+@pytest.mark.parametrize("large", [torch.nan, torch.inf, 1e8])
+def test_samples_do_not_mix(large: float) -> None:
+    """What is in the first does not reach the others; and a NaN is not hidden."""
+    values = numbers(6, 2)
+    values[0] = large
+    expected = torch.stack([values[:2].mean(0), torch.zeros(2).double(), values[2:].mean(0)])
+    yours = means(values, OFFSETS)
 
-    close(yours, torch.stack(expected), f"the mean of each sample, for lengths {LENGTHS}")
+    close(yours[0], expected[0], f"the mean of sample 0, one word of which is {large}")
+    close(yours[1:], expected[1:], f"the other means, where a word of sample 0 is {large}")
 
 
 def test_gradients_flow() -> None:
-    """Into the embedding: through packing, padding and means, as gradcheck finds."""
-    words = [each.requires_grad_() for each in samples(2, 0, 3)]
+    """Into the embedding: through packing, then padding or means, as gradcheck finds."""
+    words = tuple(each.requires_grad_() for each in samples(2, 0, 3))
+    values, offsets = pack(words)
+    assert values.requires_grad, "pack: the values have no gradient"
+    assert pad(values, offsets, 0.0).requires_grad, "pad: the result has no gradient"
+    assert means(values, offsets).requires_grad, "means: the result has no gradient"
 
     def made(*words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         values, offsets = pack(words)
         return pad(values, offsets, 0.0).square(), means(values, offsets).square()
 
-    assert torch.autograd.gradcheck(made, tuple(words)), "gradcheck: another gradient"
+    assert torch.autograd.gradcheck(made, words), "gradcheck: another gradient"
 
 
 class Counter(TorchDispatchMode):

@@ -28,7 +28,10 @@ def places(offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tensor:
-    """Return [samples, longest, dims] with `fill` behind the end of each sample."""
+    """Return [samples, longest, dims] with `fill` behind the end of each sample.
+
+    Where all samples are empty, the longest has length 0. `fill` may be infinite.
+    """
     sample, place = places(offsets)
     lengths = offsets.diff()
     padded = values.new_full((len(lengths), int(lengths.max()), *values.shape[1:]), fill)
@@ -37,7 +40,10 @@ def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tenso
 
 
 def means(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Return the mean of each sample, [samples, dims]; that of an empty sample is 0."""
+    """Return the mean of each sample, [samples, dims]; that of an empty sample is 0.
+
+    A NaN, or a very large value, changes the mean of its own sample alone.
+    """
     sample, _ = places(offsets)
     lengths = offsets.diff()
     sums = values.new_zeros(len(lengths), *values.shape[1:]).index_add(0, sample, values)
