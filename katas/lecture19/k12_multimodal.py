@@ -46,7 +46,10 @@ def patches(images: torch.Tensor, height: int, width: int) -> torch.Tensor:
 
 
 def sentences(table: nn.Embedding, tokens: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return the embedded words, a jagged tensor [rows, j, dims]. A sentence is int64 [length]."""
+    """Return the embedded words, a jagged tensor [rows, j, dims], by one look-up for all words.
+
+    A sentence is int64 [length], with at least one word.
+    """
     # TODO: one look-up for all words.
     raise NotImplementedError("sentences")
 
@@ -57,7 +60,7 @@ def look(
     """Return what each word of the jagged `queries` finds in its own row of keys and values.
 
     These are dense, [rows, places, dims]; the result is jagged, with the symbolic size of
-    `queries`. Each of `heads` has dims // heads columns, neighbours of each other.
+    `queries`. Each of `heads` has dims // heads adjacent columns.
     """
     # TODO: make keys and values jagged; split, attend, and join.
     raise NotImplementedError("look")
@@ -66,7 +69,7 @@ def look(
 class LowRank(nn.Module):
     """Adds b @ a to a weight: parameters `a` [rank, columns] and `b` [rows, rank].
 
-    At first nothing is added, and it can be learned. The dtype is the weight's.
+    At first it adds nothing, yet it can learn. The dtype is the weight's.
     """
 
     def __init__(self, weight: torch.Tensor, rank: int) -> None:

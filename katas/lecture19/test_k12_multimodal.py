@@ -10,6 +10,7 @@ import torch
 from expecttest import assert_expected_inline
 from torch import nn
 from torch.nested import nested_tensor_from_jagged
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture19.conftest import close
 from katas.lecture19.conftest import numbers
@@ -90,6 +91,27 @@ def test_the_table_learns() -> None:
     assert made.weight.grad is not None, "no gradient arrived at the table"
     counts = made.weight.grad[:, 0].tolist()
     assert counts[:6] == [2, 0, 0, 0, 0, 1], f"how often each word occurs: yours {counts}"
+
+
+class LookUps(TorchDispatchMode):
+    """Counts look-ups in a table."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Count it if it is one, and let it run."""
+        self.count += func is torch.ops.aten.embedding.default
+        return func(*args, **(kwargs or {}))
+
+
+@two
+def test_one_look_up() -> None:
+    """For all words of three sentences."""
+    made, tokens = table(), words_of(*LENGTHS)
+    with LookUps() as looked_up:
+        sentences(made, tokens)
+
+    assert looked_up.count == 1, f"{looked_up.count} look-ups for three sentences, expected one"
 
 
 def attention(lengths: tuple[int, ...], heads: int) -> tuple[list[torch.Tensor], torch.Tensor]:
@@ -188,8 +210,8 @@ def encoder(dims: int = 4, *, seed: int = 1) -> Any:
 
 @four
 def test_adapt() -> None:
-    """What the encoder computes stays; what was pretrained is frozen, and a and b are not."""
-    made, x = encoder(), numbers(3, 6).float()
+    """What the encoder computes stays; what was pretrained is frozen, its LayerNorm too."""
+    made, x = nn.Sequential(*encoder(), nn.LayerNorm(4)), numbers(3, 6).float()
     expected = made(x).detach()
     adapt(made, 2)
 
@@ -275,7 +297,10 @@ def test_a_step_at_a_time() -> None:
         loss.backward()
         optimizer.step()
 
-    close(fit(model, batches, 0.02), expected, "the losses of three batches")
+    yours = fit(model, batches, 0.02)
+    kinds = [type(each).__name__ for each in yours]
+    assert kinds == ["float"] * 3, f"losses are floats, which keep no graph; yours are {kinds}"
+    close(yours, expected, "the losses of three batches")
 
 
 @five

@@ -22,7 +22,10 @@ def patches(images: torch.Tensor, height: int, width: int) -> torch.Tensor:
 
 
 def sentences(table: nn.Embedding, tokens: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return the embedded words, a jagged tensor [rows, j, dims]. A sentence is int64 [length]."""
+    """Return the embedded words, a jagged tensor [rows, j, dims], by one look-up for all words.
+
+    A sentence is int64 [length], with at least one word.
+    """
     offsets = torch.tensor([0, *(len(each) for each in tokens)]).cumsum(0)
     return nested_tensor_from_jagged(table(torch.cat([*tokens])), offsets)
 
@@ -33,7 +36,7 @@ def look(
     """Return what each word of the jagged `queries` finds in its own row of keys and values.
 
     These are dense, [rows, places, dims]; the result is jagged, with the symbolic size of
-    `queries`. Each of `heads` has dims // heads columns, neighbours of each other.
+    `queries`. Each of `heads` has dims // heads adjacent columns.
     """
     rows, places, _ = keys.shape
     offsets = torch.arange(rows + 1) * places
@@ -51,7 +54,7 @@ def look(
 class LowRank(nn.Module):
     """Adds b @ a to a weight: parameters `a` [rank, columns] and `b` [rows, rank].
 
-    At first nothing is added, and it can be learned. The dtype is the weight's.
+    At first it adds nothing, yet it can learn. The dtype is the weight's.
     """
 
     def __init__(self, weight: torch.Tensor, rank: int) -> None:
