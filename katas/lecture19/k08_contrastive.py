@@ -1,7 +1,7 @@
 """A contrastive batch over ranks.
 
-CLIP compares each image with each caption of the batch: of a row of scores, the one on the diagonal
-shall win, and of a column, too.
+CLIP compares each image with each caption of the batch. In each row of scores the one on the
+diagonal should win, and in each column too.
 
     scores       c0  c1  c2  c3        image i belongs to caption i
     i0           *   .   .   .    |
@@ -55,14 +55,15 @@ class Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
         """Return the gradient of this rank's rows. `grad` keeps its value."""
-        # TODO: what did the other ranks lose by them? One collective.
+        # TODO: how do the other ranks' losses depend on this rank's rows? One collective.
         raise NotImplementedError("Gather.backward")
 
 
 def share(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Return this rank's part: what its own images and its own captions add to the loss.
 
-    `images` and `captions` are this rank's pairs. `scale` is equal on all ranks.
+    `images` and `captions` are this rank's pairs. `scale` is equal on all ranks; it gets this
+    part's gradient.
     """
     # TODO: where are this rank's pairs, among all?
     raise NotImplementedError("share")

@@ -20,6 +20,7 @@ from plugins.kit import unchanged
 if TYPE_CHECKING:
     from plugins.kit import World
 
+    Slopes = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
     Part = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
@@ -46,12 +47,23 @@ def parts(rows: int) -> list[float]:
     return [lost(k) / (2 * rows) for k in range(rows)]
 
 
+def slopes(name: str, loss: torch.Tensor, **leaves: torch.Tensor) -> Slopes:
+    """Return the gradients of images, captions and scale."""
+    assert loss.requires_grad, f"{name}: the loss has no graph, so no gradient can go back"
+    found = torch.autograd.grad(loss, [*leaves.values()], allow_unused=True)
+    missing = [f"`{leaf}`" for leaf, each in zip(leaves, found, strict=True) if each is None]
+    assert not missing, f"{name}: no gradient arrived at {' and '.join(missing)}"
+    images, captions, scale = found
+    return images, captions, scale
+
+
 def whole(rows: int) -> Part:
     """Return the loss of the whole batch, and its gradients: for images, captions and scale."""
     images, captions = (numbers(rows, 3, seed=seed).requires_grad_() for seed in (1, 2))
     scale = SCALE.clone().requires_grad_()
     loss = contrastive(images, captions, scale)
-    return loss.detach(), *torch.autograd.grad(loss, (images, captions, scale))
+    found = slopes("contrastive", loss, images=images, captions=captions, scale=scale)
+    return loss.detach(), *found
 
 
 def test_two_pairs() -> None:
@@ -115,7 +127,7 @@ def shared(rows: int) -> Part:
     )
     scale = SCALE.clone().requires_grad_()
     loss = share(images, captions, scale)
-    return loss.detach(), *torch.autograd.grad(loss, (images, captions, scale))
+    return loss.detach(), *slopes("share", loss, images=images, captions=captions, scale=scale)
 
 
 @gloo

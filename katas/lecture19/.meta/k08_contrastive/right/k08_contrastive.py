@@ -43,7 +43,8 @@ class Gather(torch.autograd.Function):
 def share(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Return this rank's part: what its own images and its own captions add to the loss.
 
-    `images` and `captions` are this rank's pairs. `scale` is equal on all ranks.
+    `images` and `captions` are this rank's pairs. `scale` is equal on all ranks; it gets this
+    part's gradient.
     """
     normal = torch.nn.functional.normalize
     scores = scale * Gather.apply(normal(images, dim=1)) @ Gather.apply(normal(captions, dim=1)).t()
