@@ -4,14 +4,13 @@ Gradients accumulated over eight batches of 4 pairs are not those of a batch of 
 3 wrong captions, and not 31. But the loss sees embeddings alone, and these are small. What fills
 memory is the towers' graph.
 
-    1 embed     x -> chunk -> tower -> e        no graph, and the RNG's state is kept
+    1 embed     x -> chunk -> tower -> e        no graph, and the CPU RNG's state is kept
     2 slopes    all e -> loss -> d loss / d e   the graph of the loss alone
     3 replay    x -> chunk -> tower -> e        again, with a graph, and backward from
                                                 d loss / d e, chunk by chunk
 
-The result is the gradient of the whole batch, to twelve digits. It costs a second forward.
-
-4. `step` does all three, for any number of towers.
+The result is the gradient of the whole batch: in float64 to twelve digits. It costs a second
+forward. `step` does all three, for any number of towers.
 
 About 20 lines in all. Begin on paper: a tower has dropout. Which numbers must the second forward
 draw, and what shall the next step draw?
@@ -38,7 +37,8 @@ if TYPE_CHECKING:
 def embed(tower: nn.Module, x: torch.Tensor, chunk: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Return the embeddings of all rows, without a graph, and the RNG's state before each chunk.
 
-    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller.
+    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. It stays
+    in its mode. The RNG is the CPU's.
     """
     # TODO: torch.get_rng_state.
     raise NotImplementedError("embed")
@@ -50,8 +50,9 @@ def slopes(
     """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
+    The embeddings that are given stay as they are.
     """
-    # TODO: the embeddings you are given stay as they are.
+    # TODO: backward stops at a leaf.
     raise NotImplementedError("slopes")
 
 
@@ -64,7 +65,8 @@ def replay(
 ) -> None:
     """Embed again, with a graph, and add to each parameter's ``.grad``.
 
-    `gradient` is that of all embeddings. The RNG is afterwards as it was before.
+    `gradient` is that of all embeddings. The RNG is afterwards as it was before, and the tower's
+    mode does not change.
     """
     # TODO: torch.random.fork_rng. One chunk's graph at a time.
     raise NotImplementedError("replay")

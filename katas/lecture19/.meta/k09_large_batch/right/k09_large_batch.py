@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def embed(tower: nn.Module, x: torch.Tensor, chunk: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Return the embeddings of all rows, without a graph, and the RNG's state before each chunk.
 
-    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller.
+    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. It stays
+    in its mode. The RNG is the CPU's.
     """
     parts, states = [], []
     with torch.no_grad():
@@ -34,6 +35,7 @@ def slopes(
     """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
+    The embeddings that are given stay as they are.
     """
     leaves = [each.detach().requires_grad_() for each in embeddings]
     value = loss(*leaves)
@@ -50,7 +52,8 @@ def replay(
 ) -> None:
     """Embed again, with a graph, and add to each parameter's ``.grad``.
 
-    `gradient` is that of all embeddings. The RNG is afterwards as it was before.
+    `gradient` is that of all embeddings. The RNG is afterwards as it was before, and the tower's
+    mode does not change.
     """
     rows = zip(x.split(chunk), states, gradient.split(chunk), strict=True)
     with torch.random.fork_rng(devices=()):
