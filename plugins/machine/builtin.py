@@ -35,9 +35,10 @@ PACKAGES = {
     "onnxruntime": ("onnx", "onnxscript", "onnxruntime"),
     "torchx": ("torchx",),
     "captum": ("captum",),
+    "mlflow": ("mlflow", "sqlalchemy", "alembic"),
 }
 # The groups of pyproject.toml that pin them, with what they need.
-GROUPS = {"onnxruntime": "onnx", "captum": "captum"}
+GROUPS = {"onnxruntime": "onnx", "captum": "captum", "mlflow": "registry"}
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
 EXECUTORCH = "executorch"
 EDGE = "2.13"
