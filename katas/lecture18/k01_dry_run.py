@@ -1,0 +1,64 @@
+"""A dry run: read the command before it runs.
+
+A job waits two days in a queue, and then dies of a misspelt option. A dry run gives you the request
+that the scheduler would get, and starts nothing:
+
+    print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
+                                      args=["fit.py", "${replica_id}", "${app_id}"])])))
+
+Its id is another each time, so no two requests are equal. Write `readable`, whose text is the same
+for the same app.
+
+Begin with the line above: in how many places is the id? Which variables did you not set?
+Afterwards read ``env`` in ``torch/distributed/argparse_util.py``: it reads ``PET_LOG_DIR``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from torchx.specs import AppDef
+
+
+class Replica(NamedTuple):
+    """The fields of TorchX's ``ReplicaParam`` that matter here: a process to be."""
+
+    args: list[str]
+    env: dict[str, str]
+    cwd: str
+
+
+class Request(NamedTuple):
+    """The fields of TorchX's ``PopenRequest`` that matter here; a dict of replicas by role."""
+
+    app_id: str
+    log_dir: str
+    role_params: dict[str, list[Replica]]
+
+
+def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
+    """Return what TorchX's scheduler for local processes would get."""
+    from torchx.runner import get_runner  # noqa: PLC0415 - optional
+
+    with get_runner() as runner:
+        request: Request = runner.dryrun(app, "local_cwd", {"log_dir": log_dir}).request
+    return request
+
+
+def readable(request: Request) -> str:
+    """Return the request as text: roles in their order, replicas numbered from 0.
+
+    A line for the command, quoted as a shell needs it, then one for each variable, sorted by name:
+
+        trainer/0: python fit.py 0 <id>
+            PET_LOG_DIR=<logs>/torchelastic/trainer
+
+    The folder of the logs is written as <logs>, else the working folder as <here>, and the id as
+    <id>, wherever they occur.
+    """
+    # TODO: shlex.join quotes. Which of the three texts may hold another?
+    raise NotImplementedError("readable")

@@ -1,0 +1,56 @@
+"""A dry run: read the command before it runs."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from torchx.specs import AppDef
+
+
+class Replica(NamedTuple):
+    """The fields of TorchX's ``ReplicaParam`` that matter here: a process to be."""
+
+    args: list[str]
+    env: dict[str, str]
+    cwd: str
+
+
+class Request(NamedTuple):
+    """The fields of TorchX's ``PopenRequest`` that matter here; a dict of replicas by role."""
+
+    app_id: str
+    log_dir: str
+    role_params: dict[str, list[Replica]]
+
+
+def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
+    """Return what TorchX's scheduler for local processes would get."""
+    from torchx.runner import get_runner  # noqa: PLC0415 - optional
+
+    with get_runner() as runner:
+        request: Request = runner.dryrun(app, "local_cwd", {"log_dir": log_dir}).request
+    return request
+
+
+def readable(request: Request) -> str:
+    """Return the request as text: roles in their order, replicas numbered from 0.
+
+    A line for the command, quoted as a shell needs it, then one for each variable, sorted by name:
+
+        trainer/0: python fit.py 0 <id>
+            PET_LOG_DIR=<logs>/torchelastic/trainer
+
+    The folder of the logs is written as <logs>, else the working folder as <here>, and the id as
+    <id>, wherever they occur.
+    """
+    text = ""
+    for role, replicas in request.role_params.items():
+        for number, replica in enumerate(replicas):
+            text += f"{role}/{number}: {shlex.join(replica.args)}\n"
+            text += "".join(f"    {name}={replica.env[name]}\n" for name in sorted(replica.env))
+            text = text.replace(request.log_dir, "<logs>").replace(replica.cwd, "<here>")
+    return text.replace(request.app_id, "<id>")

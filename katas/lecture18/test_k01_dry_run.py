@@ -1,0 +1,127 @@
+"""Tests of k01_dry_run: a request that TorchX has made, and a new one where it is installed."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import pytest
+from expecttest import assert_expected_inline
+
+from katas.lecture18 import k01_dry_run as kata
+from katas.lecture18.k01_dry_run import Replica
+from katas.lecture18.k01_dry_run import Request
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def request(app_id: str = "fit-j9jzscjrwsv5hc", here: str = "/home/me", logs: str = "") -> Request:
+    """Return what TorchX 0.7 asks of its local scheduler for `app`."""
+    folder = f"{logs or here + '/logs'}/torchx/{app_id}"
+
+    def replica(role: str, number: int, *args: str, **env: str) -> Replica:
+        variables = {
+            **env,
+            "PATH": here,
+            "TORCHX_JOB_ID": f"local_cwd://torchx/{app_id}",
+            "TORCHX_RANK0_HOST": "localhost",
+            "TORCHELASTIC_ERROR_FILE": f"{folder}/{role}/{number}/error.json",
+            "PET_LOG_DIR": f"{folder}/torchelastic/{role}",
+        }
+        return Replica(["python", *args], variables, here)
+
+    out = f"{here}/{app_id}.pt"
+    trainers = [
+        replica("trainer", k, "fit.py", "--rank", f"{k}", "--out", out, LR="0.1") for k in range(2)
+    ]
+    judge = replica("judge", 0, "judge.py", "--title", "a b", out)
+    return Request(app_id, folder, {"trainer": trainers, "judge": [judge]})
+
+
+def test_one_command() -> None:
+    """Its words, and no variables."""
+    yours = kata.readable(Request("x-1", "/logs/x-1", {"a": [Replica(["ls", "-l"], {}, "/home")]}))
+    assert yours == "a/0: ls -l\n", f"yours {yours!r}, expected 'a/0: ls -l\\n'"
+
+
+def test_words_are_quoted() -> None:
+    """Two words and one word with a space look different, and an empty word is seen."""
+    words = ["echo", "a b", "", "$HOME", "it's"]
+    yours = kata.readable(Request("x-1", "/logs/x-1", {"a": [Replica(words, {}, "/home")]}))
+    right = "a/0: echo 'a b' '' '$HOME' 'it'\"'\"'s'\n"
+    assert yours == right, f"yours {yours!r}, expected {right!r}, as shlex.join writes it"
+
+
+def test_the_whole_request() -> None:
+    """Two roles and three replicas; an id in words, folders and variables."""
+    assert_expected_inline(
+        kata.readable(request()),
+        """\
+trainer/0: python fit.py --rank 0 --out <here>/<id>.pt
+    LR=0.1
+    PATH=<here>
+    PET_LOG_DIR=<logs>/torchelastic/trainer
+    TORCHELASTIC_ERROR_FILE=<logs>/trainer/0/error.json
+    TORCHX_JOB_ID=local_cwd://torchx/<id>
+    TORCHX_RANK0_HOST=localhost
+trainer/1: python fit.py --rank 1 --out <here>/<id>.pt
+    LR=0.1
+    PATH=<here>
+    PET_LOG_DIR=<logs>/torchelastic/trainer
+    TORCHELASTIC_ERROR_FILE=<logs>/trainer/1/error.json
+    TORCHX_JOB_ID=local_cwd://torchx/<id>
+    TORCHX_RANK0_HOST=localhost
+judge/0: python judge.py --title 'a b' <here>/<id>.pt
+    PATH=<here>
+    PET_LOG_DIR=<logs>/torchelastic/judge
+    TORCHELASTIC_ERROR_FILE=<logs>/judge/0/error.json
+    TORCHX_JOB_ID=local_cwd://torchx/<id>
+    TORCHX_RANK0_HOST=localhost
+""",
+    )
+
+
+@pytest.mark.parametrize(
+    ("here", "logs"),
+    [("/home/you", ""), ("/home/you", "/var/logs")],
+    ids=["logs in the folder", "logs elsewhere"],
+)
+def test_another_run_is_the_same_text(here: str, logs: str) -> None:
+    """With another id, by another user, with logs elsewhere."""
+    yours, right = kata.readable(request("fit-q0", here, logs)), kata.readable(request())
+    assert right == yours, (
+        f"in {here}, logs in {logs or here}: yours\n{yours}\nexpected, as for another run\n{right}"
+    )
+
+
+def test_the_request_stays_as_it_is() -> None:
+    """Somebody may still want to submit it."""
+    asked = request()
+    before = copy.deepcopy(asked)
+    texts = kata.readable(asked), kata.readable(asked)
+    assert before == asked, "yours changes the request"
+    assert texts[0] == texts[1], f"called again, yours returns {texts[1]}"
+    order = [*before.role_params["judge"][0].env] == [*asked.role_params["judge"][0].env]
+    assert order, "yours sorts the variables in the request; sort their names for the text only"
+
+
+@pytest.mark.backend("torchx")
+def test_torchx_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real dry run, of the app whose request is given above; it starts nothing."""
+    from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
+    from torchx.specs import Role  # noqa: PLC0415 - may be missing
+
+    monkeypatch.chdir(tmp_path)
+    out = ["${img_root}/${app_id}.pt"]
+    args = ["fit.py", "--rank", "${replica_id}", "--out", *out]
+    trainer = Role(
+        "trainer", image="", entrypoint="python", args=args, env={"LR": "0.1"}, num_replicas=2
+    )
+    judge = Role("judge", image="", entrypoint="python", args=["judge.py", "--title", "a b", *out])
+    asked = kata.dry_run(AppDef("fit", [trainer, judge]), str(tmp_path / "logs"))
+    yours, right = kata.readable(asked), kata.readable(request())
+    assert right == yours, f"of TorchX's request yours makes\n{yours}\nof the given one\n{right}"
+    made = [*tmp_path.iterdir()]
+    assert not made, f"a dry run has made {made}"
