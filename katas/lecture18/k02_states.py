@@ -1,0 +1,32 @@
+"""Six apps on your machine: predict their states, and how many processes start.
+
+TorchX runs an app with ``-s local_cwd``. Each is asked for its state after a second, and again when
+all is over:
+
+    app         role: replicas      what a replica does                   max_retries
+    good        a: 1                exits with 0 at once                  3
+    again       a: 1                exits with 1 at once                  3
+    pair        a: 1                exits with 1 at once                  3
+                b: 1                exits with 0 after 4 s                0
+    error       a: 1                writes error.json, exits with 0       0
+    signal      a: 2                number 1 is killed (SIGKILL) at once,
+                                    number 0 exits with 0 after 4 s       2
+    cancelled   a: 2                exit with 0 after 4 s                 0
+                                    (cancelled after 0.5 s)
+
+Fill in `outcomes`, on paper. Begin with the docstring of ``LocalScheduler`` in
+``torchx/schedulers/local_scheduler.py``: what does it ignore?
+Afterwards read its ``describe``, and ``_invoke_run`` in
+``torch/distributed/elastic/agent/server/api.py``: torchrun stops the others, and tries again.
+"""
+
+from __future__ import annotations
+
+
+STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
+
+
+def outcomes() -> dict[str, tuple[str, str, int]]:
+    """Return for each app its state after a second and in the end, and how many processes start."""
+    # TODO: return {"good": ("...", "...", ...), ...}
+    raise NotImplementedError("outcomes")
