@@ -1,0 +1,59 @@
+"""The same app for Slurm and for Docker: read what each of them promises.
+
+An app says ``max_retries=2`` and a gigabyte, and runs anywhere. But one scheduler gets a script,
+the other containers, and what you asked for is not written in the same places:
+
+    torchx run --dryrun -s slurm FILE.py:app
+    torchx run --dryrun -s local_docker FILE.py:app
+
+Write `compare`. Begin in ``test_k07_two_requests.py``: `SCRIPT` and `CONTAINERS` are such requests
+for one app. How often is each replica tried again?
+
+Afterwards read ``_restart_workers`` in ``torch/distributed/elastic/agent/server/api.py``: whom does
+torchrun start again?
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+ROLE, NUMBER = "torchx.pytorch.org/role-name", "torchx.pytorch.org/replica-id"
+
+
+class Container(NamedTuple):
+    """The fields of TorchX's ``DockerContainer``."""
+
+    image: str
+    command: list[str]
+    kwargs: dict[str, Any]
+
+    @property
+    def replica(self) -> str:
+        """Return the role and the number of its replica, such as "trainer-0"."""
+        labels = self.kwargs["labels"]
+        return f"{labels[ROLE]}-{labels[NUMBER]}"
+
+
+class Promise(NamedTuple):
+    """The memory of a replica in megabytes, and how often it is started again if it fails."""
+
+    memory: int
+    retries: int
+
+
+def compare(script: str, containers: Sequence[Container]) -> dict[str, tuple[Promise, Promise]]:
+    """Return Slurm's promise and Docker's for each replica, such as "trainer-0".
+
+    In the script, `replica` is the name of a job. Each has a limit of memory. Slurm starts a job
+    again as a whole, as often as the script says.
+    """
+    # TODO: re.findall for the script; what may be missing in kwargs?
+    raise NotImplementedError("compare")
