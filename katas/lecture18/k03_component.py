@@ -1,0 +1,74 @@
+"""A component is a typed function: make a command line of its signature.
+
+    def fit(script: str, *args: str, num_replicas: int = 2, fast: bool = False) -> AppDef: ...
+
+    torchx run FILE.py:fit --script fit.py --num_replicas 4 --fast false -- --lr 0.1
+
+Nobody has written a parser for that: TorchX reads the function. So a missing annotation is an error
+before anything starts, and a default is a promise to all who leave the option out.
+
+1. `options`: what can be said on the command line, read from the signature.
+2. `call`: a parser for these options; then call the component with what it has found.
+
+About 22 lines. What argparse refuses stays its SystemExit, which is no Exception.
+
+Begin on paper: what is ``bool("False")``? And what goes wrong with
+``fit(*["--lr", "0.1"], script="fit.py")``?
+Afterwards read ``_create_args_parser`` in ``torchx/specs/builders.py``, and compare
+``get_args_parser`` in ``torch/distributed/run.py``, which is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+from typing import get_args
+from typing import get_origin
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+
+class Option(NamedTuple):
+    """A parameter that can be given by name; the default is None if it is required."""
+
+    name: str
+    type: Any
+    required: bool
+    default: Any
+    help: str
+
+
+def descriptions(component: Callable[..., Any]) -> dict[str, str]:
+    """Return the texts of the parameters in the part "Args:" of a docstring in Google's style."""
+    _, _, text = (inspect.getdoc(component) or "").partition("Args:\n")
+    return dict(re.findall(r"^ +(\w+): (.*)$", text.partition("\n\n")[0], re.MULTILINE))
+
+
+def options(component: Callable[..., Any]) -> list[Option]:
+    """Return an option for each parameter in the order of the signature, but none for ``*args``.
+
+    Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
+    help of a parameter without description is "".
+    """
+    # TODO: inspect.signature has kinds, annotations and defaults.
+    raise NotImplementedError("options")
+
+
+def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
+    """Return what the component returns for the words of a command line.
+
+    - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
+      This may be ``-h``, so only ``--help`` prints help.
+    - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
+      lists of the first three (``1,2``, perhaps with spaces). A default is taken as it is.
+    - What comes after the first ``--`` goes to ``*args``, word for word.
+    """
+    # TODO: cut the words at "--", add an argument for each option, and call.
+    raise NotImplementedError("call")

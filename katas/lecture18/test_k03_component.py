@@ -1,0 +1,218 @@
+"""Tests of k03_component: functions become command lines, as TorchX makes them."""
+
+# TorchX reads the annotations of a component as types, so here they must not become strings.
+# ruff: noqa: I002
+
+from typing import Any
+
+import pytest
+
+from katas.lecture18 import k03_component as kata
+from katas.lecture18.k03_component import Option
+
+
+def fit(  # noqa: D417 - a learner's docstring may be incomplete
+    script: str, *args: str, num_replicas: int = 2, lr: float = 0.1
+) -> dict[str, Any]:
+    """Train a model.
+
+    Args:
+        script: the program
+        num_replicas: how many of them
+    """
+    return {"script": script, "args": args, "num_replicas": num_replicas, "lr": lr}
+
+
+def many(fast: bool, slow: bool = True, sizes: list[int] = (), names: list[str] = ("z",)) -> Any:  # noqa: FBT001, FBT002
+    """Return what it was called with."""
+    return fast, slow, sizes, names
+
+
+def short(j: str, h: int = 0, *, n: int = 1, word: str = "") -> Any:
+    """Return what it was called with."""
+    return j, h, n, word
+
+
+def said(component: Any, line: str) -> Any:
+    """Return what your `call` returns; a SystemExit fails here."""
+    __tracebackhide__ = True
+    try:
+        return kata.call(component, line.split())
+    except SystemExit as end:
+        message = f"{component.__name__} {line}: yours ends the program with {end.code}"
+        raise AssertionError(message) from None
+
+
+def test_no_parameters() -> None:
+    """A component may need nothing."""
+
+    def alone() -> str:
+        return "called"
+
+    yours = kata.options(alone)
+    assert yours == [], f"options: yours {yours}, expected none"
+
+
+def test_options() -> None:
+    """In the order of the signature; what has a default is not required, and args is no option."""
+    yours = kata.options(fit)
+    right = [
+        Option("script", str, required=True, default=None, help="the program"),
+        Option("num_replicas", int, required=False, default=2, help="how many of them"),
+        Option("lr", float, required=False, default=0.1, help=""),
+    ]
+    assert right == yours, f"yours\n{yours}\nexpected\n{right}"
+
+
+def test_a_default_may_be_nothing() -> None:
+    """None, 0 and "" are defaults like others."""
+
+    def nothing(a: str = None, b: int = 0, c: str = "", d: str = "x") -> Any:  # noqa: RUF013
+        return a, b, c, d
+
+    yours = [(option.required, option.default) for option in kata.options(nothing)]
+    right = [(False, None), (False, 0), (False, ""), (False, "x")]
+    assert right == yours, f"(required, default): yours {yours}, expected {right}"
+    result = said(nothing, "--d y")
+    assert result == (None, 0, "", "y"), f"yours calls it with {result}"
+
+
+def test_a_missing_annotation() -> None:
+    """Wherever it is missing, the parameter's name is said."""
+
+    def first(wrong, a: str) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+
+    def rest(a: str, *wrong) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN002
+
+    def last(a: str, *, wrong=1) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+
+    for component in (first, rest, last):
+        with pytest.raises(TypeError, match="wrong"):
+            kata.options(component)
+
+
+def test_words_become_types() -> None:
+    """An int, a float and a text; what is left out has its default."""
+    yours = said(fit, "--script fit.py --num_replicas 4 --lr 1e-3")
+    right = {"script": "fit.py", "args": (), "num_replicas": 4, "lr": 0.001}
+    assert right == yours, f"yours calls fit with {yours}, expected {right}"
+    kinds = type(yours["num_replicas"]), type(yours["lr"])
+    assert kinds == (int, float), f"types: yours {kinds}, expected int and float"
+    yours = said(fit, "--script 7")
+    right = {"script": "7", "args": (), "num_replicas": 2, "lr": 0.1}
+    assert right == yours, f"defaults: yours calls fit with {yours}, expected {right}"
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        ("--fast True", (True, True)),
+        ("--fast true --slow FALSE", (True, False)),
+        ("--fast False --slow false", (False, False)),
+        ("--fast 1", (False, True)),
+    ],
+)
+def test_a_bool_is_read(line: str, right: tuple[bool, bool]) -> None:
+    """Every text but "" is true for Python; here only "true" is."""
+    yours = said(many, line)[:2]
+    assert right == yours, f"many {line}: fast and slow are {yours} in yours, expected {right}"
+    assert {bool} == {*map(type, yours)}, f"many {line}: yours {yours}, expected bools"
+
+
+def test_a_list_is_read() -> None:
+    """Its elements have the type in brackets, and no spaces around them."""
+    words = ["--fast", "true", "--sizes", "3, 4,5", "--names", "a b, 7"]
+    yours = kata.call(many, words)[2:]
+    right = ([3, 4, 5], ["a b", "7"])
+    assert right == yours, f"sizes and names: yours {yours}, expected {right}"
+    one = said(many, "--fast true --sizes 6 --names x")[2:]
+    assert one == ([6], ["x"]), f"lists of one: yours {one}, expected ([6], ['x'])"
+    default = said(many, "--fast true")[2:]
+    assert default == ((), ("z",)), f"a default is taken as it is: yours {default}"
+
+
+def test_one_letter() -> None:
+    """With one dash or two; `h` is a letter like others."""
+    yours = said(short, "-j a -n 3 -h 5")
+    assert yours == ("a", 5, 3, ""), f"yours {yours}, expected ('a', 5, 3, '')"
+    yours = said(short, "--j a --n 3 --h 5 --word b")
+    assert yours == ("a", 5, 3, "b"), f"yours {yours}, expected ('a', 5, 3, 'b')"
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says what the docstring says, and calls nothing."""
+    with pytest.raises(SystemExit) as end:
+        kata.call(fit, ["--help"])
+    text = capsys.readouterr().out
+    assert not end.value.code, f"--help: yours ends with {end.value.code}, expected 0"
+    for part in ("--num_replicas", "how many of them", "the program"):
+        assert part in text, f"--help: expected {part!r} in yours:\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        ("--script a -- --lr x", ("--lr", "x")),
+        ("--script a -- b -- c --help", ("b", "--", "c", "--help")),
+        ("--script a --lr 0.2 --", ()),
+        ("--script a -- --", ("--",)),
+        ("--script a -- a", ("a",)),
+    ],
+)
+def test_the_rest_is_for_args(line: str, right: tuple[str, ...]) -> None:
+    """After the first two dashes no word is an option; script is still the first parameter."""
+    words = line.split()
+    yours = said(fit, line)
+    assert yours["args"] == right, f"fit {line}: args are {yours['args']}, expected {right}"
+    assert yours["script"] == "a", f"fit {line}: script is {yours['script']!r}, expected 'a'"
+    kata.call(fit, words)
+    assert words == line.split(), "yours changes the list of words"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "--script",
+        "--script a --num_replicas two",
+        "--script a --num_replicas 1.5",
+        "--script a --lr fast",
+        "--script a --other 1",
+        "--script a stray",
+        "--script a -lr 0.2",
+    ],
+)
+def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends with 2 and a message, and calls nothing; only names of one letter have one dash."""
+    called = []
+
+    def fit(script: str, *, num_replicas: int = 2, lr: float = 0.1) -> None:
+        called.append(script)
+
+    with pytest.raises(SystemExit) as end:
+        kata.call(fit, line.split())
+    assert end.value.code == 2, f"fit {line}: yours ends with {end.value.code}, expected 2"
+    assert not called, f"fit {line}: yours calls the component"
+    text = capsys.readouterr().err
+    assert "fit" in text, f"fit {line}: expected the component's name in the message: {text}"
+
+
+LINES: list[tuple[Any, str]] = [
+    (fit, "--script a"),
+    (fit, "--script a --num_replicas 4 --lr 1e-3 -- --lr x -- y"),
+    (fit, "--lr 2 --script=b --num_replicas=3 -- c"),
+    (many, "--fast TRUE --slow no --sizes 1,2 --names a,b"),
+    (many, "--fast False"),
+    (short, "-j a -n 3 -h 5"),
+    (short, "--word b --j c"),
+]
+
+
+@pytest.mark.backend("torchx")
+@pytest.mark.parametrize(("component", "line"), LINES)
+def test_torchx_calls_it_the_same(component: Any, line: str) -> None:
+    """TorchX's own function, with the same words."""
+    from torchx.specs.builders import materialize_appdef  # noqa: PLC0415 - may be missing
+
+    yours, right = said(component, line), materialize_appdef(component, line.split())
+    assert right == yours, f"{line}: yours {yours}, TorchX {right}"
