@@ -1,0 +1,118 @@
+"""Run a pipeline that may be killed at any moment, and go on where it stopped.
+
+TorchX starts one app. Which app comes after which, and what need not run again, is up to you:
+
+    clean ---> train ---> judge ---> report        the code of `train` changes:
+      `------> stats --------------'               which stages run again?
+
+1. `order`: each stage after its parents.
+2. `keys`: what an output is made from, in one text. It names the output's folder, so a stage whose
+   folder exists need not run.
+3. `produce`: the output appears at once and whole, or not at all.
+4. `run`: start all stages that are ready, not one at a time. What comes after a failure is skipped.
+5. The runner is killed at each file that it opens, makes, moves or deletes, and started again. What
+   was finished is not run a second time. If steps 2 to 4 are right, there is nothing left to write.
+
+Stages here are functions in threads. About 45 lines, an hour.
+
+Begin on paper: `stats` fails while `train` runs. Which states have `judge` and `report` in the end?
+Afterwards read ``write_atomic`` in ``torch/_inductor/codecache.py``, in site-packages: the cache of
+torch.compile names its files by hashes, too.
+
+Real life differs: a stage's function starts a TorchX app and waits for it; two runners must not
+share a store; and before a rename counts after a power cut, files need ``os.fsync``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from concurrent.futures import FIRST_COMPLETED
+from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a pipeline.
+
+    `run` takes an empty folder to write to, the folders of the parents by name, and `params`. It
+    fails by raising an Exception. `code` is the text or version of `run`.
+    """
+
+    name: str
+    run: Callable[[Path, Mapping[str, Path], Mapping[str, Any]], None]
+    parents: tuple[str, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    code: str = "1"
+
+
+def open_store(store: Path) -> None:
+    """Make the store if it is missing, and delete what a killed run was working on."""
+    shutil.rmtree(store / "work", ignore_errors=True)
+    (store / "work").mkdir(parents=True)
+
+
+def new_folder(store: Path) -> Path:
+    """Return an empty folder to work in, on the disk of the store: no call returns it again."""
+    return Path(tempfile.mkdtemp(dir=store / "work"))
+
+
+def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
+    """Return the plan with what became of it: a line for each stage."""
+    rows = (f"{s.name:8}{states[s.name]:9}{' + '.join(s.parents)}".rstrip() for s in stages)
+    return "\n".join(rows) + "\n"
+
+
+def order(stages: Sequence[Stage]) -> list[str]:
+    """Return the names of the stages, each after its parents.
+
+    Raise ValueError if that is impossible: a cycle, or a parent that is no stage.
+    """
+    # TODO: step 1. All whose parents are placed are ready, and come next.
+    raise NotImplementedError("order")
+
+
+def keys(stages: Sequence[Stage]) -> dict[str, str]:
+    """Return for each name a short text, fit for a folder, that says what its output is made from.
+
+    It depends on the stage's name, code and params and on the keys of its parents, and on nothing
+    else: not on the order of `stages`, of `parents` or of a dict, nor on the store or the process.
+    """
+    # TODO: step 2. json.dumps can sort, and hashlib makes a text short.
+    raise NotImplementedError("keys")
+
+
+def produce(stage: Stage, inputs: Mapping[str, Path], output: Path) -> None:
+    """Run a stage, so that `output` exists only when it is whole.
+
+    The store is ``output.parent``. If the stage raises, raise that too, and leave nothing behind.
+    """
+    # TODO: step 3. Work elsewhere: new_folder(output.parent).
+    raise NotImplementedError("produce")
+
+
+def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str]:
+    """Run what is not in the store yet, and return the state of each stage by its name.
+
+    The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
+    "failed": its `run` raised; "skipped": a parent failed or was skipped. A stage starts as soon as
+    all its parents are "ran" or "cached", while fewer than `workers` others run, and gets the
+    outputs of its parents. A failure stops no other stage.
+    """
+    # TODO: step 4. Call open_store first.
+    raise NotImplementedError("run")

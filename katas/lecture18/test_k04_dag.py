@@ -1,0 +1,651 @@
+"""Tests of k04_dag: small pipelines in threads, and runners that are killed and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+from expecttest import assert_expected_inline
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture18 import k04_dag as kata
+from katas.lecture18.k04_dag import Stage
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    Function = Callable[[Path, Mapping[str, Path], Mapping[str, Any]], None]
+
+
+one = pytest.mark.step(1, "after its parents")
+two = pytest.mark.step(2, "what an output is made from")
+three = pytest.mark.step(3, "whole or not at all")
+four = pytest.mark.step(4, "all that is ready")
+five = pytest.mark.step(5, "killed, and going on")
+# Seconds that a stage waits for another, which comes at once if yours is right.
+PATIENCE = 2
+# Each stage of the brief, and its parents.
+PARENTS = {
+    "clean": (),
+    "train": ("clean",),
+    "stats": ("clean",),
+    "judge": ("train",),
+    "report": ("judge", "stats"),
+}
+
+
+def nothing(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+    """Write nothing."""
+
+
+def plan(run: Function = nothing, **changed: Any) -> list[Stage]:
+    """Return the pipeline of the brief, in which one stage may be another."""
+    stages = {name: Stage(name, run, parents, {"lr": 0.1}) for name, parents in PARENTS.items()}
+    return [*(stages | changed).values()]
+
+
+# The pipeline whose runner is killed: it has few files, as it runs often.
+DIAMOND = {"clean": (), "train": ("clean",), "stats": ("clean",), "judge": ("train", "stats")}
+
+
+class Workers:
+    """Stages that write the names of all that came before them, and note who ran."""
+
+    def __init__(self, *fail: str) -> None:
+        self.fail, self.ran = {*fail}, Counter[str]()
+
+    def of(self, name: str, parents: tuple[str, ...] = (), **fields: Any) -> Stage:
+        """Return a stage."""
+
+        def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+            self.ran[name] += 1
+            before = [(path / "text").read_text("utf-8") for _, path in sorted(inputs.items())]
+            (folder / "text").write_text(f"{name}({','.join(before)})", encoding="utf-8")
+            if name in self.fail:
+                raise RuntimeError(f"{name} fails")
+
+        return Stage(name, run, parents, **fields)
+
+    def plan(self, **changed: Any) -> list[Stage]:
+        """Return the pipeline of the brief; a stage may have another code."""
+        return [self.of(n, p, code=changed.get(n, "1")) for n, p in PARENTS.items()]
+
+    def text(self, store: Path, stages: list[Stage], name: str) -> str:
+        """Return what a stage has written to its output."""
+        output = store / kata.keys(stages)[name]
+        assert output.is_dir(), f"`store / key` of {name}: yours has no such folder"
+        return (output / "text").read_text("utf-8")
+
+
+@one
+def test_a_chain() -> None:
+    """The list may be in any order."""
+    c, a, b = Stage("c", nothing, ("b",)), Stage("a", nothing), Stage("b", nothing, ("a",))
+    yours = kata.order([c, a, b])
+
+    assert yours == ["a", "b", "c"], f"c after b after a: yours {yours}, expected ['a', 'b', 'c']"
+
+
+@one
+@given(data=st.data(), count=st.integers(0, 8))
+def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
+    """Stages that need none, one or several others; each is there once."""
+    parents = {
+        f"s{k}": tuple(f"s{p}" for p in data.draw(st.sets(st.integers(0, k - 1)))) if k else ()
+        for k in range(count)
+    }
+    names = data.draw(st.permutations(sorted(parents)))
+    stages = [Stage(name, nothing, parents[name]) for name in names]
+    yours = kata.order(stages)
+
+    assert sorted(parents) == sorted(yours), f"yours {yours}, expected each of {sorted(parents)}"
+    early = [n for n in yours if {*parents[n]} - {*yours[: yours.index(n)]}]
+    assert not early, f"yours {yours}: {early} before a parent, of {parents}"
+    kept = [stage.name for stage in stages] == names
+    assert kept, "yours changes the list of stages; it is the caller's"
+
+
+@one
+@pytest.mark.time_limit(5)
+@pytest.mark.parametrize(
+    "parents",
+    [{"a": ("a",)}, {"a": (), "b": ("a", "d"), "c": ("b",), "d": ("c",)}, {"a": (), "b": ("z",)}],
+    ids=["itself", "a cycle", "no stage"],
+)
+def test_no_order_is_possible(parents: dict[str, tuple[str, ...]]) -> None:
+    """What is no pipeline is a ValueError, and neither a shorter list nor an endless loop."""
+    stages = [Stage(name, nothing, above) for name, above in parents.items()]
+    try:
+        yours = kata.order(stages)
+    except ValueError:
+        return
+    raise AssertionError(f"parents {parents}: yours returns {yours}, expected a ValueError")
+
+
+@two
+def test_a_key_for_each_stage() -> None:
+    """Two stages with the same code, params and parents have different outputs all the same."""
+    yours = kata.keys(plan())
+
+    assert {*PARENTS} == {*yours}, f"yours has keys for {sorted(yours)}, expected {sorted(PARENTS)}"
+    assert len({*yours.values()}) == 5, f"train and stats differ by name: yours {yours}"
+    odd = [key for key in yours.values() if "/" in key or not 0 < len(key) <= 128]
+    assert not odd, f"a key names a folder: yours {odd}; a hash in hexadecimal would do"
+
+
+@two
+@pytest.mark.parametrize("field", ["code", "params", "parents"])
+def test_a_change_reaches_what_is_below(field: str) -> None:
+    """Change one thing in `train`: what is made from it has another key, and nothing else."""
+    values = {"code": "2", "params": {"lr": 0.2}, "parents": ("clean", "stats")}
+    old, train = plan(), plan()[1]
+    before = kata.keys(old)
+    after = kata.keys(plan(train=replace(train, **{field: values[field]})))
+    yours = sorted(name for name in PARENTS if before[name] != after[name])
+    right = ["judge", "report", "train"]
+
+    assert right == yours, f"other {field} of train: yours changes {yours}, expected {right}"
+
+
+@two
+def test_what_looks_alike_is_not_the_same() -> None:
+    """1, True, 1.0 and "1" are different params; so are "ab" and "c", and "a" and "bc"."""
+    alike = [
+        *(Stage("s", nothing, (), {"n": n}) for n in (1, 2, True, 1.0, "1", None)),
+        *(Stage("s", nothing, (), {"ab": "c"}, code) for code in ("d", "dd")),
+        Stage("s", nothing, (), {"a": "bc"}, "d"),
+        Stage("s", nothing, (), {}, "1"),
+        Stage("s1", nothing, (), {}, ""),
+    ]
+    yours = [kata.keys([stage])[stage.name] for stage in alike]
+    same = [
+        (a, b) for k, a in enumerate(alike) for j, b in enumerate(alike[:k]) if yours[k] == yours[j]
+    ]
+
+    assert not same, f"yours has one key for both of {same[:1]}"
+
+
+@two
+def test_order_does_not_matter() -> None:
+    """Of stages, of parents, of dicts and of dicts in them."""
+    params = {"lr": 0.1, "net": {"wide": 3, "deep": [1, 2]}}
+    turned = {"net": {"deep": [1, 2], "wide": 3}, "lr": 0.1}
+    a, b = Stage("a", nothing), Stage("b", nothing)
+    first = kata.keys([a, b, Stage("c", nothing, ("a", "b"), params)])
+    cases = {
+        "the list of stages": [Stage("c", nothing, ("a", "b"), params), b, a],
+        "parents": [a, b, Stage("c", nothing, ("b", "a"), params)],
+        "params, and a dict in them": [a, b, Stage("c", nothing, ("a", "b"), turned)],
+        "another function object": [replace(s, run=lambda *_: None) for s in (a, b)]
+        + [Stage("c", print, ("a", "b"), params)],
+    }
+    for what, stages in cases.items():
+        same = first == kata.keys(stages)
+        assert same, f"{what}: yours has other keys, expected the same"
+    other = kata.keys(
+        [a, b, Stage("c", nothing, ("a", "b"), {**params, "net": {"wide": 3, "deep": [2, 1]}})]
+    )
+    assert first["c"] != other["c"], "a list in params has an order: yours ignores it"
+
+
+@three
+def test_an_output_is_there_afterwards(tmp_path: Path) -> None:
+    """The stage gets a folder, its inputs and its params."""
+    kata.open_store(tmp_path)
+    seen: list[Any] = []
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        seen.append((list(folder.iterdir()), dict(inputs), dict(params)))
+        (folder / "sub").mkdir()
+        (folder / "sub" / "weights").write_text("12", encoding="utf-8")
+
+    output, inputs = tmp_path / "key", {"clean": tmp_path / "other"}
+    kata.produce(Stage("train", run, ("clean",), {"lr": 0.3}), inputs, output)
+    right = [([], inputs, {"lr": 0.3})]
+    assert right == seen, f"an empty folder, inputs, params: yours gives {seen}, expected {right}"
+    made = output / "sub" / "weights"
+    assert made.is_file(), f"yours left {sorted(tmp_path.rglob('*'))}, expected {made}"
+    assert made.read_text("utf-8") == "12", "yours changed what the stage wrote"
+    left = [*(tmp_path / "work").iterdir()]
+    assert not left, f"yours leaves {left}, expected an empty folder `work`"
+
+
+@three
+def test_nothing_is_visible_before(tmp_path: Path) -> None:
+    """While the stage runs, its output does not exist, not even empty."""
+    kata.open_store(tmp_path)
+    seen: list[bool] = []
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        (folder / "half").touch()
+        seen.append((tmp_path / "key").exists())
+
+    kata.produce(Stage("train", run), {}, tmp_path / "key")
+    assert seen == [False], "yours shows the output while the stage still writes to it"
+
+
+@three
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    """A stage that has written something and raises has no output."""
+    kata.open_store(tmp_path)
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        (folder / "half").touch()
+        raise ZeroDivisionError("as planned")
+
+    with pytest.raises(ZeroDivisionError, match="as planned"):
+        kata.produce(Stage("train", run), {}, tmp_path / "key")
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert left == ["work"], f"after a failure yours leaves {left}, expected ['work'], and it empty"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_a_pipeline(tmp_path: Path) -> None:
+    """Every stage runs once, and reads its parent's output."""
+    workers, store = Workers(), tmp_path / "new" / "store"
+    names = ["clean", "train", "judge"]
+    stages = [workers.of(n, p) for n, p in zip(names, [(), ("clean",), ("train",)], strict=True)]
+    states = kata.run(stages[::-1], store)
+    right = dict.fromkeys(names, "ran")
+    assert right == states, f"yours {states}, expected {right}"
+    once = Counter(names)
+    assert once == workers.ran, f"times run: yours {workers.ran}, expected {once}"
+    text = workers.text(store, stages, "judge")
+    whole = "judge(train(clean()))"
+    assert whole == text, f"judge read {text}, expected {whole}"
+    none = kata.run([], tmp_path / "none")
+    assert {} == none, f"no stages: yours {none}, expected no states"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_all_that_is_ready_runs_at_once(tmp_path: Path) -> None:
+    """Four stages that wait for each other, in two places of the pipeline."""
+    gates = {"first": threading.Barrier(4), "last": threading.Barrier(4)}
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        gates[params["gate"]].wait(PATIENCE)
+
+    stages = [Stage(f"a{k}", run, (), {"gate": "first"}) for k in range(4)]
+    stages += [Stage(f"b{k}", run, ("a0",), {"gate": "last"}) for k in range(4)]
+    states = kata.run(stages, tmp_path)
+    right = dict.fromkeys([stage.name for stage in stages], "ran")
+    assert right == states, (
+        f"yours {states}: four ready stages, four workers; did all four run at the same time?"
+    )
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_no_more_than_the_workers(tmp_path: Path) -> None:
+    """Six stages are ready, and two workers are there: both work, and no third."""
+    lock, now, peak = threading.Lock(), 0, 0
+    pair = threading.Barrier(2)
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        nonlocal now, peak
+        with lock:
+            now += 1
+            peak = max(peak, now)
+        pair.wait(PATIENCE)
+        # Time for a third to begin, if anybody lets it.
+        time.sleep(0.05)
+        with lock:
+            now -= 1
+
+    states = kata.run([Stage(f"s{k}", run) for k in range(6)], tmp_path, 2)
+    assert {*states.values()} == {"ran"}, f"yours {states}: two were never at work together"
+    assert peak == 2, f"at work at the same time: yours {peak}, expected 2"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_a_stage_does_not_wait_for_strangers(tmp_path: Path) -> None:
+    """`slow` ends when `child` has begun, and `child` needs `fast` only: no waves."""
+    begun = threading.Event()
+
+    def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        assert begun.wait(PATIENCE), "nobody came"
+
+    def child(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        begun.set()
+
+    stages = [Stage("slow", slow), Stage("fast", nothing), Stage("child", child, ("fast",))]
+    states = kata.run(stages, tmp_path)
+    assert states.get("slow") == "ran", "child's only parent is done, and yours waits for slow too"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_a_stage_waits_for_all_its_parents(tmp_path: Path) -> None:
+    """One parent is done at once; the other ends when a third stage, below the first, has run."""
+    passed = threading.Event()
+
+    def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        passed.wait(PATIENCE)
+        (folder / "made").touch()
+
+    def third(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        passed.set()
+
+    def child(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        assert (inputs["slow"] / "made").exists(), "too early"
+
+    for parents in (("fast", "slow"), ("slow", "fast")):
+        passed.clear()
+        stages = [
+            Stage("child", child, parents),
+            Stage("fast", nothing),
+            Stage("slow", slow),
+            Stage("third", third, ("fast",)),
+        ]
+        states = kata.run(stages, tmp_path / parents[0])
+        assert states["child"] == "ran", (
+            f"parents {parents}: yours starts child before slow is done"
+        )
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_who_waits_takes_no_place(tmp_path: Path) -> None:
+    """Two workers: `slow` ends when `other` has begun, and its `child` has to wait."""
+    begun = threading.Event()
+
+    def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        assert begun.wait(PATIENCE), "nobody came"
+
+    def other(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        begun.set()
+
+    stages = [
+        Stage("slow", slow),
+        Stage("first", nothing),
+        Stage("child", nothing, ("slow",)),
+        Stage("other", other, ("first",)),
+    ]
+    states = kata.run(stages, tmp_path, 2)
+    right = dict.fromkeys(("slow", "first", "child", "other"), "ran")
+    assert right == states, (
+        f"yours {states}: other is ready and one of two workers is free; who is in its place?"
+    )
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_what_comes_after_a_failure_is_skipped(tmp_path: Path) -> None:
+    """Far below it, too; the rest of the pipeline goes on."""
+    workers = Workers("train")
+    states = kata.run(workers.plan(), tmp_path)
+    right = dict.fromkeys(PARENTS, "ran") | {"train": "failed", "judge": "skipped"}
+    right["report"] = "skipped"
+    assert right == states, f"train fails: yours {states}, expected {right}"
+    assert not {"judge", "report"} & {*workers.ran}, f"yours runs {[*workers.ran]}"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_a_failure_stops_no_stranger(tmp_path: Path) -> None:
+    """With one worker: `train` fails first, and another chain has not begun."""
+    workers = Workers("train")
+    stages = [workers.of("train"), workers.of("stats"), workers.of("plot", ("stats",))]
+    states = kata.run(stages, tmp_path, workers=1)
+    right = {"train": "failed", "stats": "ran", "plot": "ran"}
+    assert right == states, f"plot is not below train: yours {states}, expected {right}"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    """The second run does what is left; the third nothing."""
+    kata.run(Workers("train").plan(), tmp_path)
+    for todo in (["judge", "report", "train"], []):
+        workers = Workers()
+        states = kata.run(workers.plan(), tmp_path)
+        right = {name: "ran" if name in todo else "cached" for name in PARENTS}
+        assert right == states, f"yours {states}, expected {right}"
+        assert todo == sorted(workers.ran.elements()), f"yours runs {workers.ran}, expected {todo}"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_a_store_may_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs are found by what they are made from, wherever they are; another store is empty."""
+    workers = Workers()
+    kata.run(workers.plan(), tmp_path / "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    monkeypatch.chdir(tmp_path)
+    for store, state in (("there", "cached"), ("here", "ran")):
+        yours = {*kata.run(workers.plan(), Path(store)).values()}
+        assert yours == {state}, f"store {store!r}: yours {yours}, expected {state!r} for each"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_what_became_of_the_plan(tmp_path: Path) -> None:
+    """A day: stats fails, is mended, and somebody changes one line of train."""
+    mended, changed = {"stats": "2"}, {"stats": "2", "train": "2"}
+    days = (("stats",), {}), ((), mended), ((), changed), ((), mended), (("clean",), {"clean": "2"})
+    text = ""
+    for fail, codes in days:
+        stages = Workers(*fail).plan(**codes)
+        text += kata.report(stages, kata.run(stages, tmp_path)) + "\n"
+    assert_expected_inline(
+        text,
+        """\
+clean   ran
+train   ran      clean
+stats   failed   clean
+judge   ran      train
+report  skipped  judge + stats
+
+clean   cached
+train   cached   clean
+stats   ran      clean
+judge   cached   train
+report  ran      judge + stats
+
+clean   cached
+train   ran      clean
+stats   cached   clean
+judge   ran      train
+report  ran      judge + stats
+
+clean   cached
+train   cached   clean
+stats   cached   clean
+judge   cached   train
+report  cached   judge + stats
+
+clean   failed
+train   skipped  clean
+stats   skipped  clean
+judge   skipped  train
+report  skipped  judge + stats
+
+""",
+    )
+
+
+# Writes two files in each stage, runs the pipeline, and is killed before file event `number`: the
+# first, the second, ... Then the same pipeline runs again. Prints what is found after each.
+PROGRAM = """
+import json, os, signal, sys
+from pathlib import Path
+from katas.lecture18 import k04_dag as kata
+
+top, parents = Path(sys.argv[1]), json.loads(sys.argv[2])
+EVENTS = {"open", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.link", "os.symlink",
+          "shutil.rmtree", "shutil.move", "shutil.copytree", "shutil.copyfile"}
+
+def stage(name, log):
+    def run(folder, inputs, params):
+        os.write(log, f"{name}\\n".encode())
+        if os.listdir(folder):
+            raise ValueError("the folder is not empty")
+        for part in "ab":
+            before = "".join((path / part).read_text() for _, path in sorted(inputs.items()))
+            with open(folder / part, "w") as file:
+                file.write(name)
+                file.flush()
+                sys.audit("open", "half of a file")
+                file.write(before)
+    return kata.Stage(name, run, tuple(parents[name]))
+
+def whole(name, part):
+    return name + "".join(whole(p, part) for p in sorted(parents[name]))
+
+def go(store, number):
+    # Runs in a child, which is killed before the event with that number; 0: in none.
+    log = os.open(top / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    child = os.fork()
+    if not child:
+        signal.alarm(8)
+        stages = [stage(name, log) for name in reversed(parents)]
+        count = 0
+        def watch(event, args):
+            nonlocal count
+            if event in EVENTS:
+                count += 1
+                if count == number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(watch)
+        states = {}
+        try:
+            states = kata.run(stages, store, 3)
+        finally:
+            os.write(log, ("=" + json.dumps(states) + "\\n").encode())
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    os.close(log)
+    names = (top / "log").read_text().splitlines()
+    states = json.loads(names.pop()[1:]) if names and names[-1].startswith("=") else None
+    keys = kata.keys([stage(name, 0) for name in parents])
+    there = {name: store / key for name, key in keys.items() if (store / key).exists()}
+    broken = [name for name, output in there.items() if any(
+        not (output / part).is_file() or (output / part).read_text() != whole(name, part)
+        for part in "ab")]
+    return {"status": status, "names": names, "states": states, "there": [*there], "broken": broken}
+
+report = []
+for number in range(1, 500):
+    first, second = (go(top / str(number), n) for n in (number, 0))
+    report.append((first, second))
+    if first["states"] is not None:
+        break
+print(json.dumps(report))
+"""
+
+
+def killed(folder: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return what the program saw: after each kill, and after the run that followed it."""
+    __tracebackhide__ = True
+    command = [sys.executable, "-c", PROGRAM, str(folder), json.dumps(DIAMOND)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "7"}
+    process = subprocess.Popen(  # noqa: S603 - this Python
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        output, error = process.communicate(timeout=30)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    last = error.strip().splitlines()[-1:]
+    assert process.returncode == 0, f"the run in another process failed: {last}"
+    found: list[tuple[dict[str, Any], dict[str, Any]]] = json.loads(output)
+    return found
+
+
+@five
+@pytest.mark.time_limit(40)
+def test_killed_anywhere_and_started_again(tmp_path: Path) -> None:
+    """A kill before each file event: no output is half there, and nothing finished runs twice."""
+    report = killed(tmp_path)
+
+    assert len(report) > 20, f"yours ran to its end at once, with {len(report)} events"
+    for number, (first, second) in enumerate(report, 1):
+        when = f"killed before file event {number}"
+        assert not first["broken"], f"{when}: yours shows half of the output of {first['broken']}"
+        for name in first["there"]:
+            missing = {*DIAMOND[name]} - {*first["there"]}
+            assert not missing, f"{when}: yours has {name} without {sorted(missing)}"
+        again = {*first["there"]} & {*second["names"]}
+        assert not again, f"{when}: {sorted(again)} had finished, and yours runs them again"
+        left = sorted({*DIAMOND} - {*first["there"]})
+        assert left == sorted(second["names"]), (
+            f"{when}: then yours runs {sorted(second['names'])}, expected {left}"
+        )
+        right = {name: "ran" if name in left else "cached" for name in DIAMOND}
+        assert right == second["states"], f"{when}: yours {second['states']}, expected {right}"
+        assert not second["broken"], f"{when}: then {second['broken']} are not what they should be"
+        assert len(second["there"]) == 4, f"{when}: then yours has {second['there']} only"
+
+
+@five
+@pytest.mark.time_limit(40)
+def test_another_process_has_the_same_keys() -> None:
+    """With another hash seed; nothing of this process is in a key."""
+    program = (
+        "import json, sys; from katas.lecture18.k04_dag import Stage, keys; "
+        "print(json.dumps(keys([Stage(n, print, tuple(p), {'lr': 0.1})"
+        " for n, p in json.loads(sys.argv[1]).items()])))"
+    )
+    yours = kata.keys(plan())
+    for seed in ("1", "2"):
+        done = subprocess.run(  # noqa: S603 - this Python
+            [sys.executable, "-c", program, json.dumps(PARENTS)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed},
+        )
+        assert done.returncode == 0, f"keys in another process: {done.stderr[-300:]}"
+        same = json.loads(done.stdout) == yours
+        assert same, "yours has other keys in another process, where all would run again"
+
+
+@pytest.mark.backend("torchx")
+@pytest.mark.time_limit(40)
+def test_a_stage_starts_an_app_of_torchx(tmp_path: Path) -> None:
+    """The app's output is the stage's, and its state decides whether the stage has failed."""
+    from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
+    from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
+    from torchx.specs import Role  # noqa: PLC0415 - may be missing
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        role = Role("r", image=".", entrypoint="cp", args=[params["from"], str(folder / "copy")])
+        with get_runner() as runner:
+            app = AppDef("app", roles=[role])
+            handle = runner.run(app, "local_cwd", {"log_dir": str(tmp_path / "logs")})
+            status = runner.wait(handle, wait_interval=0.05)
+        assert status.state.name == "SUCCEEDED", f"the app {status.state.name}"
+
+    (tmp_path / "data").write_text("12", encoding="utf-8")
+    stages = [
+        Stage("good", run, (), {"from": str(tmp_path / "data")}),
+        Stage("bad", run, (), {"from": str(tmp_path / "missing")}),
+        Stage("last", nothing, ("good", "bad")),
+    ]
+    yours = kata.run(stages, tmp_path / "store")
+    right = {"good": "ran", "bad": "failed", "last": "skipped"}
+    assert right == yours, f"yours {yours}, expected {right}"
