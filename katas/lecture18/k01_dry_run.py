@@ -6,7 +6,7 @@ that the scheduler would get, and starts nothing:
     print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
                                       args=["fit.py", "${replica_id}", "${app_id}"])])))
 
-Its id is another each time, so no two requests are equal. Write `readable`, whose text is the same
+Its id is new each time, so no two requests are equal. Write `readable`, which gives the same text
 for the same app.
 
 Begin with the line above: in how many places is the id? Which variables did you not set?
@@ -57,8 +57,8 @@ def readable(request: Request) -> str:
         trainer/0: python fit.py 0 <id>
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
-    The folder of the logs is written as <logs>, else the working folder as <here>, and the id as
-    <id>, wherever they occur.
+    Wherever they occur, write the folder of the logs as <logs>, the working folder as <here> and
+    the id as <id>.
     """
     # TODO: shlex.join quotes. Which of the three texts may hold another?
     raise NotImplementedError("readable")

@@ -7,10 +7,11 @@
 Nobody has written a parser for that: TorchX reads the function. So a missing annotation is an error
 before anything starts, and a default is a promise to all who leave the option out.
 
-1. `options`: what can be said on the command line, read from the signature.
-2. `call`: a parser for these options; then call the component with what it has found.
+1. `options`: which options the command line has, read from the signature.
+2. `call`: make a parser for them, and call the component with what it finds.
 
-About 22 lines. What argparse refuses stays its SystemExit, which is no Exception.
+About 22 lines. When argparse refuses something it raises SystemExit: leave it so, and note that
+``except Exception`` does not catch it.
 
 Begin on paper: what is ``bool("False")``? And what goes wrong with
 ``fit(*["--lr", "0.1"], script="fit.py")``?

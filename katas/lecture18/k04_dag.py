@@ -10,8 +10,8 @@ TorchX starts one app. Which app comes after which, and what need not run again,
    folder exists need not run.
 3. `produce`: the output appears at once and whole, or not at all.
 4. `run`: start all stages that are ready, not one at a time. What comes after a failure is skipped.
-5. The runner is killed at each file that it opens, makes, moves or deletes, and started again. What
-   was finished is not run a second time. If steps 2 to 4 are right, there is nothing left to write.
+5. The tests kill the runner before each file operation, and start it again. No finished stage runs
+   a second time. If steps 2 to 4 are right, there is nothing left to write.
 
 Stages here are functions in threads. About 45 lines, an hour.
 
@@ -20,7 +20,7 @@ Afterwards read ``write_atomic`` in ``torch/_inductor/codecache.py``, in site-pa
 torch.compile names its files by hashes, too.
 
 Real life differs: a stage's function starts a TorchX app and waits for it; two runners must not
-share a store; and before a rename counts after a power cut, files need ``os.fsync``.
+share a store; and to survive a power cut, files need ``os.fsync`` before the rename.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A scheduler of your own: TorchX runs on it what it runs on Slurm.
 
-``local_cwd`` never tries again, and lets the others wait for a replica that is dead (k02). TorchX's
-runner does not care who schedules: it wants a class with a few methods, and a factory:
+``local_cwd`` never tries again, and when a replica has died for good, the others go on (k02). The
+runner of TorchX does not care who schedules: it wants a class with a few methods, and a factory:
 
     Runner("me", {"stubborn": create}).run(app, "stubborn", {"folder": "/tmp"})
             |

@@ -44,8 +44,8 @@ def readable(request: Request) -> str:
         trainer/0: python fit.py 0 <id>
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
-    The folder of the logs is written as <logs>, else the working folder as <here>, and the id as
-    <id>, wherever they occur.
+    Wherever they occur, write the folder of the logs as <logs>, the working folder as <here> and
+    the id as <id>.
     """
     text = ""
     for role, replicas in request.role_params.items():
