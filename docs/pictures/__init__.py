@@ -22,6 +22,7 @@ WITHOUT_TORCH = (
     "lecture13",
     "lecture15",
     "lecture16",
+    "lecture18",
     "lecture19",
     "lecture28",
 )

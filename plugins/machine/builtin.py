@@ -38,7 +38,12 @@ PACKAGES = {
     "mlflow": ("mlflow", "sqlalchemy", "alembic"),
 }
 # The groups of pyproject.toml that pin them, with what they need.
-GROUPS = {"onnxruntime": "onnx", "captum": "captum", "mlflow": "registry"}
+GROUPS = {
+    "onnxruntime": "onnx",
+    "torchx": "cluster",
+    "captum": "captum",
+    "mlflow": "registry",
+}
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
 EXECUTORCH = "executorch"
 EDGE = "2.13"

@@ -120,6 +120,8 @@ def test_few_katas_need_what_is_optional() -> None:
         "lecture16/k09_lies": ["onnxruntime"],
         "lecture16/k12_ship": ["onnxruntime"],
         "lecture16/k14_calibrate": ["onnxruntime"],
+        "lecture18/k06_scheduler": ["torchx"],
+        "lecture18/k14_nightly": ["torchx"],
     }
 
 

@@ -95,7 +95,7 @@ def test_packages(modules: Path) -> None:
     (modules / "onnx.py").touch()
     how = install_group("onnx")
     assert f"onnxscript, onnxruntime not installed; {how}" == onnx.missing
-    assert f"torchx not installed; {install_command('torchx')}" == torchx.missing
+    assert f"torchx not installed; {install_group('cluster')}" == torchx.missing
     assert f"captum not installed; {install_group('captum')}" == captum.missing
     how = install_group("registry")
     assert f"mlflow, sqlalchemy, alembic not installed; {how}" == mlflow.missing

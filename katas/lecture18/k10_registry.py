@@ -1,0 +1,133 @@
+"""Keep versions that never change, and a name that moves.
+
+"Roll back to yesterday's model" is easy if yesterday's model is still what it was. A registry of
+models keeps three things apart:
+
+    champion --.                       an alias moves
+                v
+      1    2    3    4                 a number is given once, even if its version is deleted
+      |    |    |    |
+    9f3a 07be 9f3a c411                a hash of the bytes, which is also the name of their file
+
+Write the five methods of `Registry`, about 24 lines. All that it knows is on disk, in an index and
+in one file for each hash: two registries with the same folder are the same registry.
+
+Begin on paper: versions 1 to 3, and 3 is deleted. Which number is next? Who could be harmed by 3?
+Afterwards look for ``check_hash`` in ``torch/hub.py``, in site-packages: which part of a hash does
+a file of PyTorch's own carry in its name?
+
+Real life differs: a registry is a service, and a transaction keeps two writers apart. MLflow's has
+the same rules.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from dataclasses import dataclass
+from dataclasses import field
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class NotFoundError(LookupError):
+    """There is no such version or alias."""
+
+
+class CorruptError(RuntimeError):
+    """The bytes of a version are not those that were registered."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """What is known of a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
+
+    digest: str
+    run_id: str
+
+
+@dataclass
+class Index:
+    """What a registry knows; `last` is the last number that was given."""
+
+    last: int = 0
+    versions: dict[int, Version] = field(default_factory=dict)
+    aliases: dict[str, int] = field(default_factory=dict)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file that is either not there, or whole. Given."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(data)
+    part.replace(path)
+
+
+class Registry:
+    """The versions of one model, in a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def load(self) -> Index:
+        """Return the index on disk. Given."""
+        path = self.root / "index.json"
+        if not path.exists():
+            return Index()
+        raw = json.loads(path.read_text("utf-8"))
+        # The keys of an object in JSON are strings.
+        versions = {int(number): Version(**each) for number, each in raw["versions"].items()}
+        return Index(raw["last"], versions, raw["aliases"])
+
+    def save(self, index: Index) -> None:
+        """Replace the index on disk. Given."""
+        write(self.root / "index.json", json.dumps(asdict(index)).encode())
+
+    def file(self, digest: str) -> Path:
+        """Return the path of the bytes with this hash. Given."""
+        return self.root / "blobs" / digest
+
+    def register(self, data: bytes, run_id: str) -> int:
+        """Keep the bytes as a new version, and return its number: 1, 2, 3, ...
+
+        A number is never given again. The same bytes may be registered again: that is a new
+        version. If anything fails on the way, no version without bytes is in the index.
+        """
+        # TODO: write, load and save are given.
+        raise NotImplementedError("register")
+
+    def find(self, which: int | str) -> int:
+        """Return the number of a version: an int is a number, a str is an alias, even "3".
+
+        Raise NotFoundError if there is none.
+        """
+        # TODO
+        raise NotImplementedError("find")
+
+    def point(self, alias: str, number: int) -> None:
+        """Let the alias point to a version, wherever it pointed before.
+
+        Raise NotFoundError if there is no such version; nothing has changed then.
+        """
+        # TODO
+        raise NotImplementedError("point")
+
+    def read(self, which: int | str) -> bytes:
+        """Return the bytes of a version, by its number or an alias.
+
+        Raise CorruptError if their file is missing, or holds other bytes than were registered.
+        """
+        # TODO
+        raise NotImplementedError("read")
+
+    def delete(self, number: int) -> None:
+        """Forget a version and the aliases that point to it, or raise NotFoundError.
+
+        Its bytes stay: another version may have the same.
+        """
+        # TODO
+        raise NotImplementedError("delete")

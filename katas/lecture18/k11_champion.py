@@ -1,0 +1,86 @@
+"""Promote a model only if it beats the champion, not if it was lucky.
+
+Each night a new model is evaluated on the same examples as the champion. "The lower mean loss wins"
+sounds fair, but of two equal models, either wins half of the time.
+
+The losses come in pairs: an example that is hard for one model is hard for both. So look at the
+gain on each example, champion - challenger, and ask a bootstrap what the mean gain might have been:
+draw as many gains as there are, *with replacement*, take their mean, and repeat.
+
+    gains          0.3  -0.1   0.2          mean  0.133
+    a resample    -0.1  -0.1   0.3          mean  0.033
+    another       -0.1   0.2  -0.1          mean  0.000   no gain: one of two
+
+1. `paired`: gains from losses by id.
+2. `resampled`: the means of many resamples, without a loop.
+3. `beats`, `promote`: how often was there no gain? About 8 lines in all.
+
+Begin on paper: how many different means can three gains have?
+Afterwards read ``RandomSampler`` in ``torch/utils/data/sampler.py``, in site-packages: what does
+its `replacement` draw?
+
+Real life differs: whoever looks at a hundred challengers promotes five by luck.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+# How often the gains of a night are drawn again.
+ROUNDS = 1000
+
+
+def check(champion: Mapping[str, float], challenger: Mapping[str, float]) -> None:
+    """Raise ValueError if there are no examples, or others for one model. Given."""
+    if champion.keys() != challenger.keys() or not champion:
+        other = sorted(champion.keys() ^ challenger.keys())
+        raise ValueError(f"both models need a loss for the same examples; not so for {other}")
+
+
+def paired(champion: Mapping[str, float], challenger: Mapping[str, float]) -> torch.Tensor:
+    """Return the gain on each example, in float64.
+
+    A gain is positive where the challenger's loss is lower. Both have a loss for each id, in any
+    order. Gains are in the champion's order. Call `check`.
+    """
+    # TODO
+    raise NotImplementedError("paired")
+
+
+def resampled(gains: torch.Tensor, rounds: int, dice: torch.Generator) -> torch.Tensor:
+    """Return the mean gain of each of `rounds` resamples; all that is random comes from `dice`.
+
+    A resample has as many gains as there are, each drawn from all of them.
+    """
+    # TODO
+    raise NotImplementedError("resampled")
+
+
+def beats(means: torch.Tensor, margin: float = 0.0, level: float = 0.05) -> bool:
+    """Return whether at most a share `level` of the means is no greater than `margin`.
+
+    With 100 means and a level of 0.29, 29 of them may be.
+    """
+    # TODO
+    raise NotImplementedError("beats")
+
+
+def promote(
+    champion: Mapping[str, float] | None,
+    challenger: Mapping[str, float],
+    dice: torch.Generator,
+    margin: float = 0.0,
+) -> bool:
+    """Return whether the challenger beats the champion in ROUNDS resamples.
+
+    Where there is no champion yet, None, any challenger is promoted.
+    """
+    # TODO
+    raise NotImplementedError("promote")

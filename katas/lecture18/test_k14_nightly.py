@@ -1,0 +1,387 @@
+"""Tests of k14_nightly: jobs of a few words, which fail in many ways, and two ranks by torchrun."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from katas.lecture18 import k14_nightly as kata
+from katas.lecture18.k14_nightly import Registry
+from katas.lecture18.k14_nightly import Stage
+from katas.lecture18.k14_nightly import StageError
+
+
+pytestmark = [pytest.mark.backend("torchx"), pytest.mark.time_limit(30)]
+one = pytest.mark.step(1, "the app")
+two = pytest.mark.step(2, "run and wait")
+three = pytest.mark.step(3, "stage after stage")
+four = pytest.mark.step(4, "promote")
+five = pytest.mark.step(5, "the night")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enter an empty folder; torchrun is found beside this Python."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+
+
+def job(words: str, name: str = "job", *, replicas: int = 1) -> Any:
+    """Return an app that runs words of the shell in each replica."""
+    from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
+    from torchx.specs import Role  # noqa: PLC0415 - may be missing
+
+    role = Role("part", image="", entrypoint="sh", args=["-c", words], num_replicas=replicas)
+    return AppDef(name, roles=[role])
+
+
+def stage(name: str, words: str) -> Stage:
+    """Return a stage whose output is a file in this folder with the stage's name."""
+    return Stage(job(f"echo {name} >> ran; {words}", name), Path(name))
+
+
+def ran() -> list[str]:
+    """Return which stages have run."""
+    return Path("ran").read_text(encoding="utf-8").split() if Path("ran").exists() else []
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Run what `chain` starts without TorchX, and return the list of schedulers asked for."""
+    asked: list[str] = []
+
+    def run(app: Any, scheduler: str) -> None:
+        asked.append(scheduler)
+        (role,) = app.roles
+        if subprocess.run([role.entrypoint, *role.args], check=False).returncode:  # noqa: S603
+            raise StageError(f"{app.name} has failed")
+
+    monkeypatch.setattr(kata, "run", run)
+    return asked
+
+
+def same(yours: object, expected: object, why: str) -> None:
+    """Compare results."""
+    __tracebackhide__ = True
+    assert yours == expected, f"{why}\nyours    {yours!r}\nexpected {expected!r}"
+
+
+def fails(call: Any) -> str:
+    """Return the message of the StageError that a call raises."""
+    __tracebackhide__ = True
+    try:
+        call()
+    except StageError as error:
+        return str(error)
+    raise AssertionError("no StageError: yours takes a stage that has failed for a success")
+
+
+@one
+def test_the_app_of_two_ranks() -> None:
+    """As dist.ddp has it: torchrun on one host, with two ranks."""
+    app = kata.trainer("fit.py", "--out", "a b")
+    (role,) = app.roles
+    command = role.args[-1]
+    same(role.num_replicas, 1, "hosts")
+    for words in ("torchrun", "--nproc_per_node 2", "fit.py --out 'a b'"):
+        assert words in command, f"expected {words!r} in the command, yours {command!r}"
+
+
+@one
+def test_more_ranks() -> None:
+    """As many as were asked for, still on one host."""
+    (role,) = kata.trainer("fit.py", ranks=3).roles
+    assert "--nproc_per_node 3" in role.args[-1], f"3 ranks: yours {role.args[-1]!r}"
+    same(role.num_replicas, 1, "hosts")
+
+
+@two
+def test_run_waits() -> None:
+    """When it returns, the job has ended."""
+    kata.run(job("sleep 0.3; echo 1 > done"), "local_cwd")
+    assert Path("done").exists(), (
+        "the job writes a file at its end, and yours has not waited for it"
+    )
+
+
+@two
+def test_a_failure_has_last_words() -> None:
+    """Of each replica, and the name of the app."""
+    words = "echo early >&2; for n in 1 2 3 4; do echo line $n >&2; done; echo boom >&2; exit 3"
+    told = fails(lambda: kata.run(job(words, "nocturne"), "local_cwd"))
+    for part in ("nocturne", "[part/0] boom", "[part/0] line 1"):
+        assert part in told, f"expected {part!r} in the message of the StageError, yours:\n{told}"
+    assert "early" not in told, f"the last {kata.LINES} lines are enough, yours:\n{told}"
+
+
+@two
+def test_the_app_stays_as_it_is() -> None:
+    """TorchX writes to the roles it gets: another scheduler would get this machine's variables."""
+    app = job("true")
+    before = copy.deepcopy(app)
+    kata.run(app, "local_cwd")
+    same(app.roles[0].env, before.roles[0].env, "the env of the app's role, after a run")
+    same(app == before, True, "the app is what it was")  # noqa: FBT003 - expected
+
+
+class Spy:
+    """Notes calls of a runner's methods, and by whom they were closed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from torchx.runner import Runner  # noqa: PLC0415 - may be missing
+
+        self.calls: list[str] = []
+        self.schedulers: list[str] = []
+        self.waits: list[float] = []
+        for name in ("schedule", "wait", "cancel", "close"):
+            monkeypatch.setattr(Runner, name, self.noting(getattr(Runner, name), name))
+
+    def noting(self, original: Any, name: str) -> Any:
+        """Return the method, which notes that it was called."""
+
+        def spied(runner: Any, *args: Any, **kwargs: Any) -> Any:
+            names = {frame.name for frame in traceback.extract_stack()}
+            if "__del__" not in names:
+                self.calls.append(name)
+            if name == "schedule":
+                self.schedulers.append(args[0]._scheduler)  # noqa: SLF001 - what it is for
+            if name == "wait":
+                self.waits.append(kwargs.get("wait_interval", [*args, 10][1]))
+            return original(runner, *args, **kwargs)
+
+        return spied
+
+
+@two
+@pytest.mark.parametrize("words", ["true", "exit 1"])
+def test_the_runner_is_closed(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By run itself, whether the job succeeds or fails; not some day by the garbage collector."""
+    spy = Spy(monkeypatch)
+    try:
+        kata.run(job(words), "local_cwd")
+    except StageError:
+        calls = [*spy.calls]  # while the traceback still holds the runner
+    else:
+        calls = [*spy.calls]
+    same(calls, ["schedule", "wait", "close"], f"what was called of the runner, for {words!r}")
+    assert max(spy.waits) <= 0.5, (
+        f"yours looks every {max(spy.waits)} s, expected every {kata.POLL} s"
+    )
+
+
+@two
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, OSError])
+def test_an_interrupt_cancels(fault: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while it waits: on a cluster the job would go on."""
+    from torchx.runner import Runner  # noqa: PLC0415 - may be missing
+
+    def wait(*_args: Any, **_kwargs: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr(Runner, "wait", wait)
+    spy = Spy(monkeypatch)
+    try:
+        kata.run(job("sleep 20"), "local_cwd")
+    except fault:
+        calls = [*spy.calls]
+    else:
+        raise AssertionError(f"the {fault.__name__} must come out of run")
+    same(calls, ["schedule", "wait", "cancel", "close"], f"{fault.__name__} while it waits")
+
+
+@two
+def test_a_state_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler has forgotten the job: that is no success."""
+    from torchx.runner import Runner  # noqa: PLC0415 - may be missing
+
+    original = Runner.wait
+
+    def forgotten(*args: Any, **kwargs: Any) -> None:
+        original(*args, **kwargs)
+
+    monkeypatch.setattr(Runner, "wait", forgotten)
+    fails(lambda: kata.run(job("true"), "local_cwd"))
+
+
+@two
+def test_the_scheduler_is_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that TorchX does not know is its error; no other scheduler is asked."""
+    spy = Spy(monkeypatch)
+    with pytest.raises(KeyError, match="nowhere"):
+        kata.run(job("true"), "nowhere")
+    assert "schedule" not in spy.calls, (
+        "the scheduler 'nowhere' was asked for, and yours ran the job"
+    )
+    kata.run(job("true"), "local_cwd")
+
+
+@three
+def test_stages_in_order() -> None:
+    """Each has what the one before wrote."""
+    kata.chain(
+        [stage("a", "echo 1 > a"), stage("b", "cat a a > b"), stage("c", "cat b b > c")],
+        "local_cwd",
+    )
+    same(ran(), ["a", "b", "c"], "the stages that ran")
+    same(Path("c").read_text(encoding="utf-8").split(), ["1"] * 4, "the output of the last")
+
+
+@three
+@pytest.mark.usefixtures("quick")
+def test_a_failure_stops_the_chain() -> None:
+    """What comes after it does not run, though its input might be there."""
+    stages = [
+        stage("first", "echo 1 > first"),
+        stage("broken", "echo 1 > broken; exit 2"),
+        stage("last", "cp first last"),
+    ]
+    told = fails(lambda: kata.chain(stages, "local_cwd"))
+    same(ran(), ["first", "broken"], "the stages that ran")
+    assert "broken" in told, f"expected the name of the app in the message, yours {told!r}"
+
+
+@three
+@pytest.mark.usefixtures("quick")
+def test_no_file_of_yesterday() -> None:
+    """A stage that writes nothing has failed, though last night's output was there."""
+    Path("silent").write_text("yesterday", encoding="utf-8")
+    stages = [
+        stage("first", "echo 1 > first"),
+        stage("silent", "true"),
+        stage("last", "cp silent last"),
+    ]
+    told = fails(lambda: kata.chain(stages, "local_cwd"))
+    same(ran(), ["first", "silent"], "the stages that ran; silent wrote nothing")
+    assert not Path("silent").exists(), "yesterday's output of the stage silent is still there"
+    assert "silent" in told, f"expected the missing file in the message, yours {told!r}"
+
+
+@three
+@pytest.mark.usefixtures("quick")
+def test_outputs_are_removed_before_anything_runs() -> None:
+    """If the first stage fails, nobody finds last night's model and takes it for tonight's."""
+    for name in ("a", "b"):
+        Path(name).write_text("yesterday", encoding="utf-8")
+    fails(lambda: kata.chain([stage("a", "exit 1"), stage("b", "true")], "local_cwd"))
+    left = [name for name in ("a", "b") if Path(name).exists()]
+    same(left, [], "outputs of last night that are there after a failed night")
+
+
+@four
+def test_the_first_champion() -> None:
+    """Whatever its loss, unless it is NaN."""
+    registry = Registry()
+    same(kata.promote(registry, b"0", math.nan), False, "a loss of NaN")  # noqa: FBT003 - expected
+    same(registry.aliases, {}, "the aliases after a loss of NaN")
+    same(kata.promote(registry, b"a", math.inf), True, "the first loss that is a number")  # noqa: FBT003
+    same(registry.aliases, {"champion": 2}, "the aliases")
+    same(registry.models, {1: b"0", 2: b"a"}, "the models: both are registered")
+
+
+@four
+def test_a_lower_loss_wins() -> None:
+    """An equal one, a higher one and NaN do not; all of them are registered."""
+    registry = Registry()
+    losses = [0.5, 0.6, 0.5, math.nan, 0.4, 0.45, 0.3]
+    yours = [kata.promote(registry, b"%d" % n, loss) for n, loss in enumerate(losses)]
+    expected = [True, False, False, False, True, False, True]
+    same(yours, expected, f"whether each was promoted, of the losses {losses}")
+    same(registry.aliases, {"champion": 7}, "the champion")
+    same(len(registry.models), 7, "how many are registered")
+    same([registry.losses[n] for n in (1, 5, 7)], [0.5, 0.4, 0.3], "losses of versions 1, 5, 7")
+
+
+def night(loss: str, model: str = "m") -> list[Stage]:
+    """Return three stages: data, a model, and its loss."""
+    return [
+        stage("data", "echo 1 > data"),
+        stage("model", f"printf {model} > model"),
+        stage("loss", f"{loss}"),
+    ]
+
+
+@five
+@pytest.mark.usefixtures("quick")
+def test_three_nights() -> None:
+    """The second is worse, and the third is better."""
+    registry = Registry()
+    yours = [
+        kata.nightly(registry, night(f"echo {loss} > loss", model))
+        for loss, model in (("0.5", "mon"), ("0.7", "tue"), ("2.5e-1", "wed"))
+    ]
+    same(yours, [True, False, True], "whether each night's model is the champion")
+    same(registry.models, {1: b"mon", 2: b"tue", 3: b"wed"}, "the models")
+    same(registry.losses, {1: 0.5, 2: 0.7, 3: 0.25}, "their losses, as floats")
+    same(registry.aliases, {"champion": 3}, "the champion")
+
+
+@five
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("loss", "error"),
+    [("exit 1", StageError), ("true", StageError), ("echo oops > loss", ValueError)],
+)
+def test_a_night_that_fails(loss: str, error: type[Exception]) -> None:
+    """The registry is as it was: no version, and the same champion."""
+    registry = Registry({1: b"old"}, {1: 0.9}, {"champion": 1})
+    before = copy.deepcopy(registry)
+    try:
+        yours = kata.nightly(registry, night(loss))
+    except error:
+        pass
+    else:
+        raise AssertionError(f"the last stage is {loss!r}: yours returns {yours}")
+    same(registry, before, f"the registry after a night whose last stage was {loss!r}")
+
+
+@five
+def test_another_scheduler(quick: list[str]) -> None:
+    """The argument is the only change: each stage is for that scheduler."""
+    kata.nightly(Registry(), night("echo 1 > loss"), "slurm")
+    same(quick, ["slurm"] * 3, "the schedulers of three stages, for nightly(..., 'slurm')")
+    quick.clear()
+    kata.nightly(Registry(), night("echo 1 > loss"))
+    same(quick, ["local_cwd"] * 3, "the schedulers of three stages if none is named")
+
+
+# Two ranks without torch, whose import takes seconds in each: rank 1 leaves its part of the sum in
+# a file. torchrun itself imports it.
+FIT = """
+import json, os, pathlib, sys, time
+rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+part = sum(range(10)[rank::ranks])
+if rank:
+    pathlib.Path("part.new").write_text(str(part))
+    pathlib.Path("part.new").rename("part")
+else:
+    while not pathlib.Path("part").exists():
+        time.sleep(0.01)
+    total = part + int(pathlib.Path("part").read_text())
+    pathlib.Path(sys.argv[1]).write_text(json.dumps([total, ranks]))
+"""
+JUDGE = "import json; print(json.load(open('model.json'))[0] / 90)"
+
+
+@five
+@pytest.mark.time_limit(120)
+def test_two_ranks_by_torchrun() -> None:
+    """By torchrun: each has its half, and rank 0 writes the model."""
+    Path("fit.py").write_text(FIT, encoding="utf-8")
+    registry = Registry()
+    stages = [
+        Stage(kata.trainer("fit.py", "model.json"), Path("model.json")),
+        Stage(job(f'{sys.executable} -c "{JUDGE}" > loss', "judge"), Path("loss")),
+    ]
+    yours = kata.nightly(registry, stages)
+    same(yours, True, "the first model is the champion")  # noqa: FBT003 - expected
+    same(json.loads(registry.models[1]), [45, 2], "the sum of 0 to 9, and how many ranks")
+    same(registry.losses, {1: 0.5}, "its loss")
