@@ -82,7 +82,7 @@ class Stubborn(Scheduler):
         """Return the request for the app, with `repr` as its format. Start nothing.
 
         The id is unique and begins with the app's name. ``cfg["folder"]`` is the root of the image
-        and where tasks run. The variable with the address of rank 0 is "TORCHX_RANK0_HOST".
+        and where tasks run. For ``${rank0_env}`` write TORCHX_RANK0_HOST; you need not set it.
         """
         app_id, folder, tasks = make_unique(app.name), cfg["folder"], []
         for role in app.roles:
@@ -105,7 +105,7 @@ class Stubborn(Scheduler):
         None if there is no such app. Ask each task for its code once: the next answer may differ.
         A failed task with retries left is started again, and then it runs. One without them ends
         the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but RUNNING
-        is final.
+        is final: an app that has ended starts nothing again.
         """
         if app_id not in self.apps:
             return None
