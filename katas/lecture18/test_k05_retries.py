@@ -37,7 +37,11 @@ def record(error: Exception) -> None:
 def judged(code: int, error_file: Path, right: str, why: str) -> None:
     """Compare a verdict."""
     __tracebackhide__ = True
-    yours = kata.verdict(code, error_file)
+    try:
+        yours = kata.verdict(code, error_file)
+    except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        message = f"exit code {code}, {why}: yours raises {error!r}, expected {right!r}"
+        raise AssertionError(message) from None
     assert yours == right, f"exit code {code}, {why}: yours {yours!r}, expected {right!r}"
 
 
@@ -104,11 +108,23 @@ def test_other_files(error_file: Path) -> None:
     judged(1, error_file, "never", "a message that is a text")
     error_file.write_text(json.dumps({"message": "ConnectionError: reset"}), encoding="utf-8")
     judged(1, error_file, "again", "a message that is a text")
+    error_file.write_text(json.dumps({"message": "AssertionError"}), encoding="utf-8")
+    judged(1, error_file, "never", "a message that is a name, without a colon")
     record(ValueError("bad"))
     whole = error_file.read_text("utf-8")
     for text in (whole[: len(whole) // 2], "", "{}", '{"error": "KeyError: 1"}', '{"message": {}}'):
         error_file.write_text(text, encoding="utf-8")
         judged(1, error_file, "again", f"the file holds {text[:40]!r}")
+
+
+def test_files_without_a_text(error_file: Path) -> None:
+    """JSON may be null, a number or a list; and a file may end inside of a character."""
+    for value in ("null", "5", '["ValueError: 1"]'):
+        for text in (value, f'{{"message": {value}}}', f'{{"message": {{"message": {value}}}}}'):
+            error_file.write_text(text, encoding="utf-8")
+            judged(1, error_file, "again", f"the file holds {text}")
+    error_file.write_bytes('{"message": "ValueError: é"}'.encode()[:-3])
+    judged(1, error_file, "again", "the file ends after the first of two bytes of 'é'")
 
 
 class Process:
@@ -167,6 +183,8 @@ def test_it_never_goes_away(error_file: Path) -> None:
     """A ValueError ends it at once, even after other failures."""
     process = Process(error_file, 137, ValueError("bad"))
     happened(process, [137, 1], ["start", 1.0, "start"], process.insist())
+    kept = error_file.exists()
+    assert kept, "the file of the last try says why it ended: yours deletes it, expected to stay"
 
 
 @pytest.mark.time_limit(5)

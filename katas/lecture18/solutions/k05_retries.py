@@ -22,7 +22,9 @@ def verdict(code: int, error_file: Path) -> str:
     A code below 0 is a signal's number, negated, as `subprocess` has it; above 128 it is 128 and a
     signal's number, as a shell has it. A signal decides, whatever the file says. The "message" of
     the file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
-    retry what is in `NEVER`. If the file is missing, is not whole or has no message, try again.
+    retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
+
+    If the file is missing or not whole, or holds no such text (null or a list is none), try again.
     """
     if code == 0:
         return "done"
@@ -33,9 +35,9 @@ def verdict(code: int, error_file: Path) -> str:
         text = json.loads(error_file.read_text("utf-8"))["message"]
         if isinstance(text, dict):
             text = text["message"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return "again"
-    return "never" if text.partition(":")[0] in NEVER else "again"
+    return "never" if str(text).partition(":")[0] in NEVER else "again"
 
 
 def insist(
@@ -51,7 +53,7 @@ def insist(
 
     Try at most `tries` times, and only while the verdict is "again". Between two tries sleep for
     `first` seconds, then for twice as long as the last time, but for at most `most`. Each try
-    starts without the error file of the one before.
+    starts without the error file of the one before; that of the last try stays.
     """
     codes: list[int] = []
     while True:
