@@ -4,7 +4,7 @@ An app says ``max_retries=2`` and a gigabyte, and runs anywhere. But one schedul
 the other containers, and what you asked for is not written in the same places:
 
     torchx run --dryrun -s slurm FILE.py:app
-    torchx run --dryrun -s local_docker FILE.py:app
+    torchx run --dryrun --workspace="" -s local_docker FILE.py:app
 
 Write `compare`. Begin in ``test_k07_two_requests.py``: `SCRIPT` and `CONTAINERS` are such requests
 for one app. How often is each replica tried again?

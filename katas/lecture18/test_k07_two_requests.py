@@ -104,6 +104,12 @@ def test_memory() -> None:
     yours = {name: (slurm[0], docker[0]) for name, (slurm, docker) in both().items()}
     right = {"trainer-0": (1024, 1024), "trainer-1": (1024, 1024), "judge-0": (512, 512)}
     assert right == yours, f"(Slurm, Docker) in MB: yours {yours}, expected {right}"
+    # Shared memory may be less.
+    asked = [each._replace(kwargs=each.kwargs | {"shm_size": "64m"}) for each in CONTAINERS]
+    yours = {name: (slurm[0], docker[0]) for name, (slurm, docker) in both(SCRIPT, asked).items()}
+    assert right == yours, (
+        f"(Slurm, Docker) in MB, with shm_size 64m: yours {yours}, expected {right}, as mem_limit"
+    )
 
 
 def test_retries() -> None:
@@ -130,6 +136,16 @@ def test_larger_numbers() -> None:
     yours = both(script, [container("trainer", 11, 10240, 15)])
     right = {"trainer-11": ((10240, 12), (10240, 15))}
     assert right == yours, f"yours {yours}, expected {right}"
+
+
+def test_names_of_roles() -> None:
+    """Hyphens, capitals, digits and underscores; one name may end like another."""
+    script = SCRIPT.replace("trainer-0 ", "data-reader-0 ").replace("trainer-1 ", "reader-0 ")
+    script = script.replace("judge-0 ", "GPU_2-0 ").replace("--mem=1024", "--mem=2048", 1)
+    roles = (("data-reader", 2048), ("reader", 1024), ("GPU_2", 512))
+    yours = both(script, [container(role, 0, memory, 2) for role, memory in roles])
+    right = {f"{role}-0": ((memory, 2), (memory, 2)) for role, memory in roles}
+    assert right == yours, f"a name is all up to the space: yours {yours}, expected {right}"
 
 
 def both(script: str = SCRIPT, containers: list[Container] = CONTAINERS) -> dict[str, Any]:
