@@ -14,7 +14,7 @@ all is over:
     cancelled   a: 2                exit with 0 after 4 s                 0
                                     (cancelled after 0.5 s)
 
-Fill in `outcomes`, on paper. Begin with the docstring of ``LocalScheduler`` in
+Predict on paper, then fill in `outcomes`. Begin with the docstring of ``LocalScheduler`` in
 ``torchx/schedulers/local_scheduler.py``: what does it ignore?
 Afterwards read its ``describe``, and ``_invoke_run`` in
 ``torch/distributed/elastic/agent/server/api.py``: torchrun stops the others, and tries again.
