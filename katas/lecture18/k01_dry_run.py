@@ -1,12 +1,12 @@
 """A dry run: read the command before it runs.
 
-A job waits two days in a queue, and then dies of a misspelt option. A dry run gives you the request
+A job waits two days in a queue, then dies of a misspelt option. A dry run gives you the request
 that the scheduler would get, and starts nothing:
 
     print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
                                       args=["fit.py", "${replica_id}", "${app_id}"])])))
 
-Its id is new each time, so no two requests are equal. Write `readable`, which gives the same text
+Its id is new each time, so requests are never equal. Write `readable`, which gives the same text
 for the same app.
 
 Begin with the line above: in how many places is the id? Which variables did you not set?
@@ -50,15 +50,16 @@ def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
 
 
 def readable(request: Request) -> str:
-    """Return the request as text: roles in their order, replicas numbered from 0.
+    """Return the request as text: roles in their order, replicas from 0.
 
-    A line for the command, quoted as a shell needs it, then one for each variable, sorted by name:
+    A line for the command, quoted for a shell, then one for each variable, sorted by name. Values
+    are not quoted. Each line ends with a newline:
 
         trainer/0: python fit.py 0 <id>
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
-    Wherever they occur, write the folder of the logs as <logs>, the working folder as <here> and
-    the id as <id>.
+    Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
+    it is left, as <here>, and the id as <id>.
     """
     # TODO: shlex.join quotes. Which of the three texts may hold another?
     raise NotImplementedError("readable")

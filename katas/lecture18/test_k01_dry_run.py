@@ -54,6 +54,31 @@ def test_words_are_quoted() -> None:
     assert yours == right, f"yours {yours!r}, expected {right!r}, as shlex.join writes it"
 
 
+def test_variables() -> None:
+    """As they are, in the order of their names: A is before A1, although "=" is after "1"."""
+    env = {"B": "", "A1": "x y", "A": "it's $1"}
+    yours = kata.readable(Request("x-1", "/logs/x-1", {"a": [Replica(["ls"], env, "/home")]}))
+    right = "a/0: ls\n    A=it's $1\n    A1=x y\n    B=\n"
+    assert yours == right, (
+        f"yours {yours!r}, expected {right!r}: sort the names, not the lines, and quote no value"
+    )
+
+
+def test_wherever_they_occur() -> None:
+    """Twice in a line; and each replica has a working folder of its own."""
+    replicas = [
+        Replica(["cp", f"{here}/a", f"{here}/b"], {"TO": "/l/x-1:/l/x-1:x-1 x-1"}, here)
+        for here in ("/home", "/root")
+    ]
+    yours = kata.readable(Request("x-1", "/l/x-1", {"a": replicas}))
+    right = "".join(
+        f"a/{number}: cp <here>/a <here>/b\n    TO=<logs>:<logs>:<id> <id>\n" for number in range(2)
+    )
+    assert yours == right, (
+        f"each text twice in a line, and two working folders: yours {yours!r}, expected {right!r}"
+    )
+
+
 def test_the_whole_request() -> None:
     """Two roles and three replicas; an id in words, folders and variables."""
     assert_expected_inline(

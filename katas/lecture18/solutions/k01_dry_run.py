@@ -37,20 +37,21 @@ def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
 
 
 def readable(request: Request) -> str:
-    """Return the request as text: roles in their order, replicas numbered from 0.
+    """Return the request as text: roles in their order, replicas from 0.
 
-    A line for the command, quoted as a shell needs it, then one for each variable, sorted by name:
+    A line for the command, quoted for a shell, then one for each variable, sorted by name. Values
+    are not quoted. Each line ends with a newline:
 
         trainer/0: python fit.py 0 <id>
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
-    Wherever they occur, write the folder of the logs as <logs>, the working folder as <here> and
-    the id as <id>.
+    Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
+    it is left, as <here>, and the id as <id>.
     """
     text = ""
     for role, replicas in request.role_params.items():
         for number, replica in enumerate(replicas):
-            text += f"{role}/{number}: {shlex.join(replica.args)}\n"
-            text += "".join(f"    {name}={replica.env[name]}\n" for name in sorted(replica.env))
-            text = text.replace(request.log_dir, "<logs>").replace(replica.cwd, "<here>")
+            lines = f"{role}/{number}: {shlex.join(replica.args)}\n"
+            lines += "".join(f"    {name}={replica.env[name]}\n" for name in sorted(replica.env))
+            text += lines.replace(request.log_dir, "<logs>").replace(replica.cwd, "<here>")
     return text.replace(request.app_id, "<id>")
