@@ -10,7 +10,7 @@ before anything starts, and a default is a promise to all who leave the option o
 1. `options`: which options the command line has, read from the signature.
 2. `call`: make a parser for them, and call the component with what it finds.
 
-About 22 lines. When argparse refuses something it raises SystemExit: leave it so, and note that
+About 25 lines. When argparse refuses something it raises SystemExit. Let that pass, and note that
 ``except Exception`` does not catch it.
 
 Begin on paper: what is ``bool("False")``? And what goes wrong with
@@ -56,7 +56,7 @@ def options(component: Callable[..., Any]) -> list[Option]:
     """Return an option for each parameter in the order of the signature, but none for ``*args``.
 
     Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
-    help of a parameter without description is "".
+    help of a parameter without description is "". No parameter is positional-only or ``**kwargs``.
     """
     # TODO: inspect.signature has kinds, annotations and defaults.
     raise NotImplementedError("options")
@@ -66,10 +66,11 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     """Return what the component returns for the words of a command line.
 
     - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
-      This may be ``-h``, so only ``--help`` prints help.
+      This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
     - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
-      lists of the first three (``1,2``, perhaps with spaces). A default is taken as it is.
-    - What comes after the first ``--`` goes to ``*args``, word for word.
+      lists of the first three (``1,2``, perhaps with spaces). What is left out has its default.
+    - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
+      without ``*args``, words after ``--`` are an error like an option that is unknown.
     """
     # TODO: cut the words at "--", add an argument for each option, and call.
     raise NotImplementedError("call")

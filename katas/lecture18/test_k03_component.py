@@ -149,6 +149,30 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in text, f"--help: expected {part!r} in yours:\n{text}"
 
 
+def test_help_with_a_percent_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a help, argparse replaces ``%(default)s``, and stumbles over other percent signs."""
+
+    def part(share: float = 0.5) -> float:
+        """Return a part.
+
+        Args:
+            share: 50% of it, or %(prog)s
+        """
+        return share
+
+    yours = said(part, "--share 0.1")
+    assert yours == 0.1, f"yours returns {yours}, expected 0.1"
+    try:
+        kata.call(part, ["--help"])
+    except SystemExit:
+        text = " ".join(capsys.readouterr().out.split())
+    except (KeyError, TypeError, ValueError) as error:
+        raise AssertionError(f"--help, of '50% of it': yours raises {error!r}; write %%") from None
+    else:
+        raise AssertionError("--help: yours calls the component")
+    assert "50% of it, or %(prog)s" in text, f"--help: the text as it is, expected in yours: {text}"
+
+
 @pytest.mark.parametrize(
     ("line", "right"),
     [
@@ -169,6 +193,12 @@ def test_the_rest_is_for_args(line: str, right: tuple[str, ...]) -> None:
     assert words == line.split(), "yours changes the list of words"
 
 
+def test_an_empty_word_is_a_word() -> None:
+    """A shell passes ``""`` as an empty word, and ``" "`` as a space."""
+    yours = kata.call(fit, ["--script", "a", "--", "", "x", " "])["args"]
+    assert yours == ("", "x", " "), f"args: yours {yours}, expected ('', 'x', ' ')"
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -180,6 +210,8 @@ def test_the_rest_is_for_args(line: str, right: tuple[str, ...]) -> None:
         "--script a --other 1",
         "--script a stray",
         "--script a -lr 0.2",
+        "--script a --num-replicas 4",
+        "--script a -- b",
     ],
 )
 def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,8 +221,12 @@ def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     def fit(script: str, *, num_replicas: int = 2, lr: float = 0.1) -> None:
         called.append(script)
 
-    with pytest.raises(SystemExit) as end:
-        kata.call(fit, line.split())
+    try:
+        with pytest.raises(SystemExit) as end:
+            kata.call(fit, line.split())
+    except TypeError as error:
+        message = f"fit {line}: yours raises {error!r}, expected argparse's error, SystemExit"
+        raise AssertionError(message) from None
     assert end.value.code == 2, f"fit {line}: yours ends with {end.value.code}, expected 2"
     assert not called, f"fit {line}: yours calls the component"
     text = capsys.readouterr().err

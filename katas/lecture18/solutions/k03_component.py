@@ -37,27 +37,27 @@ def options(component: Callable[..., Any]) -> list[Option]:
     """Return an option for each parameter in the order of the signature, but none for ``*args``.
 
     Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
-    help of a parameter without description is "".
+    help of a parameter without description is "". No parameter is positional-only or ``**kwargs``.
     """
-    found, texts = [], descriptions(component)
-    for name, parameter in inspect.signature(component).parameters.items():
-        if parameter.annotation is parameter.empty:
+    made, docs = [], descriptions(component)
+    for name, p in inspect.signature(component).parameters.items():
+        if p.annotation is p.empty:
             raise TypeError(f"{name} has no type annotation")
-        if parameter.kind is not parameter.VAR_POSITIONAL:
-            required = parameter.default is parameter.empty
-            default = None if required else parameter.default
-            found += [Option(name, parameter.annotation, required, default, texts.get(name, ""))]
-    return found
+        if p.kind is not p.VAR_POSITIONAL:
+            kind, must = p.annotation, p.default is p.empty
+            made += [Option(name, kind, must, None if must else p.default, docs.get(name, ""))]
+    return made
 
 
 def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     """Return what the component returns for the words of a command line.
 
     - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
-      This may be ``-h``, so only ``--help`` prints help.
+      This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
     - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
-      lists of the first three (``1,2``, perhaps with spaces). A default is taken as it is.
-    - What comes after the first ``--`` goes to ``*args``, word for word.
+      lists of the first three (``1,2``, perhaps with spaces). What is left out has its default.
+    - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
+      without ``*args``, words after ``--`` are an error like an option that is unknown.
     """
 
     def reader(kind: Any) -> Callable[[str], Any]:
@@ -67,12 +67,13 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
             return lambda text: [get_args(kind)[0](part.strip()) for part in text.split(",")]
         return kind
 
-    cut = [*words, "--"].index("--")
+    cut = [*words, "--"].index("--") if inspect.getfullargspec(component).varargs else len(words)
     parser = argparse.ArgumentParser(component.__name__, add_help=False)
     parser.add_argument("--help", action="help")
     for name, kind, must, default, text in options(component):
         flags = [f"--{name}", f"-{name}"] if len(name) == 1 else [f"--{name}"]
-        parser.add_argument(*flags, type=reader(kind), required=must, default=default, help=text)
+        doc = text.replace("%", "%%")
+        parser.add_argument(*flags, type=reader(kind), required=must, default=default, help=doc)
     values = vars(parser.parse_args(words[:cut]))
     parameters = inspect.signature(component).parameters.values()
     first = [values.pop(p.name) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
