@@ -100,7 +100,8 @@ def keys(stages: Sequence[Stage]) -> dict[str, str]:
 def produce(stage: Stage, inputs: Mapping[str, Path], output: Path) -> None:
     """Run a stage, so that `output` exists only when it is whole.
 
-    The store is ``output.parent``. If the stage raises, raise that too, and leave nothing behind.
+    The store is ``output.parent``. If the stage raises, raise that too, and leave nothing behind,
+    not even after a KeyboardInterrupt.
     """
     # TODO: step 3. Work elsewhere: new_folder(output.parent).
     raise NotImplementedError("produce")
@@ -110,9 +111,9 @@ def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str
     """Run what is not in the store yet, and return the state of each stage by its name.
 
     The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
-    "failed": its `run` raised; "skipped": a parent failed or was skipped. A stage starts as soon as
-    all its parents are "ran" or "cached", while fewer than `workers` others run, and gets the
-    outputs of its parents. A failure stops no other stage.
+    "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output was
+    there. A stage starts as soon as all its parents are "ran" or "cached", while fewer than
+    `workers` others run, and gets the outputs of its parents. A failure stops no other stage.
     """
     # TODO: step 4. Call open_store first.
     raise NotImplementedError("run")

@@ -253,6 +253,24 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert left == ["work"], f"after a failure yours leaves {left}, expected ['work'], and it empty"
 
 
+@three
+def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    """KeyboardInterrupt is no Exception, and what the stage has written goes all the same."""
+    kata.open_store(tmp_path)
+
+    def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
+        (folder / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kata.produce(Stage("train", run), {}, tmp_path / "key")
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert left == ["work"], (
+        f"after a KeyboardInterrupt yours leaves {left}, expected an empty folder `work`: "
+        "`except Exception` does not see it"
+    )
+
+
 @four
 @pytest.mark.time_limit(8)
 def test_a_pipeline(tmp_path: Path) -> None:
@@ -395,6 +413,23 @@ def test_what_comes_after_a_failure_is_skipped(tmp_path: Path) -> None:
     right["report"] = "skipped"
     assert right == states, f"train fails: yours {states}, expected {right}"
     assert not {"judge", "report"} & {*workers.ran}, f"yours runs {[*workers.ran]}"
+
+
+@four
+@pytest.mark.time_limit(8)
+def test_skipped_although_its_output_is_there(tmp_path: Path) -> None:
+    """Somebody has deleted the output of `train`, and now it fails: nothing below is cached."""
+    kata.run(Workers().plan(), tmp_path)
+    workers = Workers("train")
+    stages = workers.plan()
+    (tmp_path / kata.keys(stages)["train"]).rename(tmp_path / "gone")
+    states = kata.run(stages, tmp_path)
+    right = dict.fromkeys(PARENTS, "cached") | {"train": "failed", "judge": "skipped"}
+    right["report"] = "skipped"
+    assert right == states, (
+        f"train fails, and judge and report have outputs of another day: yours {states}, "
+        f"expected {right}; ask for the parents before you look into the store"
+    )
 
 
 @four
