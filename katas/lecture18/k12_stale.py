@@ -11,7 +11,8 @@ nights are green. The tickets:
     publish    "In the night when clocks are put back, the newest version was an hour old."
                "Two teams published at 02:00:00. One model is gone."
     release    "For ten minutes, users had a model that answers 0. Then the champion was the old
-               one again. When the evaluation crashed, it never was."
+               one again. When the evaluation crashed, it never was.
+                Then came a score of NaN."
 
 Find and mend them: the docstrings are right, about 20 lines are not.
 
@@ -106,11 +107,11 @@ def publish(registry: Registry, model: str, clock: Callable[[], float]) -> int:
 def release(
     registry: Registry, version: int, evaluate: Callable[[str], float], alias: str = "champion"
 ) -> bool:
-    """Let the alias point to the version if its model has a higher score than the alias's own.
+    """Let the alias point to the version if its model scores higher than the model at the alias.
 
     The first version needs no score to beat, but it must be possible to evaluate it. Readers never
     see an alias at a version that has not been evaluated, or that did not win. Return whether the
-    alias points to the version now.
+    alias has moved.
     """
     before = registry.aliases.get(alias)
     registry.aliases[alias] = version

@@ -54,6 +54,9 @@ def test_what_changes_the_key(tmp_path: Path) -> None:
     }
     files(tmp_path / "a", train="1 2 3")
     nights["the same path, with other data"] = key(STAGE, inputs, TORCH)
+    for data in (b"\xff", b"\xfe"):  # no UTF-8: an input is bytes, and digest takes them as such
+        inputs["train"].write_bytes(data)
+        nights[f"train data {data!r}"] = key(STAGE, inputs, TORCH)
     for one, other in combinations(nights, 2):
         assert nights[one] != nights[other], (
             f"these two nights have the same key, so the second takes what the first made:\n  {one}"
@@ -228,9 +231,9 @@ def test_release_moves_last() -> None:
     assert seen, "yours has not evaluated anything"
 
 
-@pytest.mark.parametrize("score", ["0.4", "0.5"])
+@pytest.mark.parametrize("score", ["0.4", "0.5", "nan"])
 def test_a_loser_is_never_seen(score: str) -> None:
-    """Nor is one that is as good."""
+    """Nor is one that is as good, nor one whose score is NaN: NaN is not higher than 0.5."""
     registry = Registry({1: "0.5", 2: score}, {"champion": 1})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen))
@@ -239,6 +242,26 @@ def test_a_loser_is_never_seen(score: str) -> None:
     assert all(each == {"champion": 1} for each in seen), (
         f"while models were evaluated, readers saw {seen}, expected champion 1"
     )
+
+
+def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
+    """Not a better one that the alias does not point to. No model beats itself."""
+    registry = Registry({1: "0.5", 2: "0.9", 3: "0.7"}, {"champion": 1, "other": 2})
+    seen: list[dict[str, int]] = []
+    yours = release(registry, 3, scores(registry, seen))
+    assert yours is True, (
+        "0.7 against 0.5, the score of the model at the alias; version 2 has 0.9, and is not the"
+        f" champion: yours returns {yours}, expected True"
+    )
+    assert registry.aliases == {"champion": 3, "other": 2}, f"yours {registry.aliases}"
+    early = [each for each in seen if each["champion"] != 1]
+    assert not early, f"while models were evaluated, readers saw {early[:1]}, expected champion 1"
+    yours = release(registry, 3, float)
+    assert yours is False, (
+        f"the alias is at version 3 already, and does not move: yours returns {yours}, expected"
+        " False"
+    )
+    assert registry.aliases == {"champion": 3, "other": 2}, f"yours {registry.aliases}"
 
 
 def test_an_evaluation_that_crashes() -> None:

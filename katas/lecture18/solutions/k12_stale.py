@@ -69,9 +69,9 @@ def publish(registry: Registry, model: str, clock: Callable[[], float]) -> int:
 def release(
     registry: Registry, version: int, evaluate: Callable[[str], float], alias: str = "champion"
 ) -> bool:
-    """Let the alias point to the version if its model has a higher score than the alias's own."""
+    """Let the alias point to the version if its model scores higher than the model at the alias."""
     score, before = evaluate(registry.models[version]), registry.aliases.get(alias)
-    if before is not None and score <= evaluate(registry.models[before]):
+    if before is not None and not score > evaluate(registry.models[before]):
         return False
     registry.aliases[alias] = version
     return True
