@@ -97,6 +97,16 @@ def test_a_line_in_two_parts(tmp_path: Path) -> None:
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"los", b"s 0.31\nlo", b"ss 0.2", at_death=b"")
     same([*follow(path, alive, pause)], ["loss 0.31", "loss 0.2"], "lines cut by a flush")
+    path.write_bytes(b"half")
+    pauses: list[int] = []
+    asked = count(1)
+    same(
+        [*follow(path, lambda: next(asked) < 4, lambda: pauses.append(1))], ["half"], "half a line"
+    )
+    assert len(pauses) == 2, (
+        "the writer lives through 3 reads: the first finds half a line, two find nothing."
+        f" Expected 2 pauses, yours {len(pauses)}: finding half a line is finding something"
+    )
 
 
 @pytest.mark.time_limit(5)
@@ -105,6 +115,30 @@ def test_a_character_in_two_parts(tmp_path: Path) -> None:
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"\xce", b"\xb8 = 3\n\xff\n", at_death=b"\xe2")
     same([*follow(path, alive, pause)], ["θ = 3", "\ufffd", "\ufffd"], "θ, cut in the middle")
+
+
+@pytest.mark.time_limit(5)
+def test_a_position_counts_bytes(tmp_path: Path) -> None:
+    """A character may have more than one: the next read begins after the last byte."""
+    path = tmp_path / "stdout.log"
+    alive, pause = writer(path, "é\n".encode(), b"loss\n")
+    same(
+        [*follow(path, alive, pause)],
+        ["é", "loss"],
+        "é is two bytes and one character, and a position is a number of bytes",
+    )
+
+
+def test_a_line_ends_at_its_newline_only(tmp_path: Path) -> None:
+    """A progress bar is one line, and blanks at the end of a line belong to it."""
+    path = tmp_path / "stdout.log"
+    path.write_bytes(b"10%\r20%\na\r\n b \t\n\x0c\n")
+    same(
+        [*follow(path, lambda: False, lambda: None)],
+        ["10%\r20%", "a\r", " b \t", "\x0c"],
+        "only the newline ends a line, and only the newline is taken away: does yours use"
+        " splitlines, or strip?",
+    )
 
 
 @pytest.mark.time_limit(5)
