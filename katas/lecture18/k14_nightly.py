@@ -130,7 +130,7 @@ def nightly(registry: Registry, stages: Sequence[Stage], scheduler: str = "local
     """Run the stages, promote what they made, and return whether it is the champion.
 
     The output of the last stage but one is the model; that of the last is a text, its loss. If a
-    stage fails, or the loss is no number (ValueError), the registry is as it was.
+    stage fails, or that text is no float (ValueError; NaN is one), the registry is as it was.
     """
     # TODO
     raise NotImplementedError("nightly")

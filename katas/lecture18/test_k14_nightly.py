@@ -117,7 +117,12 @@ def test_run_waits() -> None:
 def test_a_failure_has_last_words() -> None:
     """Of each replica, and the name of the app."""
     words = "echo early >&2; for n in 1 2 3 4; do echo line $n >&2; done; echo boom >&2; exit 3"
-    told = fails(lambda: kata.run(job(words, "nocturne"), "local_cwd"))
+    try:
+        told = fails(lambda: kata.run(job(words, "nocturne"), "local_cwd"))
+    except FileNotFoundError as error:
+        raise AssertionError(
+            "the job's log is gone: does yours read its last lines after the runner was closed?"
+        ) from error
     for part in ("nocturne", "[part/0] boom", "[part/0] line 1"):
         assert part in told, f"expected {part!r} in the message of the StageError, yours:\n{told}"
     assert "early" not in told, f"the last {kata.LINES} lines are enough, yours:\n{told}"
@@ -213,6 +218,46 @@ def test_a_state_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @two
+def test_a_job_that_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By somebody else, or by the cluster: its state is not FAILED, and it has not succeeded."""
+    from torchx.runner import Runner  # noqa: PLC0415 - may be missing
+    from torchx.specs import AppState  # noqa: PLC0415 - may be missing
+    from torchx.specs import AppStatus  # noqa: PLC0415 - may be missing
+
+    original = Runner.wait
+
+    def cancelled(*args: Any, **kwargs: Any) -> AppStatus:
+        original(*args, **kwargs)
+        return AppStatus(AppState.CANCELLED)
+
+    monkeypatch.setattr(Runner, "wait", cancelled)
+    try:
+        kata.run(job("true"), "local_cwd")
+    except StageError:
+        return
+    raise AssertionError("wait says CANCELLED, which is not SUCCEEDED: expected a StageError")
+
+
+@two
+def test_a_job_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler's error comes out, and the runner is closed in this case too."""
+    from torchx.runner import Runner  # noqa: PLC0415 - may be missing
+
+    def schedule(*_args: Any, **_kwargs: Any) -> None:
+        raise OSError("no disk")
+
+    monkeypatch.setattr(Runner, "schedule", schedule)
+    spy = Spy(monkeypatch)
+    try:
+        kata.run(job("true"), "local_cwd")
+    except OSError:
+        calls = [*spy.calls]  # while the traceback still holds the runner
+    else:
+        raise AssertionError("the scheduler's error must come out of run")
+    same(calls, ["schedule", "close"], "the start raises; is `run` called where close follows?")
+
+
+@two
 def test_the_scheduler_is_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that TorchX does not know is its error; no other scheduler is asked."""
     spy = Spy(monkeypatch)
@@ -300,6 +345,16 @@ def test_a_lower_loss_wins() -> None:
     same([registry.losses[n] for n in (1, 5, 7)], [0.5, 0.4, 0.3], "losses of versions 1, 5, 7")
 
 
+@four
+def test_a_champion_of_before_is_back() -> None:
+    """Somebody moved the alias back to version 1: it is the one to beat, not version 2."""
+    registry = Registry({1: b"a", 2: b"b"}, {1: 0.5, 2: 0.3}, {"champion": 1})
+    yours = kata.promote(registry, b"c", 0.4)
+    same(yours, True, "0.4 against the champion's 0.5; 0.3 is the loss of another version")  # noqa: FBT003
+    same(registry.aliases, {"champion": 3}, "the champion")
+    same(len(registry.models), 3, "how many are registered")
+
+
 def night(loss: str, model: str = "m") -> list[Stage]:
     """Return three stages: data, a model, and its loss."""
     return [
@@ -341,6 +396,17 @@ def test_a_night_that_fails(loss: str, error: type[Exception]) -> None:
     else:
         raise AssertionError(f"the last stage is {loss!r}: yours returns {yours}")
     same(registry, before, f"the registry after a night whose last stage was {loss!r}")
+
+
+@five
+@pytest.mark.usefixtures("quick")
+def test_a_night_of_nan() -> None:
+    """NaN is a float: the model is registered, and is not the champion."""
+    registry = Registry()
+    yours = kata.nightly(registry, night("echo nan > loss"))
+    same(yours, False, "the loss is the text nan")  # noqa: FBT003 - expected
+    same(registry.models, {1: b"m"}, "the models: it is registered")
+    same(registry.aliases, {}, "the aliases")
 
 
 @five
