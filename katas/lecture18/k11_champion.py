@@ -64,7 +64,7 @@ def resampled(gains: torch.Tensor, rounds: int, dice: torch.Generator) -> torch.
 
 
 def beats(means: torch.Tensor, margin: float = 0.0, level: float = 0.05) -> bool:
-    """Return whether at most a share `level` of the means is no greater than `margin`.
+    """Return whether the share of means that are not above `margin` is at most `level`.
 
     With 100 means and a level of 0.29, 29 of them may be.
     """

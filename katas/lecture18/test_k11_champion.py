@@ -166,6 +166,14 @@ def test_shares_are_counted() -> None:
 def test_the_first_champion() -> None:
     """There is nobody to beat."""
     assert promote(None, {"a": 9.0}, dice()) is True, "there is no champion: expected True"
+    try:
+        yours = promote({}, {"a": 1.0}, dice())
+    except ValueError:
+        return
+    raise AssertionError(
+        f"the champion is {{}}, which is not None: it has no loss for the challenger's example 'a'."
+        f" Yours returns {yours}, expected the ValueError of check"
+    )
 
 
 def share(ask: Callable[..., bool], better: float, count: int) -> float:
