@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Mapping
 
-    # The parents of each stage: it reads their outputs.
+    # The parents of each stage, whose outputs it reads. Every stage is a key.
     Parents = Mapping[str, Collection[str]]
 
 # Hours after a training in which there is no other, percent of new rows, failures, and a score.
@@ -72,8 +72,8 @@ def drawn(ends: Mapping[str, float], seconds: Mapping[str, float], ran: Collecti
 def rerun(parents: Parents, changed: Collection[str], run: Callable[[str], bool]) -> list[str]:
     """Run the stages that must run again, parents first, and return their names in that order.
 
-    A stage must run if it has changed itself, or if the output of one of its parents is another
-    tonight. ``run(name)`` runs a stage, and returns whether its output is another.
+    A stage must run if it has changed itself, or if the output of one of its parents has changed
+    tonight. ``run(name)`` runs a stage, and returns whether its output has changed.
     """
     # TODO
     raise NotImplementedError("rerun")
@@ -105,7 +105,8 @@ def decide(facts: Facts) -> str:
     "wait"    a training is running
     "ask"     FAILURES trainings or more have failed in a row: a person has to look
     "wait"    the last training was less than PAUSE hours ago
-    "train"   there are PERCENT new rows or more for each 100 rows that the model has seen
+    "train"   there are at least PERCENT percent as many new rows as rows that the model has seen,
+              also if it has seen none
     "train"   the score is NaN, or lower than expected by more than TOLERANCE
     "wait"    otherwise
     """

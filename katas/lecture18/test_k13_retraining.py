@@ -230,6 +230,8 @@ FACTS = Facts(now=100.0, trained=50.0, rows=1000, new_rows=20, score=0.9, expect
         ("ask", {"failures": 2, "trained": 99.0}, "two have failed, an hour ago: ask at once"),
         ("wait", {"failures": 2, "running": True}, "two have failed, and another is running"),
         ("wait", {"new_rows": 500, "running": True}, "a training is running"),
+        ("wait", {"rows": 150, "new_rows": 14}, "14 new rows for 150: less than 10 percent"),
+        ("train", {"rows": 150, "new_rows": 15}, "15 new rows for 150: 10 percent"),
     ],
 )
 def test_a_rule(expected: str, changes: dict[str, Any], why: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Mapping
 
-    # The parents of each stage: it reads their outputs.
+    # The parents of each stage, whose outputs it reads. Every stage is a key.
     Parents = Mapping[str, Collection[str]]
 
 # Hours after a training in which there is no other, percent of new rows, failures, and a score.
