@@ -31,7 +31,7 @@ class Tracker(Protocol):
         """Return the sources of a run: none, if the run is unknown."""
 
     def run_ids(self) -> Iterable[str]:
-        """Return the runs that have sources, and perhaps others."""
+        """Return the runs that have sources, each once, and perhaps others."""
 
 
 def reach(step: Callable[[str], Iterable[str]], start: str) -> dict[str, int]:
