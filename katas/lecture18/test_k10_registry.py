@@ -28,7 +28,7 @@ def same(yours: object, expected: object, why: str) -> None:
     assert yours == expected, f"{why}\nyours    {yours!r}\nexpected {expected!r}"
 
 
-def refused(registry: Registry, name: str, *arguments: Any) -> None:
+def refused(registry: Registry, name: str, *arguments: Any, why: str = "") -> None:
     """Check that a call raises NotFoundError, and changes nothing."""
     __tracebackhide__ = True
     before = registry.load()
@@ -38,10 +38,10 @@ def refused(registry: Registry, name: str, *arguments: Any) -> None:
         pass
     except LookupError as error:
         raise AssertionError(
-            f"{name}{arguments} raises {error!r}, expected NotFoundError"
+            f"{name}{arguments} raises {error!r}, expected NotFoundError{why}"
         ) from None
     else:
-        raise AssertionError(f"{name}{arguments} returns {yours!r}, expected NotFoundError")
+        raise AssertionError(f"{name}{arguments} returns {yours!r}, expected NotFoundError{why}")
     same(registry.load(), before, f"the index after {name}{arguments}, which was refused")
 
 
@@ -134,13 +134,19 @@ def test_delete(tmp_path: Path) -> None:
     for alias, number in (("champion", 3), ("shadow", 3), ("previous", 1)):
         registry.point(alias, number)
     registry.delete(3)
+    gone = ": version 3 was deleted, and the aliases champion and shadow pointed to it"
     for which in (3, "champion", "shadow"):
-        refused(registry, "find", which)
-        refused(registry, "read", which)
-    refused(registry, "delete", 3)
-    refused(registry, "point", "champion", 3)
-    same(registry.load().aliases, {"previous": 1}, "the aliases that are left")
-    same([registry.read(1), registry.read(2)], [b"a", b"b"], "the bytes of 1 and 2")
+        refused(registry, "find", which, why=gone)
+        refused(registry, "read", which, why=gone)
+    refused(registry, "delete", 3, why=gone)
+    refused(registry, "point", "champion", 3, why=gone)
+    same(registry.load().aliases, {"previous": 1}, f"the aliases that are left{gone}")
+    shared = "the bytes of 1 and 2; version 1 shares its bytes with a deleted one, version 3"
+    try:
+        yours = [registry.read(1), registry.read(2)]
+    except CorruptError as error:
+        raise AssertionError(f"{shared}: yours raises {error!r}") from error
+    same(yours, [b"a", b"b"], shared)
 
 
 def corrupt(registry: Registry, which: int | str, why: str) -> None:
@@ -221,9 +227,16 @@ def test_two_registries_are_one(tmp_path: Path) -> None:
         "numbers",
     )
     two.point("champion", 2)
-    same(one.read("champion"), b"b", "what the other registry has pointed to")
+    try:
+        yours = one.read("champion")
+    except NotFoundError as error:
+        raise AssertionError(
+            "an alias that one registry has set: a second registry on the same folder does not see"
+            f" it, and raises {error!r}"
+        ) from error
+    same(yours, b"b", "what the other registry has pointed to")
     one.delete(2)
-    refused(two, "find", "champion")
+    refused(two, "find", "champion", why=": version 2 was deleted by another registry here")
 
 
 class Rules:
