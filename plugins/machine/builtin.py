@@ -36,6 +36,9 @@ PACKAGES = {
     "torchx": ("torchx",),
     "captum": ("captum",),
     "mlflow": ("mlflow", "sqlalchemy", "alembic"),
+    "tiktoken": ("tiktoken",),
+    "tokenizers": ("tokenizers",),
+    "transformers": ("transformers",),
 }
 # The groups of pyproject.toml that pin them, with what they need.
 GROUPS = {
@@ -43,6 +46,9 @@ GROUPS = {
     "torchx": "cluster",
     "captum": "captum",
     "mlflow": "registry",
+    "tiktoken": "nlp",
+    "tokenizers": "nlp",
+    "transformers": "nlp",
 }
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
 EXECUTORCH = "executorch"

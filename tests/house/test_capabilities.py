@@ -23,7 +23,8 @@ def test_the_built_in_backends() -> None:
 
     assert [
         *("inductor", "cmake", "ninja", "triton", "nvcc"),
-        *("gloo", "nccl", "onnxruntime", "torchx", "captum", "mlflow", "executorch", "tlparse"),
+        *("gloo", "nccl", "onnxruntime", "torchx", "captum", "mlflow"),
+        *("tiktoken", "tokenizers", "transformers", "executorch", "tlparse"),
     ] == [backend.name for backend in backends]
 
 

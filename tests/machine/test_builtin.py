@@ -28,7 +28,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is the only place to import from."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     optional = ("onnx", "onnxscript", "onnxruntime", "executorch", "torchx", "captum", "mlflow")
-    for name in ("torch", *optional):
+    for name in ("torch", *optional, "tiktoken", "tokenizers", "transformers"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -90,7 +90,7 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 def test_packages(modules: Path) -> None:
     """An export's own modules are needed too; the command names what is missing, or its group."""
-    onnx, torchx, captum, mlflow, *_ = builtin.pytest_kata_backends()
+    onnx, torchx, captum, mlflow, *_, transformers, _, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     how = install_group("onnx")
@@ -99,6 +99,7 @@ def test_packages(modules: Path) -> None:
     assert f"captum not installed; {install_group('captum')}" == captum.missing
     how = install_group("registry")
     assert f"mlflow, sqlalchemy, alembic not installed; {how}" == mlflow.missing
+    assert f"transformers not installed; {install_group('nlp')}" == transformers.missing
     assert ["onnxruntime", "torchx"] == [onnx.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
     how = install_command("onnxscript onnxruntime")
