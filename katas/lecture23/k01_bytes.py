@@ -1,0 +1,40 @@
+"""Read a text as a tensor of bytes.
+
+A language model reads numbers, and text has them already: its bytes. But they are uint8, and with
+these PyTorch does something else than you expect:
+
+    codes = torch.frombuffer(bytearray(b"Aa"), dtype=torch.uint8)
+    torch.arange(256)[codes]      # IndexError: The shape of the mask [2] ...
+
+1. `codes_of`: the bytes of a text, as a tensor.
+2. `lower_`: write to somebody else's bytes, through a tensor.
+3. `embed`: a row of the table for each byte. About 6 lines.
+
+Begin with the error above: which mask?
+Afterwards read ``frombuffer`` in ``torch/_torch_docs.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def codes_of(text: str) -> torch.Tensor:
+    """Return the bytes of the text in UTF-8, uint8 of [bytes], in memory that you may write to.
+
+    An empty text has no byte.
+    """
+    # TODO
+    raise NotImplementedError("codes_of")
+
+
+def lower_(buffer: bytearray) -> None:
+    """Replace the bytes A to Z (65 to 90) by a to z (97 to 122), in the buffer, without a loop."""
+    # TODO: the buffer has at least one byte.
+    raise NotImplementedError("lower_")
+
+
+def embed(codes: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    """Return row ``table[code]`` for each code, [*codes.shape, table.shape[1]]; codes are uint8."""
+    # TODO
+    raise NotImplementedError("embed")

@@ -1,0 +1,71 @@
+"""Tests of k01_bytes: bytes of UTF-8, memory that is shared, and an index that is none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from katas.lecture23.conftest import close
+from katas.lecture23.conftest import numbers
+from katas.lecture23.k01_bytes import codes_of
+from katas.lecture23.k01_bytes import embed
+from katas.lecture23.k01_bytes import lower_
+from plugins.kit import unchanged
+
+
+@pytest.mark.parametrize("text", ["Aa", "é€", ""], ids=["ASCII", "more bytes", "empty"])
+def test_bytes_of_a_text(text: str) -> None:
+    """A letter beyond ASCII has two bytes or more; an empty text has none."""
+    yours, expected = codes_of(text), [*text.encode()]
+
+    assert yours.dtype == torch.uint8, f"yours is {yours.dtype}, expected torch.uint8"
+    assert yours.tolist() == expected, f"{text!r}: yours {yours.tolist()}, expected {expected}"
+
+
+def test_you_may_write_to_them() -> None:
+    """Python keeps one object for each text of one byte; a write to it is one to all of them."""
+    yours = codes_of("~")
+    yours[0] = 33
+    again = codes_of("~").tolist()
+    yours[0] = 126
+
+    assert again == [126], (
+        f'after a write to the codes of "~", those of the next "~" are {again}, expected [126]: an'
+        " object of type bytes must never change, and Python shares it. Copy it to a bytearray"
+    )
+
+
+def test_lower_writes_to_the_buffer() -> None:
+    """The bytes just before A and just after Z stay, and so do those that are lower already."""
+    buffer = bytearray(b"@AZ[ Kata \xc3\x89`az{")
+    lower_(buffer)
+    expected = bytearray(b"@az[ kata \xc3\x89`az{")
+
+    assert buffer == expected, f"the buffer is {bytes(buffer)!r}, expected {bytes(expected)!r}"
+
+
+def test_a_row_for_each_byte() -> None:
+    """As many codes as rows, so that a mask fits too: it would take rows 1 and 2."""
+    codes, table = torch.tensor([2, 0, 1], dtype=torch.uint8), numbers(3, 2)
+    with unchanged(codes=codes, table=table):
+        yours = embed(codes, table)
+
+    close(yours, table[[2, 0, 1]], "rows 2, 0, 1: a uint8 index is a mask, as bool is")
+
+
+def test_codes_of_any_shape() -> None:
+    """A batch of texts; no text at all; bytes above 127."""
+    codes, table = torch.tensor([[255, 0, 128], [7, 7, 200]], dtype=torch.uint8), numbers(256, 5)
+    close(embed(codes, table), table[codes.long()], "codes of [2, 3], above 127 too")
+    assert embed(codes[:0], table).shape == (0, 3, 5), "codes of [0, 3]: expected [0, 3, 5]"
+
+
+def test_a_byte_that_comes_twice_learns_twice() -> None:
+    """The gradient of a row is summed over the places where its byte is."""
+    table = numbers(256, 3).requires_grad_()
+    embed(torch.tensor([104, 101, 108, 108, 111], dtype=torch.uint8), table).sum().backward()
+    expected = torch.zeros(256, 3).double()
+    expected[[101, 104, 108, 111]] = torch.tensor([[1.0], [1.0], [2.0], [1.0]]).double()
+
+    assert table.grad is not None, "the table got no gradient"
+    close(table.grad, expected, "the gradient of hello: 2 for l, 1 for e, h, o")
