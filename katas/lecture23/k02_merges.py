@@ -1,0 +1,65 @@
+"""Byte-pair merges without a loop over the tokens.
+
+A tokenizer begins with bytes and gives the most frequent pair of neighbours a number of its own,
+again and again. "ababcab" is 97 98 97 98 99 97 98, and
+
+    pair (97, 98), three times, becomes 256:      256 256 99 256
+    pair (256, 256), once, becomes 257:           257 99 256
+
+A loop visits token after token. As a few operators for all tokens at once, a merge meets a question
+that no loop asks: in `aaa` the pair (a, a) occurs twice, and only one of the two can be merged.
+
+1. `most_frequent`: count all pairs at once.
+2. `merge`: tokens merge from left to right, `aaa` to `X a`.
+3. `encode`: new text, with merges that were learned before. About 20 lines in all.
+
+`train` and `vocabulary` are given. Call no ``tolist`` or ``numpy``.
+
+Begin on paper: for `aaaa b aaa`, which places match (a, a), and which of them count?
+Afterwards see ``unique`` in ``torch/functional.py``, in site-packages. Real life differs: text is
+first cut into words, and no merge crosses a cut.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
+    """Return the pair of neighbours that is there most often; every place counts, in `aaa` two.
+
+    Of several, the one with the smallest left id, and then with the smallest right. `ids` are at
+    least two, int64, not negative.
+    """
+    # TODO: make one number of each pair.
+    raise NotImplementedError("most_frequent")
+
+
+def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
+    """Return ids with `new` in the place of each pair, from left to right; there may be no id."""
+    # TODO: which matches of a run of matches are merged? See `torch.cummax`.
+    raise NotImplementedError("merge")
+
+
+def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
+    """Return bytes, as int64, with these merges; merge number n makes the id 256 + n."""
+    # TODO
+    raise NotImplementedError("encode")
+
+
+def train(ids: torch.Tensor, count: int) -> list[tuple[int, int]]:
+    """Return the pairs of `count` merges, in their order. Given."""
+    merges: list[tuple[int, int]] = []
+    while len(merges) < count and len(ids) > 1:
+        pair = most_frequent(ids)
+        ids = merge(ids, pair, 256 + len(merges))
+        merges.append(pair)
+    return merges
+
+
+def vocabulary(merges: list[tuple[int, int]]) -> list[bytes]:
+    """Return the bytes of each id. Given."""
+    words = [bytes([byte]) for byte in range(256)]
+    for left, right in merges:
+        words.append(words[left] + words[right])
+    return words
