@@ -1,0 +1,47 @@
+"""Find the operator that answers scaled_dot_product_attention.
+
+One function, several implementations: a fused operator that never writes down the matrix of
+scores, or "math", a dozen operators, one of which does. Each call chooses anew, and tells nobody.
+
+1. `Names`: a mode that notes what runs.
+2. `answer`: which one answered?
+3. `fast`: keys with one head for all queries lose the fused operator. Get it back.
+
+Begin with dropout, with a mask that requires a gradient, with q without a batch.
+Afterwards read ``torch/utils/_python_dispatch.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Names(TorchDispatchMode):
+    """Notes the operators that run in its ``with``, such as "aten.mul.Scalar", in `names`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Note ``str(func)``, and return what the operator returns."""
+        # TODO
+        raise NotImplementedError("__torch_dispatch__")
+
+
+def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
+    """Return the operator with "scaled_dot_product" in its name that ran, or "math" if none did."""
+    # TODO
+    raise NotImplementedError("answer")
+
+
+def fast(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return the attention of q [B, H, L, E] to k and v [B, 1, S, E], and copy no key."""
+    # TODO: keys that seem to have H heads.
+    raise NotImplementedError("fast")
