@@ -1,0 +1,41 @@
+"""Attention by hand, to the twelfth digit.
+
+Everybody can write softmax(q k' / sqrt(d)) v. These four lines agree with PyTorch until somebody
+passes a padded row, eight heads of queries for two of keys, or a scale of their own:
+
+    q     [..., H, L, E]
+    k     [..., G, S, E]       S keys for L queries
+    v     [..., G, S, Ev]      the result is [..., H, L, Ev]
+
+Write `attend`, about 12 lines, as ``scaled_dot_product_attention`` does it, in any dtype.
+
+- A mask of bool is True where a query may look. A mask of numbers is added to the scaled scores.
+- A query that may look nowhere gets 0, and its gradients are 0. NaN is what the obvious lines give.
+- With `enable_gqa`, H is a multiple of G, and neighbours among the heads of queries share a head.
+
+Begin on paper: what is softmax of [-inf, -inf], and what do you want to divide by instead?
+Afterwards see ``scaled_dot_product_attention`` in ``torch/nn/functional.py``, in site-packages: its
+docstring has a version of these lines.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def attend(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    mask: torch.Tensor | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """Return what each query [..., H, L, E] reads from v: weights over S keys, times the values.
+
+    `mask` is broadcast to [..., H, L, S]; `scale` is 1 / sqrt(E) unless it is given. Without
+    `enable_gqa`, leading dims broadcast.
+    """
+    # TODO
+    raise NotImplementedError("attend")

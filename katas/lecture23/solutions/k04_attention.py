@@ -1,0 +1,28 @@
+"""Attention by hand, to the twelfth digit."""
+
+from __future__ import annotations
+
+import torch
+
+
+def attend(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    mask: torch.Tensor | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """Return what each query [..., H, L, E] reads from v: weights over S keys, times the values."""
+    if enable_gqa:
+        share = q.shape[-3] // k.shape[-3]
+        k, v = k.repeat_interleave(share, -3), v.repeat_interleave(share, -3)
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    elif mask is not None:
+        scores = scores + mask
+    blind = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(blind, 0.0).softmax(-1)
+    return weights.masked_fill(blind, 0.0) @ v
