@@ -1,0 +1,93 @@
+"""Attention that never writes down its scores.
+
+For 32,000 tokens the matrix of scores has a billion elements for each head, and backward needs it
+again. But a softmax can be computed block by block, if each block of keys also reports its
+log-sum-exp: how large its weights were before they were divided.
+
+    keys     | 0 1 2 3 | 4 5 6 7 | 8 9         size = 4
+    each     out, lse    out, lse  out, lse    lse = log of the sum of exp(scores)
+    joined   out, lse -> out, lse -> out, lse
+
+1. `part`: attention to one block of keys, with its log-sum-exp.
+2. `join`: make one pair of two, wherever the keys were cut.
+3. `online`: over all blocks.
+4. `Online`: backward computes the weights again, block by block: exp(scores - lse). It saves q, k,
+   v, out and lse, and nothing else.
+
+Each step turns a group of tests green; about 30 lines, an hour. `scores` is given.
+
+The gradients, where P are the weights, S the scaled scores and D = (grad * out).sum(-1):
+
+    of v     P' grad
+    of S     P * (grad v' - D)        call it G
+    of q     G k * scale
+    of k     G' q * scale
+
+Begin on paper: two blocks with lse 0 and log 3. What is the lse of both, and how much does each
+count? Afterwards see ``_scaled_dot_product_flash_attention_for_cpu`` in
+``aten/src/ATen/native/native_functions.yaml``, in PyTorch's repository. Real life differs: a
+kernel keeps a block in registers or shared memory, and blocks of queries are its loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> torch.Tensor:
+    """Return the scaled scores of q [..., L, E] for a block of keys that begins at `start`. Given.
+
+    With `causal`, those of keys after the query's own position are -inf.
+    """
+    found = q @ k.mT * q.shape[-1] ** -0.5
+    if causal:
+        keys, queries = torch.arange(start, start + k.shape[-2]), torch.arange(q.shape[-2])
+        found = found.masked_fill(keys > queries[:, None], -torch.inf)
+    return found
+
+
+def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
+    """Return attention by the scores s [..., L, B] to v [..., B, Ev], and its lse [..., L].
+
+    A row whose scores are all -inf reads 0, and its lse is -inf.
+    """
+    # TODO: step 1.
+    raise NotImplementedError("part")
+
+
+def join(a: Pair, b: Pair) -> Pair:
+    """Return out and lse of the keys of both; an lse of -inf counts nothing, in one or in both."""
+    # TODO: step 2.
+    raise NotImplementedError("join")
+
+
+def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
+    """Return attention of q to k and v, and its lse, by blocks of `size` keys; the last is shorter.
+
+    No tensor of [..., L, S] is made.
+    """
+    # TODO: step 3.
+    raise NotImplementedError("online")
+
+
+class Online(torch.autograd.Function):
+    """`online` with a backward of its own; lse has no gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, how: tuple[int, bool]
+    ) -> Pair:
+        """Return out and lse, and save what backward needs; `how` is (size, causal)."""
+        # TODO: step 4.
+        raise NotImplementedError("forward")
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor, _lse: Any) -> tuple[Any, ...]:
+        """Return the gradients of q, k and v, and None for `how`."""
+        # TODO: step 4.
+        raise NotImplementedError("backward")
