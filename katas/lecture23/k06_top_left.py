@@ -1,0 +1,30 @@
+"""Work out which of sixteen keys one query sees, with is_causal.
+
+It looks like a decoding step with a cache. Here each query scores all keys alike, and value j is
+the number j, so a result is the mean of the keys' numbers that a query may see:
+
+    q, k, v = torch.zeros(L, 1), torch.zeros(S, 1), torch.arange(S).view(S, 1)
+
+Fill in `means`, a number for each query, on paper; your rows cannot call torch.
+
+Begin with "square". Afterwards read ``CausalBias`` in ``torch/nn/attention/bias.py``, in
+site-packages.
+"""
+
+from __future__ import annotations
+
+
+CALLS = {
+    "square": "3 queries, 3 keys, is_causal=True",
+    "step": "1 query, 16 keys, is_causal=True",
+    "chunk": "2 queries, 5 keys, is_causal=True",
+    "more queries": "4 queries, 2 keys, is_causal=True",
+    "lower right": "2 queries, 5 keys, attn_mask=causal_lower_right(2, 5)",
+    "free": "1 query, 16 keys, no mask",
+}
+
+
+def means() -> dict[str, list[float]]:
+    """Return for each of CALLS the results of its queries."""
+    # TODO: return {"square": [..., ..., ...], "step": [...], ...}
+    raise NotImplementedError("means")
