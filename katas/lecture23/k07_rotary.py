@@ -1,0 +1,46 @@
+"""Turn queries and keys by their position.
+
+Attention does not know where a token is. A rotary embedding turns each query and each key: two
+numbers at a time, as a point in the plane, by an angle that grows with the position. What a query
+scores for a key then depends on how far they are apart, and on nothing else.
+
+    pair i of E numbers turns by      position * base ** (-2 i / E)       i = 0, 1, ... E/2 - 1
+
+    "pairs"     (0 1) (2 3) (4 5)     as in the paper
+    "halves"    (0 3) (1 4) (2 5)     as in Hugging Face's Llama
+
+    (a, b)  turns to  (a cos - b sin, a sin + b cos)
+
+1. `rotate`: in either layout.
+2. `to_halves`: weights that were trained with pairs, for a program that turns halves. About 12
+   lines in all.
+
+Begin on paper: for E = 6, where do the numbers 0 to 5 of a head have to go?
+Afterwards see ``polar`` in ``torch/_torch_docs.py``, in site-packages: a complex number turns by a
+product.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def rotate(
+    x: torch.Tensor, positions: torch.Tensor, *, layout: str = "halves", base: float = 10000.0
+) -> torch.Tensor:
+    """Return x [..., E], turned by positions of int64, which broadcast to the shape [...].
+
+    The angles are computed in float64; the result has the dtype of x.
+    """
+    # TODO
+    raise NotImplementedError("rotate")
+
+
+def to_halves(weight: torch.Tensor, heads: int) -> torch.Tensor:
+    """Return the weight of a projection, its rows in another order within each head.
+
+    `weight` is [heads * E, features]. What `rotate` makes of its outputs in pairs and what it
+    makes of the new one's in halves are the same numbers, in another order.
+    """
+    # TODO
+    raise NotImplementedError("to_halves")

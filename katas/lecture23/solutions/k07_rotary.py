@@ -1,0 +1,30 @@
+"""Turn queries and keys by their position."""
+
+from __future__ import annotations
+
+import torch
+
+
+def rotate(
+    x: torch.Tensor, positions: torch.Tensor, *, layout: str = "halves", base: float = 10000.0
+) -> torch.Tensor:
+    """Return x [..., E], turned by positions of int64, which broadcast to the shape [...].
+
+    The angles are computed in float64; the result has the dtype of x.
+    """
+    size = x.shape[-1]
+    speeds = base ** (torch.arange(0, size, 2, dtype=torch.float64) / -size)
+    angles = positions[..., None] * speeds
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1) if layout == "pairs" else x.chunk(2, -1)
+    turned = torch.stack([a * cos - b * sin, a * sin + b * cos], -1 if layout == "pairs" else -2)
+    return turned.flatten(-2)
+
+
+def to_halves(weight: torch.Tensor, heads: int) -> torch.Tensor:
+    """Return the weight of a projection, its rows in another order within each head.
+
+    `weight` is [heads * E, features]. What `rotate` makes of its outputs in pairs and what it
+    makes of the new one's in halves are the same numbers, in another order.
+    """
+    return weight.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)
