@@ -24,7 +24,7 @@ class Names(TorchDispatchMode):
     """Notes the operators that run in its ``with``, such as "aten.mul.Scalar", in `names`."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(

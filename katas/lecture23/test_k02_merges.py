@@ -197,7 +197,7 @@ def test_as_many_operators_for_a_long_text() -> None:
         counts = []
         for times in (2, 200):
             x = torch.tensor([1, 1, 1, 2, 3] * times)
-            with Count() as mode:
+            with Count() as mode:  # type: ignore[no-untyped-call, unused-ignore]
                 fresh.merge(x, fresh.most_frequent(x), 9)
             counts.append(mode.calls)
 

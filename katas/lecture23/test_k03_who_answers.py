@@ -17,11 +17,14 @@ from katas.lecture23.k03_who_answers import fast
 from plugins.kit import unchanged
 
 
+Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
 class Seen(TorchDispatchMode):
     """Collects the operators that run."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(
@@ -58,27 +61,26 @@ def test_each_mode_has_its_own_names() -> None:
     assert second.names == [], f"nothing ran in the second with; it noted {second.names}"
 
 
-def cases() -> dict[str, tuple[list[torch.Tensor], dict[str, Any]]]:
+def cases() -> dict[str, tuple[Three, dict[str, Any]]]:
     """Return calls: q, k and v, and options."""
     q, k, v = (numbers(2, 4, 6, 8, seed=seed) for seed in (1, 2, 3))
-    slim = [k[:, :2], v[:, :2]]
     bias = numbers(6, 6)
     return {
-        "plain": ([q, k, v], {}),
-        "float16": ([x.half() for x in (q, k, v)], {}),
-        "a mask of bool": ([q, k, v], {"attn_mask": bias > 0}),
-        "a mask of numbers": ([q, k, v], {"attn_mask": bias}),
+        "plain": ((q, k, v), {}),
+        "float16": ((q.half(), k.half(), v.half()), {}),
+        "a mask of bool": ((q, k, v), {"attn_mask": bias > 0}),
+        "a mask of numbers": ((q, k, v), {"attn_mask": bias}),
         "a mask that requires a gradient": (
-            [q, k, v],
+            (q, k, v),
             {"attn_mask": bias.clone().requires_grad_()},
         ),
-        "is_causal": ([q, k, v], {"is_causal": True}),
-        "two heads of keys, enable_gqa": ([q, *slim], {"enable_gqa": True}),
-        "one head of keys, broadcast": ([q, k[:, :1], v[:, :1]], {}),
-        "dropout": ([q, k, v], {"dropout_p": 0.5}),
-        "no batch": ([q[0], k[0], v[0]], {}),
-        "values of another size": ([q, k, v[..., :5]], {}),
-        "queries with a last stride of 6": ([q.mT.contiguous().mT, k, v], {}),
+        "is_causal": ((q, k, v), {"is_causal": True}),
+        "two heads of keys, enable_gqa": ((q, k[:, :2], v[:, :2]), {"enable_gqa": True}),
+        "one head of keys, broadcast": ((q, k[:, :1], v[:, :1]), {}),
+        "dropout": ((q, k, v), {"dropout_p": 0.5}),
+        "no batch": ((q[0], k[0], v[0]), {}),
+        "values of another size": ((q, k, v[..., :5]), {}),
+        "queries with a last stride of 6": ((q.mT.contiguous().mT, k, v), {}),
     }
 
 
@@ -108,7 +110,7 @@ def test_one_head_of_keys_for_all() -> None:
         yours = fast(q, k, v)
     close(yours, attention(q, k, v), "attention to one head of keys")
     with Seen() as full:
-        attention(q, *(x.repeat(1, 4, 1, 1) for x in (k, v)))
+        attention(q, k.repeat(1, 4, 1, 1), v.repeat(1, 4, 1, 1))
     wanted = fused(full.names)
 
     assert fused(seen.names) == wanted, f"{fused(seen.names)!r} answers yours, expected {wanted!r}"

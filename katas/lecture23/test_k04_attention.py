@@ -25,7 +25,9 @@ def qkv(
     return q, numbers(2, groups, keys, 8, seed=2), numbers(2, groups, keys, values, seed=3)
 
 
-def agrees(inputs: tuple[torch.Tensor, ...], why: str, **options: Any) -> None:
+def agrees(
+    inputs: tuple[torch.Tensor, torch.Tensor, torch.Tensor], why: str, **options: Any
+) -> None:
     """Compare with PyTorch."""
     __tracebackhide__ = True
     yours = attend(*inputs, **options)

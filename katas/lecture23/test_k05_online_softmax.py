@@ -31,24 +31,39 @@ three = pytest.mark.step(3, "all blocks")
 four = pytest.mark.step(4, "backward")
 
 
-def qkv(queries: int = 10, keys: int = 10, values: int = 4) -> list[torch.Tensor]:
+def qkv(queries: int = 10, keys: int = 10, values: int = 4, *, texts: int = 2) -> Three:
     """Return q, k and v of two texts and three heads, with 4 numbers for each query."""
-    sizes = ((queries, 4), (keys, 4), (values and keys, values))
-    return [numbers(2, 3, n, e, seed=seed) for seed, (n, e) in enumerate(sizes, 1)]
+    q = numbers(texts, 3, queries, 4, seed=1)
+    return q, numbers(texts, 3, keys, 4, seed=2), numbers(texts, 3, keys, values, seed=3)
 
 
-def flash(inputs: list[torch.Tensor], *, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def wanting(inputs: Three) -> Three:
+    """Return inputs that require a gradient."""
+    q, k, v = inputs
+    return q.requires_grad_(), k.requires_grad_(), v.requires_grad_()
+
+
+def applied(inputs: Three, size: int, *, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what your function returns."""
+    out, lse = Online.apply(*inputs, (size, causal))  # type: ignore[no-untyped-call, unused-ignore]
+    return out, lse
+
+
+def flash(inputs: Three, *, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return what the fused operator of the CPU returns: the attention, and its log-sum-exp."""
     fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001
     out, lse = fused(*inputs, is_causal=causal)
     return out, lse
 
 
+Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
 class Largest(TorchDispatchMode):
     """Remembers the size of the largest tensor that an operator returns."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.elements = 0
 
     def __torch_dispatch__(
@@ -172,7 +187,8 @@ def test_other_sizes() -> None:
             why = f"{queries} queries, {keys} keys, values of {values}, causal={causal}"
             close(out, right, why)
             assert lse.shape == (2, 3, queries), f"{why}: lse has shape {[*lse.shape]}"
-    out, lse = online(*(x.float() for x in qkv()), 4, causal=True)
+    q, k, v = qkv()
+    out, lse = online(q.float(), k.float(), v.float(), 4, causal=True)
     kinds = {out.dtype, lse.dtype}
     assert kinds == {torch.float32}, f"of float32, yours makes {kinds}"
 
@@ -180,14 +196,14 @@ def test_other_sizes() -> None:
 @three
 def test_no_matrix_of_scores() -> None:
     """The largest tensor has a block of scores, or is as large as q."""
-    inputs = [x[:, :1] for x in qkv(64, 64)]
+    inputs = qkv(64, 64, texts=1)
     with Largest() as mode:
         online(*inputs, 8, causal=True)
-    bar = 2 * 64 * 8
+    bar = 2 * 3 * 64 * 8
 
     assert mode.elements <= bar, (
         f"the largest tensor of yours has {mode.elements:,} elements, expected at most {bar:,}: the"
-        " scores of a block of 8 keys; all scores are 8,192"
+        " scores of a block of 8 keys; all scores are 12,288"
     )
 
 
@@ -195,11 +211,11 @@ def test_no_matrix_of_scores() -> None:
 @pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
 def test_gradients(causal: bool) -> None:  # noqa: FBT001
     """As those of PyTorch's attention; the value and lse come with them."""
-    inputs = [x.requires_grad_() for x in qkv(10, 10, 3)]
+    inputs = wanting(qkv(10, 10, 3))
     expected = scaled_dot_product_attention(*inputs, is_causal=causal)
     weights = numbers(*expected.shape, seed=9)
     right = torch.autograd.grad(expected, inputs, weights)
-    out, lse = Online.apply(*inputs, (4, causal))
+    out, lse = applied(inputs, 4, causal=causal)
     close(out.detach(), expected.detach(), "out")
     close(lse.detach(), flash(qkv(), causal=causal)[1], "lse")
     yours = torch.autograd.grad(out, inputs, weights)
@@ -210,9 +226,9 @@ def test_gradients(causal: bool) -> None:  # noqa: FBT001
 @four
 def test_gradcheck() -> None:
     """Finite differences say the same."""
-    inputs = [numbers(3, 2, seed=seed).requires_grad_() for seed in (1, 2, 3)]
+    inputs = wanting((numbers(3, 2, seed=1), numbers(3, 2, seed=2), numbers(3, 2, seed=3)))
     try:
-        torch.autograd.gradcheck(lambda *x: Online.apply(*x, (2, True))[0], inputs)
+        torch.autograd.gradcheck(lambda *x: applied(x, 2, causal=True)[0], inputs)
     except GradcheckError as error:
         raise AssertionError("gradcheck says: " + " ".join(str(error).split())) from None
 
@@ -220,7 +236,7 @@ def test_gradcheck() -> None:
 @four
 def test_lse_has_no_gradient() -> None:
     """It does not require one: a loss of it would be wrong in silence."""
-    _, lse = Online.apply(*(x.requires_grad_() for x in qkv()), (4, False))
+    _, lse = applied(wanting(qkv()), 4, causal=False)
     assert not lse.requires_grad, "lse requires a gradient, and backward ignores it"
 
 
@@ -228,9 +244,9 @@ def test_lse_has_no_gradient() -> None:
 def test_what_is_saved() -> None:
     """No more elements than the fused operator saves: they grow as the tokens do."""
     for tokens in (64, 256):
-        inputs = [numbers(1, 1, tokens, 8, seed=seed).requires_grad_() for seed in (1, 2, 3)]
-        yours = saved(Online.apply, *inputs, (16, False))
-        beside = vars(Online.apply(*inputs, (16, False))[0].grad_fn)
+        inputs = wanting(qkv(tokens, tokens, texts=1))
+        yours = saved(partial(applied, inputs, 16, causal=False))
+        beside = vars(applied(inputs, 16, causal=False)[0].grad_fn)
         odd = [name for name, each in beside.items() if isinstance(each, torch.Tensor | list)]
         assert not odd, f"ctx.{odd} keeps tensors that save_for_backward does not know of"
         theirs = saved(scaled_dot_product_attention, *inputs)
@@ -245,14 +261,14 @@ def test_what_is_saved() -> None:
 @four
 def test_backward_by_blocks() -> None:
     """In backward too, no matrix of scores is made, and nothing of the inputs changes."""
-    inputs = [x[:, :1].detach().requires_grad_() for x in qkv(64, 64)]
-    out, _ = Online.apply(*inputs, (8, True))
+    inputs = wanting(qkv(64, 64, texts=1))
+    out, _ = applied(inputs, 8, causal=True)
     grad = numbers(*out.shape)
     with unchanged(*inputs, grad=grad), Largest() as mode:
         torch.autograd.grad(out, inputs, grad)
-    bar = 2 * 64 * 8
+    bar = 2 * 3 * 64 * 8
 
     assert mode.elements <= bar, (
         f"the largest tensor of your backward has {mode.elements:,} elements, expected at most"
-        f" {bar:,}: the scores of a block of 8 keys; all scores are 8,192"
+        f" {bar:,}: the scores of a block of 8 keys; all scores are 12,288"
     )

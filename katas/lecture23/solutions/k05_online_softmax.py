@@ -16,7 +16,7 @@ def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> tor
 
     With `causal`, those of keys after the query's own position are -inf.
     """
-    found = q @ k.mT * q.shape[-1] ** -0.5
+    found: torch.Tensor = q @ k.mT * q.shape[-1] ** -0.5
     if causal:
         keys, queries = torch.arange(start, start + k.shape[-2]), torch.arange(q.shape[-2])
         found = found.masked_fill(keys > queries[:, None], -torch.inf)

@@ -29,4 +29,5 @@ def to_halves(weight: torch.Tensor, heads: int) -> torch.Tensor:
     `weight` is [heads * E, features]. What `rotate` makes of its outputs in pairs and what it
     makes of the new one's in halves are the same numbers, in another order.
     """
-    return weight.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)
+    rows: torch.Tensor = weight.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)
+    return rows
