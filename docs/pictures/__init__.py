@@ -24,6 +24,7 @@ WITHOUT_TORCH = (
     "lecture16",
     "lecture18",
     "lecture19",
+    "lecture23",
     "lecture28",
 )
 

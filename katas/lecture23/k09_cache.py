@@ -1,0 +1,53 @@
+"""A key/value cache that does not copy itself for each token.
+
+A decoder keeps the keys and values of all tokens so far. With ``torch.cat`` each new token copies
+them all: a thousand tokens write half a million. Leave room instead, and write into it:
+
+    grown by cat   a | a b | a b c | a b c d | a b c d e              15 tokens allocated
+    with room      a . . .                   | a b c d e . . .        12 tokens allocated
+                   a b . .   views of one
+                   a b c .   storage
+
+A caller may keep the keys: what `append` returned must never change. Writing behind the end of a
+view is harmless. But `crop` takes tokens back, as speculative decoding does with a wrong guess, and
+then the next token's place may be part of a view that somebody still reads.
+
+1. `append`: write in place if you may, else into a new storage with the old tokens in front.
+2. `crop`: forget the last tokens. About 18 lines in all.
+
+Begin on paper: append 3 tokens, crop to 1, append 1. Which places were handed out, and which one
+is written?
+Afterwards see ``StaticCache`` of Transformers, and `narrow` in ``torch/_torch_docs.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Cache:
+    """Keys and values of one layer, [batch, heads, tokens, dim], with `room` tokens at first."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.length = 0
+        # TODO: what else do you keep? Nothing can be allocated yet: no shape is known.
+
+    def append(self, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.
+
+        The results are views of what is kept. They have no graph, and they never change. If there
+        is too little room, double it until there is enough. Never write to a place that was handed
+        out: move to a new storage of the same room instead.
+        """
+        # TODO: is there room, and was the place handed out?
+        raise NotImplementedError("Cache.append")
+
+    def crop(self, length: int) -> None:
+        """Keep the first `length` tokens alone. Allocates nothing."""
+        # TODO: views that were handed out still show the others.
+        raise NotImplementedError("Cache.crop")

@@ -1,0 +1,341 @@
+"""Tests of k13_decoder: a decoder written out head by head, calls counted, and Transformers."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from katas.lecture23.k13_decoder import Attention
+from katas.lecture23.k13_decoder import Config
+from katas.lecture23.k13_decoder import Decoder
+from katas.lecture23.k13_decoder import StaticCache
+from katas.lecture23.k13_decoder import generate
+from plugins.kit import unchanged
+
+
+one = pytest.mark.step(1, "attention")
+two = pytest.mark.step(2, "block and decoder")
+three = pytest.mark.step(3, "static cache")
+four = pytest.mark.step(4, "greedy generation")
+CONFIG = Config()
+PROMPT = torch.tensor([[7, 3, 8, 5, 1], [2, 2, 30, 0, 11]])
+
+
+def numbers(*size: int, seed: int = 0) -> torch.Tensor:
+    """Return irrational float64 values."""
+    dice = torch.Generator().manual_seed(seed)
+    return torch.randn(*size, dtype=torch.float64, generator=dice)
+
+
+def filled(module: Any, seed: int = 1) -> Any:
+    """Return the module in float64, with irrational weights that are not small."""
+    module = module.double()
+    with torch.no_grad():
+        for number, weight in enumerate(module.parameters()):
+            weight.copy_(0.5 * numbers(*weight.shape, seed=100 * seed + number))
+    return module
+
+
+def decoder(seed: int = 1) -> Any:
+    """Return a decoder of two layers."""
+    return filled(Decoder(CONFIG), seed)
+
+
+def written_out(module: Any, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Return attention, with a loop over heads and queries; turned by complex numbers."""
+    dim, group, out = CONFIG.dim, CONFIG.heads // CONFIG.kv_heads, []
+    angles = positions[:, None] * 10000.0 ** -(torch.arange(0, dim, 2) / dim)
+    unit = torch.complex(angles.cos().double(), angles.sin().double())
+
+    def turned(y: torch.Tensor) -> torch.Tensor:
+        z = torch.complex(*y.chunk(2, -1)) * unit
+        return torch.cat([z.real, z.imag], -1)
+
+    for head in range(CONFIG.heads):
+        ours = slice(head * dim, (head + 1) * dim)
+        theirs = slice(head // group * dim, (head // group + 1) * dim)
+        q = turned(x @ module.q_proj.weight[ours].t())
+        k = turned(x @ module.k_proj.weight[theirs].t())
+        v = x @ module.v_proj.weight[theirs].t()
+        rows = [
+            (q[:, i : i + 1] @ k[:, : i + 1].transpose(1, 2) / math.sqrt(dim)).softmax(-1)
+            @ v[:, : i + 1]
+            for i in range(x.shape[1])
+        ]
+        out.append(torch.cat(rows, 1))
+    return torch.cat(out, -1) @ module.o_proj.weight.t()
+
+
+def expected(model: Any, tokens: torch.Tensor) -> torch.Tensor:
+    """Return logits of all tokens, without a cache."""
+    positions = torch.arange(tokens.shape[1])
+
+    def norm(y: torch.Tensor, module: Any) -> torch.Tensor:
+        size: torch.Tensor = (y * y).mean(-1, keepdim=True) + 1e-6
+        return y * size.rsqrt() * module.weight
+
+    x = model.embed_tokens.weight[tokens]
+    for layer in model.layers:
+        x = x + written_out(layer.self_attn, norm(x, layer.input_layernorm), positions)
+        x = x + layer.mlp(norm(x, layer.post_attention_layernorm))
+    return (norm(x, model.norm) @ model.lm_head.weight.t()).detach()
+
+
+def slowly(model: Any, text: torch.Tensor, new: int) -> torch.Tensor:
+    """Return the greedy continuation, each token from all before it."""
+    for _ in range(new):
+        text = torch.cat([text, expected(model, text)[:, -1:].argmax(-1)], 1)
+    return text
+
+
+def new_cache(room: int, rows: int = 2) -> StaticCache:
+    """Return a cache with 1,000 wherever nothing was written."""
+    cache = StaticCache(CONFIG, rows, room, torch.float64)
+    cache.keys.fill_(1000.0)
+    cache.values.fill_(1000.0)
+    return cache
+
+
+def same(yours: torch.Tensor, right: torch.Tensor, what: str, bar: float = 1e-11) -> None:
+    """Compare values, after shapes."""
+    __tracebackhide__ = True
+    assert yours.shape == right.shape, (
+        f"{what}: your shape is {list(yours.shape)}, expected {list(right.shape)}"
+    )
+    found, wanted = yours.detach().double(), right.detach().double()
+    off = (found - wanted).abs()
+    close = torch.allclose(found, wanted, rtol=bar, atol=bar)
+    assert close, (
+        f"{what}: up to {off.max().item():.3g} away, at"
+        f" {[int(i) for i in torch.unravel_index(off.argmax(), off.shape)]}"
+    )
+
+
+@one
+def test_one_token_reads_itself() -> None:
+    """One key: its value is what each query head of its group gets."""
+    module, x = filled(Attention(CONFIG, 0)), numbers(2, 1, 16, seed=3)
+    yours = module(x, torch.tensor([5]), None)
+    v = module.v_proj(x).unflatten(2, (2, 4)).repeat_interleave(2, 2).flatten(2)
+    same(yours, module.o_proj(v), "a row of one token")
+
+
+@one
+def test_attention_over_a_row() -> None:
+    """Heads, groups and order, against a loop."""
+    module, x = filled(Attention(CONFIG, 0)), numbers(2, 6, 16, seed=4)
+    with unchanged(module, x=x):
+        yours = module(x, torch.arange(6), None)
+    same(yours, written_out(module, x, torch.arange(6)), "six tokens")
+
+
+@one
+def test_nobody_sees_the_next_token() -> None:
+    """The last token changes, and only its own output does."""
+    module, x = filled(Attention(CONFIG, 0)), numbers(1, 6, 16, seed=5)
+    other = torch.cat([x[:, :5], numbers(1, 1, 16, seed=6)], 1)
+    yours, after = (module(each, torch.arange(6), None) for each in (x, other))
+    same(after[:, :5], yours[:, :5], "outputs before the token that changed")
+    assert not torch.allclose(after[:, 5], yours[:, 5]), "the last output does not depend on x"
+
+
+@one
+def test_positions_are_used() -> None:
+    """A shift of all positions changes nothing, a stretch does."""
+    module, x = filled(Attention(CONFIG, 0)), numbers(1, 4, 16, seed=7)
+    places = torch.arange(4)
+    yours, shifted, stretched = (module(x, each, None) for each in (places, places + 9, 3 * places))
+    same(shifted, yours, "positions 9 to 12, compared with 0 to 3", 1e-5)
+    same(stretched, written_out(module, x, 3 * places), "positions 0, 3, 6 and 9")
+
+
+@two
+def test_logits() -> None:
+    """Two layers, against a decoder written out."""
+    model = decoder()
+    with unchanged(model, PROMPT):
+        yours = model(PROMPT, torch.arange(5))
+    same(yours, expected(model, PROMPT), "logits as [row, token, word]")
+
+
+@two
+def test_the_second_norm_comes_after_attention() -> None:
+    """One block: x is added twice, and each part reads a normalised x."""
+    model, x = decoder(2), numbers(2, 3, 16, seed=8)
+    block, places = model.layers[0], torch.arange(3)
+    half = x + written_out(block.self_attn, block.input_layernorm(x), places)
+    right = half + block.mlp(block.post_attention_layernorm(half))
+    with unchanged(x=x):
+        yours = block(x, places, None)
+    same(yours, right, "one block")
+
+
+@two
+def test_gradients_reach_every_weight() -> None:
+    """Nothing is detached on the way."""
+    model = decoder()
+    model(PROMPT, torch.arange(5)).square().sum().backward()
+    none = [name for name, weight in model.named_parameters() if weight.grad is None]
+    assert not none, f"no gradient reached {none}"
+
+
+@three
+def test_update_writes_one_layer() -> None:
+    """At its positions, in place; all of that layer is returned."""
+    cache, k, v = new_cache(5), numbers(2, 2, 2, 4), numbers(2, 2, 2, 4, seed=1)
+    keys, values = cache.keys, cache.values
+    right = [torch.full((2, 2, 2, 5, 4), 1000.0, dtype=torch.float64) for _ in "kv"]
+    right[0][1, :, :, [3, 1]], right[1][1, :, :, [3, 1]] = k, v
+    with unchanged(k=k, v=v):
+        yours = cache.update(1, k, v, torch.tensor([3, 1]))
+    for name, found, kept, before, wanted in zip(
+        ("keys", "values"), yours, (cache.keys, cache.values), (keys, values), right, strict=True
+    ):
+        assert kept is before, f"the cache has another tensor of {name} than before"
+        same(kept, wanted, f"all {name} in the cache, after positions 3 and 1 of layer 1")
+        same(found, wanted[1], f"{name} that update returned, of layer 1")
+
+
+@three
+def test_the_mask_of_the_cache() -> None:
+    """Places up to one's own."""
+    yours = new_cache(5).mask(torch.tensor([0, 3, 4]))
+    right = torch.tensor([[1, 0, 0, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]).bool()
+    assert yours.dtype == torch.bool, f"your mask is {yours.dtype}, expected torch.bool"
+    equal = torch.equal(yours, right)
+    assert equal, f"yours {yours.int().tolist()}, expected {right.int().tolist()}"
+
+
+@three
+def test_a_prompt_into_the_cache() -> None:
+    """The logits are those without a cache, whatever is behind the prompt."""
+    model = decoder()
+    yours = model(PROMPT, torch.arange(5), new_cache(9))
+    same(yours, expected(model, PROMPT), "logits of a prompt of 5, room for 9")
+
+
+@three
+@pytest.mark.parametrize("parts", [[1, 1, 1, 1, 1], [3, 2], [2, 1, 2]])
+def test_part_by_part(parts: list[int]) -> None:
+    """Tokens in several calls have the logits of one call."""
+    model, cache, start, logits = decoder(), new_cache(6), 0, []
+    for count in parts:
+        tokens = PROMPT[:, start : start + count]
+        logits.append(model(tokens, torch.arange(start, start + count), cache))
+        start += count
+    same(torch.cat(logits, 1), expected(model, PROMPT), f"a prompt of 5, in calls of {parts}")
+
+
+@four
+def test_greedy_tokens() -> None:
+    """Each is the likeliest after all tokens so far."""
+    for seed in (1, 2, 3):
+        model = decoder(seed)
+        with unchanged(model, PROMPT):
+            yours = generate(model, PROMPT, 8)
+        right = slowly(model, PROMPT, 8)
+        assert yours.tolist() == right.tolist(), (
+            f"8 tokens after 5: yours {yours.tolist()}, without a cache {right.tolist()}"
+        )
+        assert yours.dtype == torch.int64, f"your tokens are {yours.dtype}"
+
+
+@four
+def test_each_token_is_read_once() -> None:
+    """A prompt of 5 and 4 new tokens: the model reads 5 at once, then one by one."""
+    model, read, graphs = decoder(), [], []
+
+    def seen(_module: Any, inputs: Any, output: torch.Tensor) -> None:
+        read.append((inputs[0].shape[1], inputs[1].tolist()))
+        graphs.append(output.requires_grad)
+
+    model.register_forward_hook(seen)
+    generate(model, PROMPT, 4)
+    right = [(5, [0, 1, 2, 3, 4]), (1, [5]), (1, [6]), (1, [7])]
+    assert read == right, f"tokens and positions of your calls: {read}, expected {right}"
+    assert not any(graphs), "the logits have a graph: nobody will differentiate them"
+    assert torch.is_grad_enabled(), "grad mode is off after generate"
+
+
+@four
+def test_a_second_prompt_knows_nothing_of_the_first() -> None:
+    """Nothing is kept between calls, also with one row, and one new token."""
+    model = decoder()
+    generate(model, PROMPT, 6)
+    for prompt, new in ((PROMPT[1:, :3], 5), (PROMPT[:, :1], 1)):
+        yours, right = generate(model, prompt, new), slowly(model, prompt, new)
+        assert yours.tolist() == right.tolist(), (
+            f"yours {yours.tolist()}, expected {right.tolist()}"
+        )
+
+
+@four
+@pytest.mark.parametrize("rows", [[0], [1], [0, 1]])
+def test_stop(rows: list[int]) -> None:
+    """A row that has stopped goes on with `stop`, and all rows stopped end it."""
+    model = decoder(4)
+    free = slowly(model, PROMPT[rows], 9)
+    for stop in free[:, 5:].unique().tolist():
+        ends = [row.index(stop) if stop in row else 8 for row in free[:, 5:].tolist()]
+        right = free[:, : 6 + max(ends)].clone()
+        for row, end in zip(right, ends, strict=True):
+            row[6 + end :] = stop
+        yours = generate(model, PROMPT[rows], 9, stop)
+        assert yours.tolist() == right.tolist(), (
+            f"stop={stop}: yours {yours.tolist()}, expected {right.tolist()}; without stop"
+            f" {free.tolist()}"
+        )
+
+
+@four
+def test_a_stop_in_the_prompt_is_a_token() -> None:
+    """Only what was generated can end a row."""
+    model = decoder()
+    right = slowly(model, PROMPT, 3)
+    stop = next(x for x in PROMPT[0].tolist() if x not in right[:, 5:].flatten().tolist())
+    yours = generate(model, PROMPT, 3, stop)
+    assert yours.tolist() == right.tolist(), (
+        f"the prompt holds stop={stop}: yours {yours.tolist()}, expected {right.tolist()}"
+    )
+
+
+@pytest.mark.backend("transformers")
+@pytest.mark.time_limit(120)
+def test_transformers_agrees() -> None:
+    """A tiny Llama made from a configuration, its weights in your decoder, and its `generate`."""
+    theirs = importlib.import_module("transformers")
+    stop = 9
+    config = theirs.LlamaConfig(
+        vocab_size=CONFIG.words,
+        hidden_size=CONFIG.width,
+        intermediate_size=CONFIG.inner,
+        num_hidden_layers=CONFIG.layers,
+        num_attention_heads=CONFIG.heads,
+        num_key_value_heads=CONFIG.kv_heads,
+        max_position_embeddings=64,
+        rms_norm_eps=1e-6,
+        bos_token_id=None,
+        eos_token_id=stop,
+        pad_token_id=stop,
+        initializer_range=0.5,
+    )
+    llama = theirs.LlamaForCausalLM(config).eval()
+    filled(llama, 5)
+    model = Decoder(CONFIG).double()
+    weights = {name.removeprefix("model."): each for name, each in llama.state_dict().items()}
+    model.load_state_dict(weights)
+    with torch.no_grad():
+        logits = llama(PROMPT).logits
+        text = llama.generate(
+            PROMPT, attention_mask=torch.ones_like(PROMPT), max_new_tokens=8, do_sample=False
+        )
+    # Its norms compute in float32.
+    same(model(PROMPT, torch.arange(5)), logits, "logits, compared with Transformers' Llama", 1e-4)
+    yours = generate(model, PROMPT, 8, stop)
+    assert yours.tolist() == text.tolist(), (
+        f"yours {yours.tolist()}, Transformers' generate {text.tolist()}"
+    )
