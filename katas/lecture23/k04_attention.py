@@ -7,7 +7,7 @@ passes a padded row, eight heads of queries for two of keys, or a scale of their
     k     [..., G, S, E]       S keys for L queries
     v     [..., G, S, Ev]      the result is [..., H, L, Ev]
 
-Write `attend`, about 12 lines, as ``scaled_dot_product_attention`` does it, in any dtype.
+Write `attend`, about 12 lines, as ``scaled_dot_product_attention`` does it, in float32 and float64.
 
 - A mask of bool is True where a query may look. A mask of numbers is added to the scaled scores.
 - A query that may look nowhere gets 0, and its gradients are 0. NaN is what the obvious lines give.

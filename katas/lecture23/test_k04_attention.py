@@ -80,7 +80,9 @@ def test_a_query_that_may_look_nowhere() -> None:
     """Is 0; and the others are as they were."""
     mask = torch.ones(5, 7, dtype=torch.bool).tril(-2)
     yours = attend(*qkv(), mask=mask)
-    close(yours[..., :2, :], torch.zeros(2, 4, 2, 8), "queries 0 and 1 may look nowhere: 0")
+    close(
+        yours[..., :2, :], torch.zeros(2, 4, 2, 8).double(), "queries 0 and 1 may look nowhere: 0"
+    )
     agrees(qkv(), "a mask of bool whose first two rows are False", mask=mask)
     bias = numbers(5, 7).masked_fill(~mask, -torch.inf)
     agrees(qkv(), "a mask of numbers whose first two rows are -inf", mask=bias)
@@ -95,7 +97,8 @@ def test_large_scores() -> None:
 
 def test_neighbours_share_a_head() -> None:
     """Six heads of queries, two of keys: heads 0, 1, 2 read the first."""
-    agrees(qkv(heads=6, groups=2), "6 heads of queries, 2 of keys", enable_gqa=True)
+    why = "6 heads of queries, 2 of keys: heads 0 to 2 read key head 0"
+    agrees(qkv(heads=6, groups=2), why, enable_gqa=True)
     agrees(qkv(heads=6, groups=6), "6 heads of both", enable_gqa=True)
     agrees(qkv(heads=6, groups=1), "and one head of keys", enable_gqa=True, mask=numbers(6, 5, 7))
 

@@ -14,7 +14,11 @@ def attend(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Return what each query [..., H, L, E] reads from v: weights over S keys, times the values."""
+    """Return what each query [..., H, L, E] reads from v: weights over S keys, times the values.
+
+    `mask` is broadcast to [..., H, L, S]; `scale` is 1 / sqrt(E) unless it is given. Without
+    `enable_gqa`, leading dims broadcast.
+    """
     if enable_gqa:
         share = q.shape[-3] // k.shape[-3]
         k, v = k.repeat_interleave(share, -3), v.repeat_interleave(share, -3)
