@@ -26,23 +26,26 @@ import torch
 
 
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
-    """Return the pair of neighbours that is there most often; every place counts, in `aaa` two.
+    """Return the pair of neighbours that is there most often.
 
-    Of several, the one with the smallest left id, and then with the smallest right. `ids` are at
-    least two, int64, not negative.
+    Overlapping places count too: `aaa` has two. Of several pairs, the one with the smallest left
+    id, and then with the smallest right. `ids` are at least two, int64, not negative.
     """
     # TODO: make one number of each pair.
     raise NotImplementedError("most_frequent")
 
 
 def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
-    """Return ids with `new` in the place of each pair, from left to right; there may be no id."""
+    """Return ids with `new` in the place of each pair, from left to right; `ids` may be empty."""
     # TODO: which matches of a run of matches are merged? See `torch.cummax`.
     raise NotImplementedError("merge")
 
 
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
-    """Return bytes, as int64, with these merges; merge number n makes the id 256 + n."""
+    """Return the ids (int64) of these bytes after the merges, in their order.
+
+    Merge number n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
+    """
     # TODO
     raise NotImplementedError("encode")
 

@@ -112,10 +112,14 @@ def test_the_most_frequent_pair() -> None:
         ([1, 2, 1, 2, 7, 7, 7, 7], (7, 7)),
         ([2, 300, 2, 300, 3, 44], (2, 300)),
         ([3, 44, 3, 44, 2, 300], (3, 44)),
+        ([2, 70000, 2, 70000, 3], (2, 70000)),
         ([0, 0], (0, 0)),
     ):
         yours = most_frequent(torch.tensor(ids))
-        assert yours == expected, f"of {ids} yours says {yours}, expected {expected}"
+        assert yours == expected, (
+            f"of {ids} yours says {yours}, expected {expected}; an id may be large: does each pair"
+            " have a number of its own?"
+        )
         kinds = {type(each) for each in yours}
         assert kinds == {int}, f"yours has {kinds}, expected numbers: a merge is compared with =="
 
@@ -166,7 +170,12 @@ def test_the_merges_of_a_text() -> None:
 
 
 def test_encode_another_text() -> None:
-    """As if one always merged the pair that was learned first."""
+    """As if one always merged the pair that was learned first; from bytes of uint8 too."""
+    for kind in (torch.int64, torch.uint8):
+        none = encode(torch.tensor([97], dtype=kind), [])
+        assert none.dtype == torch.int64, (
+            f"ids of {kind}: yours is {none.dtype}, expected torch.int64, as 256 is no uint8"
+        )
     merges = train(ids_of(TEXT), 25)
     for text in ("lowest newest widest", "aaaaaaah", "", "w", "slowly, newly"):
         x = ids_of(text)
@@ -174,6 +183,8 @@ def test_encode_another_text() -> None:
             yours = encode(x, merges).tolist()
         right = by_rank([*text.encode()], merges)
         assert yours == right, f"{text!r}: yours {yours}, expected {right}"
+        small = encode(x.byte(), merges).tolist()
+        assert small == right, f"{text!r} as uint8: yours {small}, expected {right}"
         back = b"".join(vocabulary(merges)[token] for token in yours)
         assert back == text.encode(), f"{text!r} is {back!r} when it is decoded"
 

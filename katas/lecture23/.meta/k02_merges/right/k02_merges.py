@@ -6,14 +6,18 @@ import torch
 
 
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
-    """Count rows."""
+    """Return the pair of neighbours that is there most often.
+
+    Overlapping places count too: `aaa` has two. Of several pairs, the one with the smallest left
+    id, and then with the smallest right. `ids` are at least two, int64, not negative.
+    """
     pairs, counts = torch.stack([ids[:-1], ids[1:]], 1).unique(dim=0, return_counts=True)
     left, right = pairs[counts == counts.max()][0]
     return int(left), int(right)
 
 
 def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
-    """Count matches from the start of their run, by what was counted when it began."""
+    """Return ids with `new` in the place of each pair, from left to right; `ids` may be empty."""
     match = torch.zeros(len(ids), dtype=torch.bool)
     match[:-1] = (ids[:-1] == pair[0]) & (ids[1:] == pair[1])
     seen = match.cumsum(0)
@@ -23,7 +27,11 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 
 
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
-    """Return bytes, as int64, with these merges; merge number n makes the id 256 + n."""
+    """Return the ids (int64) of these bytes after the merges, in their order.
+
+    Merge number n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
+    """
+    ids = ids.long()
     for number, pair in enumerate(merges):
         ids = merge(ids, pair, 256 + number)
     return ids
