@@ -1,7 +1,7 @@
 """Read a text as a tensor of bytes.
 
 A language model reads numbers, and text has them already: its bytes. But they are uint8, and with
-these PyTorch does something else than you expect:
+these PyTorch does not do what you expect:
 
     codes = torch.frombuffer(bytearray(b"Aa"), dtype=torch.uint8)
     torch.arange(256)[codes]      # IndexError: The shape of the mask [2] ...

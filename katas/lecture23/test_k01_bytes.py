@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture23.conftest import close
 from katas.lecture23.conftest import numbers
@@ -42,6 +45,35 @@ def test_lower_writes_to_the_buffer() -> None:
     expected = bytearray(b"@az[ kata \xc3\x89`az{")
 
     assert buffer == expected, f"the buffer is {bytes(buffer)!r}, expected {bytes(expected)!r}"
+
+
+class Count(TorchDispatchMode):
+    """Counts operators."""
+
+    calls = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Count one."""
+        self.calls += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_lower_by_operators() -> None:
+    """Through a tensor, and a long buffer takes as many operators as a short one."""
+    counts = []
+    for times in (2, 50):
+        buffer = bytearray(b"aBCd" * times)
+        with Count() as mode:  # type: ignore[no-untyped-call, unused-ignore]
+            lower_(buffer)
+        assert buffer == b"abcd" * times, f"{times} times aBCd is {bytes(buffer)!r}"
+        counts.append(mode.calls)
+
+    assert counts[0], "no operator of PyTorch ran: write to the bytes through a tensor"
+    assert counts[1] < 2 * counts[0], (
+        f"operators for 8 bytes {counts[0]}, for 200 bytes {counts[1]}: work on all at once"
+    )
 
 
 def test_a_row_for_each_byte() -> None:
