@@ -1,13 +1,13 @@
 """Find the operator that answers scaled_dot_product_attention.
 
 One function, several implementations: a fused operator that never writes down the matrix of
-scores, or "math", a dozen operators, one of which does. Each call chooses anew, and tells nobody.
+scores, or "math", a dozen operators, one of which does. Each call chooses, and tells nobody.
 
 1. `Names`: a mode that notes what runs.
 2. `answer`: which one answered?
 3. `fast`: keys with one head for all queries lose the fused operator. Get it back.
 
-Begin with dropout, with a mask that requires a gradient, with q without a batch.
+Begin with dropout, a mask that requires a gradient, q without a batch.
 Afterwards read ``torch/utils/_python_dispatch.py``, in site-packages.
 """
 
@@ -36,7 +36,10 @@ class Names(TorchDispatchMode):
 
 
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
-    """Return the operator with "scaled_dot_product" in its name that ran, or "math" if none did."""
+    """Return the whole name of the operator that ran and has "scaled_dot_product" in it, or "math".
+
+    Not in inference mode, where the function arrives undivided.
+    """
     # TODO
     raise NotImplementedError("answer")
 

@@ -25,7 +25,10 @@ class Names(TorchDispatchMode):
 
 
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
-    """Return the operator with "scaled_dot_product" in its name that ran, or "math" if none did."""
+    """Return the whole name of the operator that ran and has "scaled_dot_product" in it, or "math".
+
+    Not in inference mode, where the function arrives undivided.
+    """
     with Names() as mode:
         scaled_dot_product_attention(q, k, v, **options)
     return next((name for name in mode.names if "scaled_dot_product" in name), "math")
