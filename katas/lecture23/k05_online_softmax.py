@@ -9,7 +9,7 @@ log-sum-exp: how large its weights were before they were divided.
     joined   out, lse -> out, lse -> out, lse
 
 1. `part`: attention to one block of keys, with its log-sum-exp.
-2. `join`: make one pair of two, wherever the keys were cut.
+2. `join`: make one pair out of two, wherever the keys were cut.
 3. `online`: over all blocks.
 4. `Online`: backward computes the weights again, block by block: exp(scores - lse). It saves q, k,
    v, out and lse, and nothing else.
@@ -61,15 +61,18 @@ def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
 
 
 def join(a: Pair, b: Pair) -> Pair:
-    """Return out and lse of the keys of both; an lse of -inf counts nothing, in one or in both."""
+    """Return out and lse of the keys of both.
+
+    A part whose lse is -inf counts nothing; both lse may be -inf.
+    """
     # TODO: step 2.
     raise NotImplementedError("join")
 
 
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
-    """Return attention of q to k and v, and its lse, by blocks of `size` keys; the last is shorter.
+    """Return attention of q to k and v, and its lse, by blocks of `size` keys.
 
-    No tensor of [..., L, S] is made.
+    The last may be shorter. No tensor of [..., L, S] is made.
     """
     # TODO: step 3.
     raise NotImplementedError("online")

@@ -34,7 +34,10 @@ def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
 
 
 def join(a: Pair, b: Pair) -> Pair:
-    """Return out and lse of the keys of both; an lse of -inf counts nothing, in one or in both."""
+    """Return out and lse of the keys of both.
+
+    A part whose lse is -inf counts nothing; both lse may be -inf.
+    """
     (out, lse), (other, lse_of_other) = a, b
     total = torch.logaddexp(lse, lse_of_other)
     safe = total.masked_fill(total == -torch.inf, 0.0)
@@ -43,9 +46,9 @@ def join(a: Pair, b: Pair) -> Pair:
 
 
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
-    """Return attention of q to k and v, and its lse, by blocks of `size` keys; the last is shorter.
+    """Return attention of q to k and v, and its lse, by blocks of `size` keys.
 
-    No tensor of [..., L, S] is made.
+    The last may be shorter. No tensor of [..., L, S] is made.
     """
     blocks = zip(k.split(size, -2), v.split(size, -2), strict=True)
     pairs = (
