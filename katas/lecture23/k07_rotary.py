@@ -30,7 +30,8 @@ def rotate(
 ) -> torch.Tensor:
     """Return x [..., E], turned by positions of int64, which broadcast to the shape [...].
 
-    The angles are computed in float64; the result has the dtype of x.
+    The angles are computed in float64. The result has the dtype of x, and the products may be
+    computed in it.
     """
     # TODO
     raise NotImplementedError("rotate")
@@ -39,8 +40,8 @@ def rotate(
 def to_halves(weight: torch.Tensor, heads: int) -> torch.Tensor:
     """Return the weight of a projection, its rows in another order within each head.
 
-    `weight` is [heads * E, features]. What `rotate` makes of its outputs in pairs and what it
-    makes of the new one's in halves are the same numbers, in another order.
+    `weight` is [heads * E, features]. Rotating the old outputs in pairs, or the new outputs in
+    halves, gives the same numbers in another order.
     """
     # TODO
     raise NotImplementedError("to_halves")

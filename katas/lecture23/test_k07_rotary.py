@@ -28,11 +28,12 @@ def order(size: int) -> list[int]:
 
 def test_two_numbers() -> None:
     """One pair, which turns by 1 for each position: with two numbers, both layouts are the same."""
-    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).double()
     c, s = torch.tensor(2.0).double().cos().item(), torch.tensor(2.0).double().sin().item()
     right = [[1.0, 0.0], [c, s], [-s, c]]
     for layout in ("pairs", "halves"):
-        yours = rotate(x, torch.tensor([0, 2, 2]), layout=layout)
+        x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).double()
+        with unchanged(x=x):
+            yours = rotate(x, torch.tensor([0, 2, 2]), layout=layout)
         close(yours, right, f"{layout}: (1, 0) at 0, (1, 0) at 2, (0, 1) at 2: counterclockwise")
 
 
