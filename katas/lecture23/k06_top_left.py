@@ -1,9 +1,9 @@
-"""Work out which of sixteen keys one query sees, with is_causal.
+"""Work out which keys each query sees, with is_causal.
 
-It looks like a decoding step with a cache. Here each query scores all keys alike, and value j is
-the number j, so a result is the mean of the keys' numbers that a query may see:
+The row "step" looks like a decoding step with a cache. Here each query scores all keys alike, and
+value j is the number j, so a result is the mean of the keys' numbers that a query may see:
 
-    q, k, v = torch.zeros(L, 1), torch.zeros(S, 1), torch.arange(S).view(S, 1)
+    q, k, v = torch.zeros(L, 1), torch.zeros(S, 1), torch.arange(float(S)).view(S, 1)
 
 Fill in `means`, a number for each query, on paper; your rows cannot call torch.
 

@@ -1,4 +1,4 @@
-"""Work out which of sixteen keys one query sees, with is_causal."""
+"""Work out which keys each query sees, with is_causal."""
 
 from __future__ import annotations
 
