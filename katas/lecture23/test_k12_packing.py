@@ -26,7 +26,7 @@ from plugins.kit import unchanged
 
 ROOM, WORDS = 8, 11
 DOCUMENTS = st.lists(
-    st.lists(st.integers(1, WORDS - 1), min_size=1, max_size=ROOM), min_size=1, max_size=5
+    st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=ROOM), min_size=1, max_size=5
 )
 # A document as long as a row, one of a token, and padding.
 EDGES = [[1, 2, 3, 4, 5, 6, 7, 8], [9], [9, 9], [3, 1, 4, 1, 5], [2]]
@@ -71,7 +71,16 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
     )
     assert yours.dtype == right.dtype, f"{what}: yours is {yours.dtype}, expected {right.dtype}"
     close = torch.allclose(yours, right, rtol=1e-12, atol=1e-12)
-    assert close, f"{what}: yours {yours.tolist()}, expected {right.tolist()}"
+    assert close, f"{what}: yours {shown(yours)}, expected {shown(right)}"
+
+
+def shown(values: torch.Tensor) -> str:
+    """Return a mask as rows of 0 and 1, and other values as a list."""
+    if values.dtype != torch.bool:
+        return str(values.tolist())
+    return "".join(
+        "\n    " + " ".join(map(str, row)) for row in values.int().flatten(0, -2).tolist()
+    )
 
 
 def test_positions_restart() -> None:
@@ -91,6 +100,17 @@ def test_labels_do_not_cross() -> None:
     no = -100
     right = torch.tensor([[3, 8, no, 9, no, no, no, no], [2, 3, 4, 5, 6, 7, 8, no]])
     same(yours, right, "labels")
+
+
+def test_word_0_is_a_word() -> None:
+    """Padding is -1 among the document numbers; a token 0 is as good as any other."""
+    tokens, document = torch.tensor([[5, 0, 3, 0, 0, 0]]), torch.tensor([[0, 0, 0, 1, 1, -1]])
+    yours = labels(tokens, document).tolist()
+    right = [[0, 3, -100, 0, -100, -100]]
+    assert yours == right, (
+        f"tokens {tokens.tolist()}, documents {document.tolist()}: your labels are {yours},"
+        f" expected {right}; word 0 is a word, and only document -1 is padding"
+    )
 
 
 def test_the_mask_of_a_row() -> None:
@@ -187,6 +207,25 @@ def test_one_label() -> None:
     logits = numbers(*tokens.shape, WORDS, seed=6)
     yours = loss(logits, labels(tokens, document))
     same(yours, cross_entropy(logits[0, :1], torch.tensor([2])), "the loss of one label")
+
+
+def test_label_0_counts() -> None:
+    """Labels 0 and 2: a mean of two, as only -100 is no label."""
+    logits, label = numbers(1, 3, WORDS, seed=7), torch.tensor([[0, 2, -100]])
+    yours = loss(logits, label)
+    right = cross_entropy(logits[0, :2], label[0, :2])
+    same(yours, right, "the loss of labels 0, 2 and -100, a mean of two (is label 0 counted?)")
+
+
+def test_a_loss_that_is_nan_stays_nan() -> None:
+    """Labels, and logits that have diverged: whoever trains must see it."""
+    logits, label = numbers(1, 3, WORDS, seed=8), torch.tensor([[1, 2, -100]])
+    logits[0, 1, 4] = torch.nan
+    yours = loss(logits, label)
+    assert yours.isnan(), (
+        f"logits with NaN, and two labels: your loss is {yours.item()}, expected nan; 0 is for a"
+        " batch without labels alone"
+    )
 
 
 def test_padding_reads_nothing() -> None:

@@ -13,7 +13,7 @@ def pack(documents: list[list[int]], room: int) -> tuple[torch.Tensor, torch.Ten
     """Return tokens and document numbers, int64 [rows, room]: given.
 
     Documents stay in order; one that does not fit begins the next row. Numbers are those of the
-    list, and -1 is padding, behind the last document of a row.
+    list, and -1 is padding, after the last document of a row.
     """
     rows: list[list[int]] = [[]]
     numbers: list[list[int]] = [[]]
@@ -73,9 +73,10 @@ def mask(document: torch.Tensor) -> torch.Tensor:
 
 
 def loss(logits: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
-    """Return the mean cross-entropy of logits [rows, room, words] over the labels that there are.
+    """Return the mean cross-entropy of logits [rows, room, words] over all labels but -100.
 
-    Without any label it is 0, and ``backward`` still works, with gradients of 0.
+    Without any label it is 0, and ``backward`` still works, with gradients of 0. Only a batch
+    without labels is 0: a loss that is NaN stays NaN.
     """
     total = cross_entropy(
         logits.flatten(0, 1), label.flatten(), ignore_index=IGNORED, reduction="sum"
