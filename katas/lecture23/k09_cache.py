@@ -40,9 +40,10 @@ class Cache:
     def append(self, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.
 
-        The results are views of what is kept. They have no graph, and they never change. If there
-        is too little room, double it until there is enough. Never write to a place that was handed
-        out: move to a new storage of the same room instead.
+        n is 1 or more. The results are views of what is kept. Neither has a graph, and the results
+        never change. If there is too little room, double it until there is enough. Never write to a
+        place that was handed out: move to a new storage of the same room instead. When both apply,
+        it is one move, to the doubled room.
         """
         # TODO: is there room, and was the place handed out?
         raise NotImplementedError("Cache.append")

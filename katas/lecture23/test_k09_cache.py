@@ -197,22 +197,32 @@ def test_crop_and_no_room() -> None:
     cache, first, more = Cache(4), tokens(4), tokens(6, seed=1)
     seen = cache.append(*first)
     cache.crop(1)
-    same(cache.append(*more), grown([x[:, :, :1] for x in first], more), "1 of 4, and 6 more")
+    with Allocated() as made:
+        yours = cache.append(*more)
+    same(yours, grown([x[:, :, :1] for x in first], more), "1 of 4, and 6 more")
     same(seen, first, "what was returned before")
+    assert made.bytes == 8 * TOKEN, (
+        f"crop(1) of 4, then 6 tokens, room for 4: you allocated {made.bytes} bytes, expected"
+        f" {8 * TOKEN}: one move, to the doubled room"
+    )
 
 
 def test_no_graph() -> None:
-    """Values are kept, and neither the graph nor what it saves."""
+    """Values are kept, and neither the graph nor what it saves nor its leaves."""
     cache = Cache(4)
 
     def appended() -> Any:
-        k, v = tokens(1)
-        k, v = k.requires_grad_() * 2, v.requires_grad_() * 3
+        leaves = [x.requires_grad_() for x in tokens(1)]
+        k, v = (x.sin() for x in leaves)
         yours = cache.append(k, v)
         assert not any(x.requires_grad for x in yours), "your keys or values have a graph"
-        return k, v
+        return k, v, *leaves
 
-    freed(appended)
+    freed(
+        appended,
+        "the cache is alive, and must keep values without a graph: has what you write to"
+        " become part of one?",
+    )
 
 
 def test_two_caches() -> None:
