@@ -4,12 +4,12 @@ A rotary embedding turns pairs of a query by angles, position times frequency. O
 float32. Then the model went to bfloat16, prompts grew to 4,096 tokens, and four tickets came:
 
     table     "On long documents the bfloat16 model mixes up neighbours. Float32 does not."
-    grid      "Training under autocast is worse than without, and only for long rows."
+    grid      "Training is worse under autocast, but only on long rows."
     rotate    "Our cache is twice as large as planned, and SDPA refuses q and v together."
     Rotary    "We call model.bfloat16() before serving. Far tokens are lost since, and
                model.float() does not bring them back."
 
-Find and mend the bugs, a line or two each. Return what the docstrings say.
+Find and mend the bugs, a line or two each. Make each do what its docstring says.
 
 Begin with the first: print ``torch.arange(250, 270).to(torch.bfloat16)``. What do you expect to
 see at 257?
@@ -53,7 +53,8 @@ def grid(positions: torch.Tensor, dim: int) -> torch.Tensor:
 def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
     """Return x [rows, heads, n, dim], turned by float32 angles [rows, n, dim // 2], in x's dtype.
 
-    Column i makes a pair with column ``i + dim // 2``. Only the last step rounds to x's dtype.
+    Column i makes a pair with column ``i + dim // 2``. Only the last step rounds to x's dtype:
+    a float64 x stays float64.
     """
     cos, sin = angles.cos()[:, None], angles.sin()[:, None]
     a, b = x.chunk(2, -1)
@@ -63,7 +64,8 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 class Rotary(nn.Module):
     """Turns queries or keys by their positions, equally well after ``.bfloat16()`` or ``.half()``.
 
-    It computes on the device of x, and adds nothing to a state dict.
+    It computes on the device of x, and adds nothing to a state dict. x and positions are on one
+    device.
     """
 
     def __init__(self, dim: int) -> None:

@@ -92,7 +92,7 @@ def test_the_grid_under_autocast(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_turned_in_its_own_dtype(dtype: torch.dtype) -> None:
-    """A bfloat16 query stays one, and is rounded once."""
+    """A bfloat16 query stays one, and is rounded once; a float64 query is not rounded."""
     x, angles = queries(dtype), exact(FAR).float()
     with unchanged(x=x, angles=angles):
         yours = rotate(x, angles)
@@ -107,6 +107,15 @@ def test_turned_in_its_own_dtype(dtype: torch.dtype) -> None:
         f" to {dtype} explains, at most by {off.max().item():.1e}: what was rounded before?"
     )
 
+    x64 = x.double() + torch.pi
+    y64 = rotate(x64, torch.zeros(2, 4, DIM // 2))
+    assert y64.dtype == torch.float64, f"x has torch.float64, and what you return {y64.dtype}"
+    off64 = (y64 - x64).abs().max().item()
+    assert off64 == 0, (
+        f"a float64 x, and angles of 0: yours is up to {off64:.1e} from x, expected 0; was x"
+        " rounded to float32?"
+    )
+
 
 def test_a_converted_module_knows_far_positions() -> None:
     """``.bfloat16()`` converts parameters and buffers; the positions are as before."""
@@ -118,14 +127,17 @@ def test_a_converted_module_knows_far_positions() -> None:
         assert yours.dtype == dtype, f"x has {dtype}, and your module returns {yours.dtype}"
         right = turned(x, exact(FAR))
         bar = 8 * (HALVES[dtype] + FLOAT32)
-        same_angle(yours, right, bar, f"[row, head, n, dim] of Rotary in {dtype}")
+        what = f"[row, head, n, dim] of Rotary in {dtype}"
+        ask = " (what dtype are the frequencies and positions now?)"
+        same_angle(yours, right, bar, what + ask)
 
 
 def test_there_and_back() -> None:
     """``.half().float()`` loses nothing, nothing is saved, and it moves to another device."""
     module = Rotary(DIM).half().float()
     x = queries(torch.float32)
-    same_angle(module(x, FAR), turned(x, exact(FAR)), 8 * FLOAT32, "after .half().float()")
+    what = "after .half().float() (what dtype did the frequencies have in between?)"
+    same_angle(module(x, FAR), turned(x, exact(FAR)), 8 * FLOAT32, what)
 
     assert not module.state_dict(), f"the state dict has {list(module.state_dict())}"
     try:
@@ -133,3 +145,20 @@ def test_there_and_back() -> None:
     except RuntimeError as error:
         raise AssertionError(f"x and positions on another device: {error}") from None
     assert moved.device.type == "meta", f"x is on meta, and your result on {moved.device}"
+
+
+def test_one_module_and_two_devices() -> None:
+    """On the CPU, on another device, and on the CPU again."""
+    module, x = Rotary(DIM), queries(torch.float32)
+    right = turned(x, exact(FAR))
+    for device in ("cpu", "meta", "cpu"):
+        try:
+            yours = module(x.to(device), FAR.to(device))
+        except (RuntimeError, NotImplementedError) as error:
+            raise AssertionError(
+                f"one module, called on cpu, meta and cpu, x on {device}: {error}; what has it kept"
+                " from the call before?"
+            ) from None
+        assert yours.device.type == device, f"x is on {device}, and your result on {yours.device}"
+        if device == "cpu":
+            same_angle(yours, right, 8 * FLOAT32, "of one module, called on cpu, meta and cpu")

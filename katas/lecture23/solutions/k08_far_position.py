@@ -32,7 +32,8 @@ def grid(positions: torch.Tensor, dim: int) -> torch.Tensor:
 def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
     """Return x [rows, heads, n, dim], turned by float32 angles [rows, n, dim // 2], in x's dtype.
 
-    Column i makes a pair with column ``i + dim // 2``. Only the last step rounds to x's dtype.
+    Column i makes a pair with column ``i + dim // 2``. Only the last step rounds to x's dtype:
+    a float64 x stays float64.
     """
     cos, sin = angles.cos()[:, None], angles.sin()[:, None]
     a, b = x.chunk(2, -1)
@@ -42,7 +43,8 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 class Rotary(nn.Module):
     """Turns queries or keys by their positions, equally well after ``.bfloat16()`` or ``.half()``.
 
-    It computes on the device of x, and adds nothing to a state dict.
+    It computes on the device of x, and adds nothing to a state dict. x and positions are on one
+    device.
     """
 
     def __init__(self, dim: int) -> None:
