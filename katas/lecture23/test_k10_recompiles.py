@@ -64,13 +64,14 @@ def test_the_cache_is_written_in_place() -> None:
     keys, values = cache
     for arguments in calls:
         step(*arguments)
-    assert cache[0] is keys, "cache[0] is another tensor than before"
-    assert cache[1] is values, "cache[1] is another tensor than before"
+    for which, before in enumerate((keys, values)):
+        same = cache[which] is before
+        assert same, f"cache[{which}] is another tensor than before: write to it in place"
     for which, (name, found) in enumerate((("keys", keys), ("values", values))):
         right = torch.cat([each[2 + which] for each in calls], 2)
         equal, rest = torch.equal(found[:, :, :3], right), bool((found[:, :, 3:] == 1000).all())
         assert equal, f"the {name} of three tokens are not in the cache: {found[0, 0, :3].tolist()}"
-        assert rest, f"{name} behind the last token have changed"
+        assert rest, f"{name} after the last token have changed"
 
 
 def test_it_compiles_once() -> None:
