@@ -10,7 +10,7 @@ Llama's, so weights of Transformers fit. `rotate` and all ``__init__`` are given
 
 1. `Attention.forward` without a cache: causal, and each key head serves several query heads.
 2. `Block.forward` and `Decoder.forward`: normalise, compute, add.
-3. `StaticCache`, and `Attention.forward` with it: write, read all, mask what is behind.
+3. `StaticCache`, and `Attention.forward` with it: write, read all, mask what comes after.
 4. `generate`: greedy, with one call for the prompt.
 
 About 45 lines. Begin on paper: which keys may the query at position 4 see, if the cache has room
@@ -129,7 +129,7 @@ class Block(nn.Module):
     def forward(
         self, x: torch.Tensor, positions: torch.Tensor, cache: StaticCache | None
     ) -> torch.Tensor:
-        """Return x after both; the second norm comes after attention was added."""
+        """Return x after both; the second norm reads x after attention has been added."""
         # TODO: step 2.
         raise NotImplementedError("Block.forward")
 
@@ -159,7 +159,8 @@ def generate(
     """Return the prompt, int64 [rows, n], and up to `new` (1 or more) likeliest tokens after it.
 
     After a row has generated `stop`, fill it with `stop`; return once all rows have. Record no
-    graph. The model reads the prompt in one call, and later tokens one by one.
+    graph, and leave nothing in the model. It reads the prompt in one call, and later tokens one by
+    one; the last one need not be read, and is not.
     """
     # TODO: step 4.
     raise NotImplementedError("generate")

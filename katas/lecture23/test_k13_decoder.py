@@ -115,13 +115,26 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str, bar: float = 1e-11
     )
 
 
+def by_token(yours: torch.Tensor, right: torch.Tensor, what: str, bar: float = 1e-11) -> None:
+    """Compare [rows, tokens, ...], and name the first token that differs."""
+    __tracebackhide__ = True
+    if yours.shape == right.shape:
+        close = torch.isclose(yours.double(), right.double(), rtol=bar, atol=bar)
+        bad = (~close).transpose(0, 1).flatten(1).any(1).nonzero().flatten().tolist()
+        what += f"; token {bad[0]} is the first that differs" if bad else ""
+    same(yours, right, what, bar)
+
+
 @one
 def test_one_token_reads_itself() -> None:
     """One key: its value is what each query head of its group gets."""
     module, x = filled(Attention(CONFIG, 0)), numbers(2, 1, 16, seed=3)
     yours = module(x, torch.tensor([5]), None)
     v = module.v_proj(x).unflatten(2, (2, 4)).repeat_interleave(2, 2).flatten(2)
-    same(yours, module.o_proj(v), "a row of one token")
+    what = (
+        "a token alone reads its own v: which key head serves which query head? are values turned?"
+    )
+    same(yours, module.o_proj(v), what)
 
 
 @one
@@ -130,7 +143,8 @@ def test_attention_over_a_row() -> None:
     module, x = filled(Attention(CONFIG, 0)), numbers(2, 6, 16, seed=4)
     with unchanged(module, x=x):
         yours = module(x, torch.arange(6), None)
-    same(yours, written_out(module, x, torch.arange(6)), "six tokens")
+    right = written_out(module, x, torch.arange(6))
+    by_token(yours, right, "six tokens (does token 0 read later ones?)")
 
 
 @one
@@ -139,7 +153,8 @@ def test_nobody_sees_the_next_token() -> None:
     module, x = filled(Attention(CONFIG, 0)), numbers(1, 6, 16, seed=5)
     other = torch.cat([x[:, :5], numbers(1, 1, 16, seed=6)], 1)
     yours, after = (module(each, torch.arange(6), None) for each in (x, other))
-    same(after[:, :5], yours[:, :5], "outputs before the token that changed")
+    what = "outputs before the token that changed (does token 0 read later ones?)"
+    by_token(after[:, :5], yours[:, :5], what)
     assert not torch.allclose(after[:, 5], yours[:, 5]), "the last output does not depend on x"
 
 
@@ -149,8 +164,8 @@ def test_positions_are_used() -> None:
     module, x = filled(Attention(CONFIG, 0)), numbers(1, 4, 16, seed=7)
     places = torch.arange(4)
     yours, shifted, stretched = (module(x, each, None) for each in (places, places + 9, 3 * places))
-    same(shifted, yours, "positions 9 to 12, compared with 0 to 3", 1e-5)
-    same(stretched, written_out(module, x, 3 * places), "positions 0, 3, 6 and 9")
+    by_token(shifted, yours, "positions 9 to 12, compared with 0 to 3", 1e-5)
+    by_token(stretched, written_out(module, x, 3 * places), "positions 0, 3, 6 and 9")
 
 
 @two
@@ -159,7 +174,7 @@ def test_logits() -> None:
     model = decoder()
     with unchanged(model, PROMPT):
         yours = model(PROMPT, torch.arange(5))
-    same(yours, expected(model, PROMPT), "logits as [row, token, word]")
+    by_token(yours, expected(model, PROMPT), "logits as [row, token, word]")
 
 
 @two
@@ -171,7 +186,7 @@ def test_the_second_norm_comes_after_attention() -> None:
     right = half + block.mlp(block.post_attention_layernorm(half))
     with unchanged(x=x):
         yours = block(x, places, None)
-    same(yours, right, "one block")
+    by_token(yours, right, "one block")
 
 
 @two
@@ -212,10 +227,10 @@ def test_the_mask_of_the_cache() -> None:
 
 @three
 def test_a_prompt_into_the_cache() -> None:
-    """The logits are those without a cache, whatever is behind the prompt."""
+    """The logits are those without a cache, whatever comes after the prompt."""
     model = decoder()
     yours = model(PROMPT, torch.arange(5), new_cache(9))
-    same(yours, expected(model, PROMPT), "logits of a prompt of 5, room for 9")
+    by_token(yours, expected(model, PROMPT), "logits of a prompt of 5, room for 9")
 
 
 @three
@@ -227,7 +242,7 @@ def test_part_by_part(parts: list[int]) -> None:
         tokens = PROMPT[:, start : start + count]
         logits.append(model(tokens, torch.arange(start, start + count), cache))
         start += count
-    same(torch.cat(logits, 1), expected(model, PROMPT), f"a prompt of 5, in calls of {parts}")
+    by_token(torch.cat(logits, 1), expected(model, PROMPT), f"a prompt of 5, in calls of {parts}")
 
 
 @four
@@ -265,12 +280,34 @@ def test_each_token_is_read_once() -> None:
 def test_a_second_prompt_knows_nothing_of_the_first() -> None:
     """Nothing is kept between calls, also with one row, and one new token."""
     model = decoder()
+
+    def attributes() -> set[str]:
+        return {f"{name}.{x}" for name, module in model.named_modules() for x in vars(module)}
+
+    before = attributes()
     generate(model, PROMPT, 6)
+    left = sorted(attributes() - before)
+    assert not left, f"after generate the model has new attributes {left}, expected none"
     for prompt, new in ((PROMPT[1:, :3], 5), (PROMPT[:, :1], 1)):
         yours, right = generate(model, prompt, new), slowly(model, prompt, new)
         assert yours.tolist() == right.tolist(), (
             f"yours {yours.tolist()}, expected {right.tolist()}"
         )
+
+
+@four
+def test_a_hundred_tokens() -> None:
+    """The cache has room for the prompt and for all that may follow."""
+    model = decoder(3)
+    try:
+        text = generate(model, PROMPT[:1], 100)
+    except (IndexError, RuntimeError) as error:
+        raise AssertionError(
+            f"a prompt of 5 and 100 new tokens: {error}; how much room has your cache?"
+        ) from None
+    assert text.shape == (1, 105), f"5 tokens and 100 new: your shape is {list(text.shape)}"
+    right = expected(model, text)[:, 4:-1].argmax(-1)
+    by_token(text[:, 5:], right, "100 new tokens, each the likeliest after your own before it")
 
 
 @four
@@ -289,6 +326,19 @@ def test_stop(rows: list[int]) -> None:
             f"stop={stop}: yours {yours.tolist()}, expected {right.tolist()}; without stop"
             f" {free.tolist()}"
         )
+
+
+@four
+def test_stop_may_be_word_0() -> None:
+    """Word 0 is a word, and None means that there is no such word."""
+    model = decoder(3)
+    free = slowly(model, PROMPT, 6)[:, 5:].tolist()
+    ends = [row.index(0) for row in free]
+    right = [row[:end] + [0] * (1 + max(ends) - end) for row, end in zip(free, ends, strict=True)]
+    yours = generate(model, PROMPT, 6, 0)[:, 5:].tolist()
+    assert yours == right, (
+        f"stop=0, new tokens: yours {yours}, expected {right}; without stop {free}"
+    )
 
 
 @four

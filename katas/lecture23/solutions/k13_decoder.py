@@ -120,7 +120,7 @@ class Block(nn.Module):
     def forward(
         self, x: torch.Tensor, positions: torch.Tensor, cache: StaticCache | None
     ) -> torch.Tensor:
-        """Return x after both; the second norm comes after attention was added."""
+        """Return x after both; the second norm reads x after attention has been added."""
         x = x + self.self_attn(self.input_layernorm(x), positions, cache)
         y: torch.Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return y
@@ -154,7 +154,8 @@ def generate(
     """Return the prompt, int64 [rows, n], and up to `new` (1 or more) likeliest tokens after it.
 
     After a row has generated `stop`, fill it with `stop`; return once all rows have. Record no
-    graph. The model reads the prompt in one call, and later tokens one by one.
+    graph, and leave nothing in the model. It reads the prompt in one call, and later tokens one by
+    one; the last one need not be read, and is not.
     """
     rows, length = prompt.shape
     cache = StaticCache(model.config, rows, length + new, model.lm_head.weight.dtype)
