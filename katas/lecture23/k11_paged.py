@@ -63,7 +63,7 @@ class Pages:
         return "\n".join(lines)
 
     def take(self) -> int:
-        """Return the lowest free page, which is free no more: given."""
+        """Return the lowest free page, and mark it taken: given."""
         if not self.free:
             raise MemoryError("no page is free")
         return heapq.heappop(self.free)
@@ -71,7 +71,8 @@ class Pages:
     def append(self, row: int, k: torch.Tensor, v: torch.Tensor) -> None:
         """Add n tokens to sequence `row`: k and v are [n, heads, dim].
 
-        Take a page when its first token arrives, not before.
+        Take a page when its first token arrives, not before. If pages run out, `take` raises, and
+        nothing is promised about the sequence then.
         """
         # TODO: which pages are missing? Then, for each token, its page and its slot.
         raise NotImplementedError("Pages.append")

@@ -88,8 +88,15 @@ def test_freed_pages_are_reused() -> None:
     free, left = sorted(pages.free), pages.table[1].tolist()
     assert free == [2, 3], f"after release(1), pages {free} are free, expected [2, 3]"
     assert left == [-1] * 6, f"after release(1), its row of the table is {left}"
+    length = pages.lengths[1].item()
+    assert length == 0, f"after release(1), lengths[1] is {length}, expected 0"
     pages.release(0)
     pages.append(2, *tokens(2, 5))
+    taken = pages.table[2].tolist()
+    assert taken == [4, 5, 0, -1, -1, -1], (
+        f"pages 0 to 3 are free, and sequence 2 has pages 4 and 5 and needs one more: its row of"
+        f" the table is {taken}, expected [4, 5, 0, -1, -1, -1]; the lowest free page first"
+    )
     pages.append(1, *tokens(5, 6))
     assert_expected_inline(
         pages.show(),
@@ -157,8 +164,10 @@ def test_attention_is_that_of_each_alone() -> None:
     q = numbers(3, HEADS, DIM, seed=9)
     yours = pages.attend(q)
     for row in range(3):
-        length = int(pages.lengths[row])
-        same(yours[row], alone(q[row], parts[row]), f"sequence {row}, of {length} tokens")
+        what = (
+            f"sequence {row}, of {pages.lengths[row]} tokens: only the first `lengths` places count"
+        )
+        same(yours[row], alone(q[row], parts[row]), what)
 
 
 def test_a_sequence_without_tokens() -> None:
@@ -168,7 +177,11 @@ def test_a_sequence_without_tokens() -> None:
     pages.append(1, *part)
     q = numbers(2, HEADS, DIM, seed=2)
     yours = pages.attend(q)
-    same(yours[0], torch.zeros(HEADS, DIM, dtype=torch.float64), "a sequence of no tokens")
+    same(
+        yours[0],
+        torch.zeros(HEADS, DIM, dtype=torch.float64),
+        "a sequence of no tokens: only the first `lengths` places count",
+    )
     same(yours[1], alone(q[1], [part]), "the other sequence, of 3")
 
 

@@ -43,7 +43,7 @@ class Pages:
         return "\n".join(lines)
 
     def take(self) -> int:
-        """Return the lowest free page, which is free no more: given."""
+        """Return the lowest free page, and mark it taken: given."""
         if not self.free:
             raise MemoryError("no page is free")
         return heapq.heappop(self.free)
@@ -51,7 +51,8 @@ class Pages:
     def append(self, row: int, k: torch.Tensor, v: torch.Tensor) -> None:
         """Add n tokens to sequence `row`: k and v are [n, heads, dim].
 
-        Take a page when its first token arrives, not before.
+        Take a page when its first token arrives, not before. If pages run out, `take` raises, and
+        nothing is promised about the sequence then.
         """
         start = int(self.lengths[row])
         end = start + len(k)
