@@ -1,0 +1,75 @@
+"""Keep some tokens, and sample among these.
+
+"Temperature 0.7, top-k 50, top-p 0.9" stands in every example, and each library has another corner
+wrong: equal logits, or no token left. A filter returns the logits with -inf for what is dropped:
+
+    probabilities         0.4   0.3   0.2   0.1
+    top_k(2)              0.4   0.3    .     .
+    top_p(0.8)            0.4   0.3   0.2    .      0.4 + 0.3 do not reach 0.8
+    top_p(0.3)            0.4    .     .     .
+
+1. `top_k`: whatever equals the last of the k stays too.
+2. `top_p`: the fewest tokens, the most probable first, whose probabilities reach p.
+3. `filtered`: temperature, top-k and top-p, in this order; top-p sees what top-k left.
+
+`generate` is given. Inputs stay as they are. About 15 lines.
+
+Begin on paper: in `top_p`, which sum decides on a token, with its own probability or without?
+Afterwards see ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real life differs: libraries
+have a dozen more filters, and each is a function of logits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+INF = float("inf")
+
+
+def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
+    """Return logits [..., n] with -inf for those below the k-th largest of their row.
+
+    `k` is at least 1, and may be larger than n.
+    """
+    # TODO
+    raise NotImplementedError("top_k")
+
+
+def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
+    """Return logits [..., n] with -inf for those beyond the fewest that reach p, 0 < p < 1.
+
+    Of equal ones the token with the smaller index comes first.
+    """
+    # TODO: sort, add up, and bring the answer back to the order of the tokens.
+    raise NotImplementedError("top_p")
+
+
+def filtered(
+    logits: torch.Tensor,
+    temperature: float = 1.0,
+    k: int | None = None,
+    p: float | None = None,
+) -> torch.Tensor:
+    """Divide by the temperature, apply top-k, then top-p; None leaves a filter out."""
+    # TODO
+    raise NotImplementedError("filtered")
+
+
+def generate(
+    model: Callable[[torch.Tensor], torch.Tensor],
+    ids: torch.Tensor,
+    new: int,
+    settings: tuple[float, int | None, float | None],
+) -> torch.Tensor:
+    """Return ids [batch, length + new]; the model makes logits [batch, n] of ids. Given."""
+    for _ in range(new):
+        law = torch.softmax(filtered(model(ids), *settings), -1)
+        ids = torch.cat([ids, torch.multinomial(law, 1)], 1)
+    return ids
