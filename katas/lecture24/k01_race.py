@@ -1,0 +1,40 @@
+"""Draw tokens by letting them race.
+
+`torch.multinomial` has no loop over the probabilities when it draws one token. Each token runs for
+a time that is drawn from Exp(1) and divided by its probability, and the first to arrive is drawn:
+
+    times = torch.empty_like(p).exponential_(generator=dice)      # dice: a torch.Generator
+    (p / times).argmax()                                           # the fastest
+
+1. `one`: what ``multinomial(p, 1)`` returns.
+2. `several`: without replacement, in order of arrival. Ask PyTorch for 3 of 2 first.
+3. `chance`: the probability of an order.
+
+Afterwards read ``multinomial`` in ``aten/src/ATen/native/Distributions.cpp``, in PyTorch's
+repository.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
+    """Return a token for each row of p [..., n], int64 of [..., 1]: as ``multinomial(p, 1)``."""
+    # TODO
+    raise NotImplementedError("one")
+
+
+def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
+    """Return the first `count` to arrive, [..., count], the fastest first.
+
+    -1 where no token is left whose probability is not 0. `count` is at most n.
+    """
+    # TODO
+    raise NotImplementedError("several")
+
+
+def chance(p: torch.Tensor, order: list[int]) -> float:
+    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1."""
+    # TODO: once a token has arrived, the others share what is left.
+    raise NotImplementedError("chance")

@@ -1,0 +1,23 @@
+"""Draw tokens by letting them race."""
+
+from __future__ import annotations
+
+import torch
+
+
+def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
+    """Return a token for each row of p [..., n], int64 of [..., 1]: as ``multinomial(p, 1)``."""
+    return several(p, 1, dice)
+
+
+def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
+    """Return the first `count` to arrive, [..., count], the fastest first."""
+    race = p / torch.empty_like(p).exponential_(generator=dice)
+    speed, token = race.topk(count)
+    return torch.where(speed > 0, token, -1)
+
+
+def chance(p: torch.Tensor, order: list[int]) -> float:
+    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1."""
+    values = p[order]
+    return float((values / (1 - values.cumsum(0) + values)).prod())

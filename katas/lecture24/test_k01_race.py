@@ -1,0 +1,109 @@
+"""Tests of k01_race: multinomial with the same generator, and enumeration of all orders."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import sqrt
+
+import pytest
+import torch
+
+from katas.lecture24.k01_race import chance
+from katas.lecture24.k01_race import one
+from katas.lecture24.k01_race import several
+from plugins.kit import unchanged
+
+
+P = torch.tensor([sqrt(2), 0.0, sqrt(3), sqrt(0.5), sqrt(7)], dtype=torch.float64) / 7
+
+
+def dice(seed: int) -> torch.Generator:
+    """Return a generator with a seed."""
+    return torch.Generator().manual_seed(seed)
+
+
+def test_one_token() -> None:
+    """With the same generator it is the token of multinomial, seed after seed."""
+    for seed in range(12):
+        with unchanged(p=P):
+            yours = one(P, dice(seed))
+        right = torch.multinomial(P, 1, generator=dice(seed))
+        assert yours.shape == (1,), f"yours has shape {[*yours.shape]}, expected [1]"
+        assert yours.dtype == torch.int64, f"yours is {yours.dtype}, expected torch.int64"
+        assert yours.tolist() == right.tolist(), (
+            f"seed {seed}: yours draws {yours.tolist()}, multinomial {right.tolist()}"
+        )
+
+
+def test_a_token_for_each_row() -> None:
+    """Rows race on their own: of [3, 5], and of [2, 3, 5]; in float32 too."""
+    rows = torch.stack([P, P.flip(0), P.roll(2)])
+    for p in (rows, rows.float()):
+        yours, right = one(p, dice(4)), torch.multinomial(p, 1, generator=dice(4))
+        assert yours.tolist() == right.tolist(), (
+            f"p of [3, 5], {p.dtype}: yours {yours.tolist()}, multinomial {right.tolist()}"
+        )
+    yours = one(torch.stack([rows, rows]), dice(4))
+    assert yours.shape == (2, 3, 1), f"p [2, 3, 5]: yours {[*yours.shape]}, expected [2, 3, 1]"
+
+
+def test_a_generator_goes_on() -> None:
+    """Two draws from one generator are those of multinomial from one."""
+    yours, theirs = dice(5), dice(5)
+    found = [int(one(P, yours)) for _ in range(20)]
+    right = [int(torch.multinomial(P, 1, generator=theirs)) for _ in range(20)]
+    assert found == right, f"20 draws: yours {found}, multinomial's {right}"
+
+
+def test_several_in_order_of_arrival() -> None:
+    """Without replacement, as multinomial draws: 3 of 4 tokens, for rows too."""
+    rows = torch.stack([P, P.flip(0)])
+    for seed in range(8):
+        for p in (P, rows):
+            with unchanged(p=p):
+                yours = several(p, 3, dice(seed))
+            right = torch.multinomial(p, 3, generator=dice(seed))
+            assert yours.tolist() == right.tolist(), (
+                f"seed {seed}: yours {yours.tolist()}, multinomial {right.tolist()}"
+            )
+
+
+def test_no_token_is_left() -> None:
+    """Three of two: multinomial names a token of probability 0, without an error; you say -1."""
+    p = torch.tensor([[0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1e-300]], dtype=torch.float64)
+    yours = several(p, 3, dice(1))
+    assert {*yours[0, :2].tolist()} == {1, 2}, f"{p[0].tolist()}: yours draws {yours[0].tolist()}"
+    assert yours[0, 2] == -1, f"yours draws {yours[0].tolist()}, expected -1 as the third"
+    assert yours[1].tolist() == [3, -1, -1], f"yours {yours[1].tolist()}, expected [3, -1, -1]"
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_chances(length: int) -> None:
+    """The chances of all orders of a length add up to 1, and a part of them to its first token."""
+    p = P / P.sum()
+    all_orders = [[*order] for order in permutations([0, 2, 3, 4], length)]
+    total = sum(chance(p, order) for order in all_orders)
+    assert abs(total - 1) < 1e-12, f"the chances of all orders of {length} add up to {total}"
+    first = sum(chance(p, order) for order in all_orders if order[:1] == [3])
+    right = p[3].item() if length else 0.0
+    assert abs(first - right) < 1e-12, f"orders that begin with 3: {first}, expected {right}"
+
+
+def test_the_chance_of_an_order() -> None:
+    """0.5, then 0.3 of 0.5, then 0.2 of 0.2; a token of probability 0 never arrives."""
+    p = torch.tensor([0.2, 0.5, 0.3, 0.0], dtype=torch.float64)
+    for order, right in (([1, 2], 0.3), ([1, 2, 0], 0.3), ([0, 2], 0.075), ([3, 1], 0.0)):
+        yours = chance(p, order)
+        assert abs(yours - right) < 1e-12, f"{order} of {p.tolist()}: {yours}, expected {right}"
+
+
+def test_draws_follow_the_chances() -> None:
+    """4,000 draws of two: each order is as frequent as its chance, within five deviations."""
+    p = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
+    drawn = several(p.expand(4000, 3), 2, dice(7))
+    for order in permutations(range(3), 2):
+        share = (drawn == torch.tensor(order)).all(1).double().mean().item()
+        right = chance(p, [*order])
+        assert abs(share - right) < 5 * sqrt(right / 4000), (
+            f"{order}: drawn in {share:.3f} of 4,000 draws, its chance is {right:.3f}"
+        )
