@@ -1,0 +1,50 @@
+"""See which blocks of a mask are full, partial and empty.
+
+FlexAttention is given a mask as a function of two numbers, query and key. `create_block_mask` calls
+it in advance, and notes for blocks of pairs: all allowed, none, or some. Only for the last kind is
+the function called again. Print one:
+
+    print(create_block_mask(causal, None, None, 256, 256, device="cpu", BLOCK_SIZE=64))
+
+1. `window`: a mask function, in which `if` and `and` fail.
+2. `kinds`: read the notes of a BlockMask. Given code prints them.
+
+Afterwards read ``BlockMask`` in ``torch/nn/attention/flex_attention.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
+
+
+def causal(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """Return whether query q may see key k. Given."""
+    del b, h
+    return q >= k
+
+
+def window(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """Return whether query q may see key k: itself and the three keys before it."""
+    # TODO
+    raise NotImplementedError("window")
+
+
+def kinds(mask: BlockMask) -> torch.Tensor:
+    """Return 0 for each empty block, 1 for a partial, 2 for a full one, int64 [rows, columns].
+
+    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: so many of
+    ``kv_indices[..., i, :]`` count. The full ones stand in ``full_kv_...``.
+    """
+    # TODO
+    raise NotImplementedError("kinds")
+
+
+def show(mask: BlockMask) -> str:
+    """Return a picture of a mask, ``#`` full, ``+`` partial, ``.`` empty. Given."""
+    return "\n".join("".join(".+#"[kind] for kind in row) for row in kinds(mask).tolist())
