@@ -1,0 +1,71 @@
+"""Build the block mask that FlexAttention reads.
+
+A ``mask_mod`` says for one query and one key whether they may meet. A kernel cannot ask it a
+million times, so it is asked once, in advance, and the answers are kept by block. A kernel skips
+empty blocks, computes full ones without asking, and asks ``mask_mod`` again in partial ones only.
+A causal mask of 10 tokens, in blocks of 4:
+
+    + . .        + partial: mask_mod is asked
+    # + .        # full: nobody is asked
+    # # +        . neither: not even read
+
+1. `blocks`: which are partial, and which are full. The last block of 10 tokens is ragged: it has
+   places without a token, and these are never allowed.
+2. `indices`: per row of blocks, how many there are, and their numbers first. About 12 lines in all.
+
+Begin on paper: everything is allowed, 10 queries, 8 keys. Which blocks are full?
+Afterwards read ``_convert_mask_to_block_mask`` in ``torch/nn/attention/flex_attention.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn.attention.flex_attention import BlockMask
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def blocks(
+    mask_mod: Callable[..., torch.Tensor], queries: int, keys: int, size: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return which blocks are partial and which are full: two bool tensors [rows, columns].
+
+    ``mask_mod(batch, head, query, key)`` takes int64 tensors, broadcasts, and returns bool. Let
+    batch and head be 0. It may index tables, so ask it for queries and keys that exist only. A
+    result may also depend on one of them alone, and have a dim of size 1.
+    """
+    # TODO: ask for all pairs at once, fill up the edge, and count in each block.
+    raise NotImplementedError("blocks")
+
+
+def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return how many blocks each row has, int32 [rows], and which ones, int32 [rows, columns].
+
+    `which` is bool [rows, columns]. A row of numbers begins with the columns that are True, from
+    left to right. What is behind them is not read, but must be the number of some column.
+    """
+    # TODO: no loop is needed.
+    raise NotImplementedError("indices")
+
+
+def block_mask(
+    mask_mod: Callable[..., torch.Tensor], queries: int, keys: int, size: int
+) -> BlockMask:
+    """Return what ``create_block_mask`` would, made of your blocks: given."""
+    partial, full = (
+        [each[None, None] for each in indices(which)]
+        for which in blocks(mask_mod, queries, keys, size)
+    )
+    return BlockMask.from_kv_blocks(
+        *partial, *full, BLOCK_SIZE=size, mask_mod=mask_mod, seq_lengths=(queries, keys)
+    )
+
+
+def show(partial: torch.Tensor, full: torch.Tensor) -> str:
+    """Return a picture of blocks: given."""
+    kinds = (partial + 2 * full.to(torch.int64)).tolist()
+    return "\n".join(" ".join(".+#?"[kind] for kind in row) for row in kinds)

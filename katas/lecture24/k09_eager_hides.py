@@ -1,0 +1,85 @@
+"""Find two masks that are right in eager, and wrong when compiled.
+
+Two helpers combine block masks. All tests in eager were green. Compiled, `both(causal, document)`
+lets tokens see other documents, and with `either(causal, prefix)` some queries miss the prefix.
+
+Eager FlexAttention makes all scores, asks ``mask_mod`` for each pair, and never looks at the
+blocks. A compiled kernel obeys them:
+
+    block     keys are read   mask_mod is asked
+    partial   yes             yes
+    full      yes             no
+    neither   no              no
+
+1. `obeyed`: the mask that a compiled kernel would apply. Nothing needs to be compiled for it.
+2. Compare it with `asked` for a mask of `both`, and of `either`. Mend both, so that the two agree:
+   read no block that need not be read, and ask in none that is full anyway. About 12 lines.
+
+Begin on paper: a block is full in one mask, and partial in the other. What is it in `both`?
+Afterwards read ``and_masks`` in ``torch/nn/attention/flex_attention.py``.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.attention.flex_attention import BlockMask
+from torch.nn.attention.flex_attention import and_masks
+from torch.nn.attention.flex_attention import or_masks
+
+
+def asked(block_mask: BlockMask) -> torch.Tensor:
+    """Return what eager applies, bool [queries, keys]: ``mask_mod`` for all pairs. Given."""
+    queries, keys = block_mask.seq_lengths
+    zero = torch.zeros((), dtype=torch.int64)
+    allowed = block_mask.mask_mod(zero, zero, torch.arange(queries)[:, None], torch.arange(keys))
+    return allowed.expand(queries, keys)
+
+
+def tables(block_mask: BlockMask) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return which blocks are partial and which are full, bool [rows, columns]: given."""
+    found = []
+    for kind in ("kv", "full_kv"):
+        counts = getattr(block_mask, f"{kind}_num_blocks")[0, 0]
+        numbers = getattr(block_mask, f"{kind}_indices")[0, 0].long()
+        read = torch.arange(numbers.shape[1]) < counts[:, None]
+        found.append(torch.zeros_like(read).scatter(1, numbers, read))
+    return found[0], found[1]
+
+
+def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: object) -> BlockMask:
+    """Return a mask of these blocks and this ``mask_mod``, with the sizes of `like`: given."""
+    lists = []
+    for which in (partial, full):
+        numbers = which.int().argsort(dim=1, descending=True, stable=True).int()
+        lists += [which.sum(1, dtype=torch.int32)[None, None], numbers[None, None]]
+    size, lengths = like.BLOCK_SIZE, like.seq_lengths
+    return BlockMask.from_kv_blocks(*lists, size, mask_mod, lengths)
+
+
+def obeyed(block_mask: BlockMask) -> torch.Tensor:
+    """Return what a compiled kernel applies, bool [queries, keys].
+
+    A block that is neither partial nor full is not read: nothing in it is allowed.
+    """
+    # TODO: from a table of blocks to one of places.
+    raise NotImplementedError("obeyed")
+
+
+def both(left: BlockMask, right: BlockMask) -> BlockMask:
+    """Return a mask that allows what both allow; they have the same sizes.
+
+    A block that one of them does not read is not read. One that is full in both is full.
+    """
+    # TODO: mend it.
+    partial, full = tables(left)
+    return made(partial, full, left, and_masks(left.mask_mod, right.mask_mod))
+
+
+def either(left: BlockMask, right: BlockMask) -> BlockMask:
+    """Return a mask that allows what one of them allows, or both; they have the same sizes.
+
+    A block that neither reads is not read. One that is full in one of them is full.
+    """
+    # TODO: mend it.
+    partial, full = tables(left)
+    return made(partial, full, left, or_masks(left.mask_mod, right.mask_mod))

@@ -1,0 +1,73 @@
+"""Fine-tune a layer by two small matrices.
+
+A weight of 4,096 x 4,096 has 16 million elements, and Adam keeps two more numbers for each. LoRA
+freezes it, and learns what to add, as a product of rank r:
+
+    y = x @ (W + scale * B @ A).T        A is [r, in], B is [out, r]
+
+A is random and B is 0, so nothing changes at first. As a parametrization the layer's own forward
+need not know of it.
+
+1. `LoRA.forward` and `adapt`: only A and B are trained. Remember what required gradients before.
+2. `apart`: the same result, and no matrix as large as W is ever made.
+3. `remove`: keep what was learned in the weight, or drop it. About 15 lines in all.
+
+Begin on paper: B is 0. What is the gradient of A in the first step, and what that of B?
+Afterwards read ``remove_parametrizations`` in ``torch/nn/utils/parametrize.py``.
+Real life differs: adapters are kept in files of their own, and in bfloat16 a merge rounds them off.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn.functional import linear
+from torch.nn.utils.parametrize import register_parametrization
+from torch.nn.utils.parametrize import remove_parametrizations
+
+
+class LoRA(nn.Module):
+    """What is added to a weight: two small matrices. The constructor is given."""
+
+    def __init__(self, layer: nn.Linear, rank: int, scale: float) -> None:
+        super().__init__()
+        like = layer.weight.detach()
+        self.scale = scale
+        self.A = nn.Parameter(torch.randn(rank, layer.in_features).to(like) / rank)
+        self.B = nn.Parameter(torch.zeros(layer.out_features, rank).to(like))
+        self.was: dict[str, bool] = {}
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        """Return the adapted weight."""
+        # TODO: one line.
+        raise NotImplementedError("LoRA.forward")
+
+
+def lora_of(layer: nn.Linear) -> LoRA:
+    """Return the LoRA of an adapted layer: given."""
+    (lora,) = layer.parametrizations.weight
+    return lora
+
+
+def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
+    """Freeze a layer's weight and bias, and put a LoRA upon its weight; return the LoRA.
+
+    `LoRA.was` says for each of the layer's parameters, by name, whether it required gradients.
+    """
+    # TODO: mind the order.
+    raise NotImplementedError("adapt")
+
+
+def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
+    """Return what an adapted layer returns for x, [..., in], without making its weight."""
+    # TODO: two small products.
+    raise NotImplementedError("apart")
+
+
+def remove(layer: nn.Linear, *, merge: bool) -> None:
+    """Make an adapted layer a plain one, of which the same parameters require gradients as before.
+
+    Its weight is the adapted one with `merge`, else the one it had, to the bit.
+    """
+    # TODO: remove the parametrization, and look at requires_grad.
+    raise NotImplementedError("remove")

@@ -1,0 +1,61 @@
+"""Measure a language model without its logits.
+
+The largest tensor of a language model is often not in the model: 8,192 tokens times 128,000 words
+are a billion logits. The loss needs one number of each token, and not all tokens at once.
+
+    hidden [n, dim] -> logits [n, words] -> loss [n] -> one number
+
+1. `total`: go through the tokens in chunks of `size`. A loop alone does not do: autograd keeps the
+   logits of each chunk for backward. They must be made again instead.
+2. `perplexity`: exp of the mean loss per token, over all batches. Nothing is kept for backward.
+
+About 12 lines.
+
+Begin on paper: batches of 1 and 9 tokens have mean losses 3 and 1. What is the mean per token?
+Afterwards read ``checkpoint`` in ``torch/utils/checkpoint.py``.
+Real life differs: ``torch.nn.functional.linear_cross_entropy`` does it in PyTorch 2.13, in chunks
+if its options ask for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn.functional import cross_entropy
+from torch.nn.functional import linear
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+IGNORED = -100
+
+
+def part(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Return the summed loss of some tokens, by way of their logits: given.
+
+    A target of -100 counts nothing.
+    """
+    return cross_entropy(linear(hidden, weight), target, ignore_index=IGNORED, reduction="sum")
+
+
+def total(
+    hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor, size: int
+) -> tuple[torch.Tensor, int]:
+    """Return the summed loss of hidden [n, dim], and the number of tokens that count in it.
+
+    `weight` is [words, dim], `target` int64 [n]. No result in forward or backward has more logits
+    than those of `size` tokens. `hidden` and `weight` get their gradients.
+    """
+    # TODO: chunk by chunk; what happens to the logits of each?
+    raise NotImplementedError("total")
+
+
+def perplexity(
+    batches: Iterable[tuple[torch.Tensor, torch.Tensor]], weight: torch.Tensor, size: int
+) -> float:
+    """Return the perplexity of batches of hidden and target; at least one token counts."""
+    # TODO: what is a mean per token, over batches of different lengths?
+    raise NotImplementedError("perplexity")

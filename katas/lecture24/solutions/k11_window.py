@@ -1,0 +1,58 @@
+"""Change the width of a window, and compile nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch.nn.attention.flex_attention import BlockMask
+from torch.nn.attention.flex_attention import create_block_mask
+from torch.nn.attention.flex_attention import flex_attention
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+
+
+def compilations(window: Callable[[int, int], BlockMask], widths: Iterable[int]) -> int:
+    """Return how often ``torch.compile`` calls its backend for these widths: given."""
+    graphs = []
+
+    def backend(graph: torch.fx.GraphModule, _inputs: Any) -> Callable[..., Any]:
+        graphs.append(graph)
+        return graph.forward
+
+    torch.compiler.reset()
+    attend = torch.compile(
+        lambda x, mask: flex_attention(x, x, x, block_mask=mask), backend=backend
+    )
+    x = torch.randn(1, 1, 16, 8)
+    for width in widths:
+        attend(x, window(width, 16))
+    return len(graphs)
+
+
+def made(mask_mod: Callable[..., Any], tokens: int) -> BlockMask:
+    """Return the block mask, in blocks of four: given."""
+    return create_block_mask(mask_mod, None, None, tokens, tokens, device="cpu", BLOCK_SIZE=4)
+
+
+def by_int(width: int, tokens: int) -> BlockMask:
+    """Let each token see itself and those before it, `width` in all. Given."""
+
+    def mask_mod(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
+        return (query >= key) & (query - key < width)
+
+    return made(mask_mod, tokens)
+
+
+def window(width: int, tokens: int) -> BlockMask:
+    """Return the same mask as `by_int`, of a ``mask_mod`` that need not be compiled again."""
+    limit = torch.tensor(width)
+
+    def mask_mod(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
+        return (query >= key) & (query - key < limit)
+
+    return made(mask_mod, tokens)
