@@ -1,8 +1,8 @@
 """Retries that mean something: some failures go away, and some come back every night.
 
 A machine that was taken away is worth another try. A ``ValueError`` is the same ValueError at
-3 am, with four more hours of GPU spent. ``local_cwd`` never tries again, Slurm does for any exit
-code: so ask what has happened.
+3 am, with four more hours of GPU spent. ``local_cwd`` never tries again; TorchX's script for Slurm
+does after any exit code but 0. So ask what has happened.
 
     exit code 0          done
     -9, or 137           SIGKILL: no memory, or the machine was needed      again

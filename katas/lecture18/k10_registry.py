@@ -17,7 +17,7 @@ Afterwards look for ``check_hash`` in ``torch/hub.py``, in site-packages: which 
 a file of PyTorch's own carry in its name?
 
 Real life differs: a registry is a service, and a transaction keeps two writers apart. MLflow's has
-the same rules.
+the same rules for numbers and aliases, but keeps no hash.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ waits for a night.
 
 Begin on paper: `train` and `stats` have changed, and only the output of `stats`. What runs?
 Afterwards read ``tools/testing/target_determination/determinator.py`` in PyTorch's repository:
-which tests must run for a pull request?
+how does it rank the tests for a pull request?
 
 Real life differs: outputs that hold a time stamp are never the same.
 """
