@@ -19,7 +19,7 @@ place in it? With these two index tensors `pad` is one assignment.
 Afterwards read ``get_tensor_symint`` in ``torch/nested/_internal/nested_tensor.py``, in
 site-packages: when do two tensors get the same ``j1``, and why are their lengths not compared?
 Real life differs: the mean of a jagged tensor over its samples' rows, ``x.mean(1)``, is NaN for an
-empty sample, and up to PyTorch 2.15 it has no backward.
+empty sample, and in PyTorch 2.13 its backward raises an error.
 """
 
 from __future__ import annotations

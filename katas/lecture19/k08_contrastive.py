@@ -19,9 +19,9 @@ images, go to each rank.
 
 About 15 lines in all. Begin on paper: how many scores does rank 1 need, and in which column is the
 caption of its first image?
-Afterwards read ``_AllGather`` in ``torch/distributed/nn/functional.py``, in site-packages: it is
-this class, and 2.13 deprecates its public name in favour of
-``torch.distributed._functional_collectives``.
+Afterwards read ``_AllGather`` in ``torch/distributed/nn/functional.py``, in site-packages: it does
+what this class does. In 2.13 ``all_gather`` of that file, which calls it, is deprecated in favour
+of ``torch.distributed._functional_collectives``.
 """
 
 from __future__ import annotations

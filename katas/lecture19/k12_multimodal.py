@@ -21,8 +21,8 @@ About 40 lines in all. Begin on paper: sentences are ragged and images are not, 
 jagged queries with jagged keys alone. What are the offsets of 3 images with 4 places each?
 Afterwards read ``jagged_scaled_dot_product_attention`` in ``torch/nested/_internal/sdpa.py``, in
 site-packages.
-Real life differs: on a GPU jagged attention can be one fused kernel; on the CPU it is split up,
-and takes no mask. Real eyes have learned from millions of images.
+Real life differs: on a GPU jagged attention can be one fused kernel; on the CPU it is split up. It
+takes no mask on either. Real eyes have learned from millions of images.
 """
 
 from __future__ import annotations
