@@ -1,7 +1,7 @@
 """Find the operator that answers scaled_dot_product_attention.
 
 One function, several implementations: a fused operator that never writes down the matrix of
-scores, or "math", a dozen operators, one of which does. Each call chooses, and tells nobody.
+scores, or "math", about twenty operators that do. Each call chooses, and does not say which.
 
 1. `Names`: a mode that notes what runs.
 2. `answer`: which one answered?

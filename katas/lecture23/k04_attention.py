@@ -1,7 +1,7 @@
 """Attention by hand, to the twelfth digit.
 
-Everybody can write softmax(q k' / sqrt(d)) v. These four lines agree with PyTorch until somebody
-passes a padded row, eight heads of queries for two of keys, or a scale of their own:
+Everybody can write softmax(q k' / sqrt(d)) v. That agrees with PyTorch until somebody passes a
+padded row, eight heads of queries for two of keys, or a scale of their own:
 
     q     [..., H, L, E]
     k     [..., G, S, E]       S keys for L queries

@@ -14,7 +14,7 @@ log-sum-exp: how large its weights were before they were divided.
 4. `Online`: backward computes the weights again, block by block: exp(scores - lse). It saves q, k,
    v, out and lse, and nothing else.
 
-Each step turns a group of tests green; about 30 lines, an hour. `scores` is given.
+Each step turns a group of tests green; about 30 lines in all. `scores` is given.
 
 The gradients, where P are the weights, S the scaled scores and D = (grad * out).sum(-1):
 
@@ -26,7 +26,7 @@ The gradients, where P are the weights, S the scaled scores and D = (grad * out)
 Begin on paper: two blocks with lse 0 and log 3. What is the lse of both, and how much does each
 count? Afterwards see ``_scaled_dot_product_flash_attention_for_cpu`` in
 ``aten/src/ATen/native/native_functions.yaml``, in PyTorch's repository. Real life differs: a
-kernel keeps a block in registers or shared memory, and blocks of queries are its loop.
+kernel keeps a block in registers or shared memory, and cuts the queries into blocks, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Turn queries and keys by their position.
 
 Attention does not know where a token is. A rotary embedding turns each query and each key: two
-numbers at a time, as a point in the plane, by an angle that grows with the position. What a query
-scores for a key then depends on how far they are apart, and on nothing else.
+numbers at a time, as a point in the plane, by an angle that grows with the position. Of the
+two positions, the score of a query and a key then depends on the difference alone.
 
     pair i of E numbers turns by      position * base ** (-2 i / E)       i = 0, 1, ... E/2 - 1
 

@@ -6,7 +6,7 @@ float32. Then the model went to bfloat16, prompts grew to 4,096 tokens, and four
     table     "On long documents the bfloat16 model mixes up neighbours. Float32 does not."
     grid      "Training is worse under autocast, but only on long rows."
     rotate    "Our cache is twice as large as planned, and SDPA refuses q and v together."
-    Rotary    "We call model.bfloat16() before serving. Far tokens are lost since, and
+    Rotary    "We call model.bfloat16() before serving. Since then far tokens are lost, and
                model.float() does not bring them back."
 
 Find and mend the bugs, a line or two each. Make each do what its docstring says.
@@ -14,7 +14,7 @@ Find and mend the bugs, a line or two each. Make each do what its docstring says
 Begin with the first: print ``torch.arange(250, 270).to(torch.bfloat16)``. What do you expect to
 see at 257?
 Afterwards look for `matmul` in ``aten/src/ATen/autocast_mode.h`` (site-packages:
-``torch/include/ATen``), and for `mul`.
+``torch/include/ATen``), and for `mul`. The CPU's own list is in ``autocast_mode.cpp``.
 """
 
 from __future__ import annotations

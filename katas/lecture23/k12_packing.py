@@ -15,7 +15,8 @@ would get alone. A row comes with the number of each token's document, and -1 fo
 4. `loss`: the mean over all labels. About 15 lines in all; no loop is needed.
 
 Begin on paper: what would ``tokens.roll(-1)`` write into the last column?
-Afterwards read what ``cross_entropy`` in ``torch/nn/functional.py`` returns for a mean of nothing.
+Afterwards read about `reduction` in ``cross_entropy``, in ``torch/nn/functional.py``, and try a
+mean of nothing.
 Real life differs: FlexAttention takes a rule instead of a mask, and skips blocks.
 """
 

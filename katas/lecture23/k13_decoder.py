@@ -2,7 +2,8 @@
 
 Put the lecture together from PyTorch's own parts: ``nn.RMSNorm``, SDPA with `enable_gqa`, and a
 cache of fixed size that is written at positions in a tensor. The layers and their names are
-Llama's, so weights of Transformers fit. `rotate` and all ``__init__`` are given.
+Llama's, so weights of Transformers fit once "model." is cut off. `rotate` and all ``__init__`` are
+given.
 
     prompt  7 3 8 5   in one call     positions 0 1 2 3   ->  logits of the last: 2
             2         a call for      position  4         ->  9
