@@ -49,6 +49,6 @@ class Cache:
         raise NotImplementedError("Cache.append")
 
     def crop(self, length: int) -> None:
-        """Keep the first `length` tokens alone. Allocates nothing."""
+        """Keep only the first `length` tokens. Allocate nothing."""
         # TODO: views that were handed out still show the others.
         raise NotImplementedError("Cache.crop")

@@ -6,7 +6,7 @@ import torch
 
 
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
-    """Return the pair of neighbours that is there most often.
+    """Return the pair of neighbours that occurs most often.
 
     Overlapping places count too: `aaa` has two. Of several pairs, the one with the smallest left
     id, and then with the smallest right. `ids` are at least two, int64, not negative.

@@ -41,5 +41,5 @@ class Cache:
         return keys, values
 
     def crop(self, length: int) -> None:
-        """Keep the first `length` tokens alone. Allocates nothing."""
+        """Keep only the first `length` tokens. Allocate nothing."""
         self.length = length
