@@ -5,8 +5,8 @@ are a billion logits. The loss needs one number of each token, and not all token
 
     hidden [n, dim] -> logits [n, words] -> loss [n] -> one number
 
-1. `total`: go through the tokens in chunks of `size`. A loop alone does not do: autograd keeps the
-   logits of each chunk for backward. They must be made again instead.
+1. `total`: go through the tokens in chunks of `size`. A loop alone is not enough: autograd keeps
+   the logits of each chunk for backward. Recompute them in backward instead.
 2. `perplexity`: exp of the mean loss per token, over all batches. Nothing is kept for backward.
 
 About 12 lines.
@@ -36,7 +36,7 @@ IGNORED = -100
 def part(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     """Return the summed loss of some tokens, by way of their logits: given.
 
-    A target of -100 counts nothing.
+    A target of -100 does not count.
     """
     return cross_entropy(linear(hidden, weight), target, ignore_index=IGNORED, reduction="sum")
 

@@ -21,7 +21,7 @@ IGNORED = -100
 def part(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     """Return the summed loss of some tokens, by way of their logits: given.
 
-    A target of -100 counts nothing.
+    A target of -100 does not count.
     """
     return cross_entropy(linear(hidden, weight), target, ignore_index=IGNORED, reduction="sum")
 
