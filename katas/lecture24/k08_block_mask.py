@@ -36,7 +36,7 @@ def blocks(
 
     ``mask_mod(batch, head, query, key)`` takes int64 tensors, broadcasts, and returns bool. Let
     batch and head be 0. It may index tables, so ask it for queries and keys that exist only. A
-    result may also depend on one of them alone, and have a dim of size 1.
+    result may also depend on one of them alone, and then has a dim of size 1.
     """
     # TODO: ask for all pairs at once, fill up the edge, and count in each block.
     raise NotImplementedError("blocks")
@@ -46,7 +46,7 @@ def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return how many blocks each row has, int32 [rows], and which ones, int32 [rows, columns].
 
     `which` is bool [rows, columns]. A row of numbers begins with the columns that are True, from
-    left to right. What is behind them is not read, but must be the number of some column.
+    left to right. What follows them is not read, but must be the number of some column.
     """
     # TODO: no loop is needed.
     raise NotImplementedError("indices")

@@ -70,6 +70,14 @@ def dice(batch: Any, head: Any, query: Any, key: Any) -> torch.Tensor:
     return DICE[query, key] & ~DICE.new_zeros(1, 1)[batch, head]
 
 
+def strict(batch: Any, head: Any, query: Any, key: Any) -> torch.Tensor:
+    """Allow what is not behind the query, of batch 0: all four have to be int64 tensors."""
+    for name, yours in (("batch", batch), ("head", head), ("query", query), ("key", key)):
+        what = yours.dtype if isinstance(yours, torch.Tensor) else type(yours).__name__
+        assert what == torch.int64, f"mask_mod is given {name} as {what}, expected an int64 tensor"
+    return torch.where(batch + head == 0, query, -1) >= key
+
+
 MODS = (causal, window, prefix, late, everything, nothing, document, dice)
 
 
@@ -89,6 +97,12 @@ def test_a_causal_mask() -> None:
     assert yours == "+ .\n# +", (
         f"causal, 8 tokens in blocks of 4, yours:\n{yours}\nexpected:\n+ .\n# +\n(? is both)"
     )
+
+
+def test_a_mask_is_asked_with_tensors() -> None:
+    """As FlexAttention asks it: batch, head, query and key are tensors, and int64."""
+    yours = picture(strict, 8, 8, 4)
+    assert yours == ["+ .", "# +"], f"causal in batch 0: yours {yours}, expected ['+ .', '# +']"
 
 
 def test_a_ragged_edge_is_partial() -> None:

@@ -20,7 +20,7 @@ def blocks(
 
     ``mask_mod(batch, head, query, key)`` takes int64 tensors, broadcasts, and returns bool. Let
     batch and head be 0. It may index tables, so ask it for queries and keys that exist only. A
-    result may also depend on one of them alone, and have a dim of size 1.
+    result may also depend on one of them alone, and then has a dim of size 1.
     """
     zero = torch.zeros((), dtype=torch.int64)
     allowed = mask_mod(zero, zero, torch.arange(queries)[:, None], torch.arange(keys))
@@ -34,7 +34,7 @@ def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return how many blocks each row has, int32 [rows], and which ones, int32 [rows, columns].
 
     `which` is bool [rows, columns]. A row of numbers begins with the columns that are True, from
-    left to right. What is behind them is not read, but must be the number of some column.
+    left to right. What follows them is not read, but must be the number of some column.
     """
     order = which.to(torch.int32).argsort(descending=True, stable=True)
     return which.sum(1, dtype=torch.int32), order.to(torch.int32)
