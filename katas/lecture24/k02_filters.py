@@ -9,7 +9,8 @@ wrong: equal logits, or no token left. A filter returns the logits with -inf for
     top_p(0.3)            0.4    .     .     .
 
 1. `top_k`: whatever equals the last of the k stays too.
-2. `top_p`: the fewest tokens, the most probable first, whose probabilities reach p.
+2. `top_p`: keep the fewest most probable tokens whose probabilities add up to at least p; the rest
+   get -inf.
 3. `filtered`: temperature, top-k and top-p, in this order; top-p sees what top-k left.
 
 `generate` is given. Inputs stay as they are. About 15 lines.

@@ -10,7 +10,8 @@ Copied row by row, in place, it becomes b b b b: row 0 is overwritten before row
 
 1. `reorder_`: move the rows of the cache, and stay in its memory, which a compiled step knows.
 2. `best`: the best continuations of all beams together.
-3. `search`: the loop. A sequence that has ended goes on with `end`, at no cost. About 20 lines.
+3. `search`: the loop. A sequence that has ended goes on with `end`, with log-probability 0 (all
+   other tokens -inf). About 20 lines.
 
 Begin on paper: all beams begin alike. What keeps them from finding the same sequence?
 Afterwards see ``topk`` in ``torch/_torch_docs.py``, in site-packages. Real life differs: scores are
@@ -56,8 +57,9 @@ def search(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the best sequences, int64 [beams, length] without `start`, and their scores [beams].
 
-    `step` is called `length` times, first for `start` in every row, and its cache follows the
-    beams. A beam that no sequence has yet scores -inf.
+    `step` is called `length` times, first for `start` in every row. Before each further call, the
+    cache follows the beams. `start` may be `end`: it ends nothing. While there are fewer sequences
+    than beams, the others score -inf.
     """
     # TODO
     raise NotImplementedError("search")

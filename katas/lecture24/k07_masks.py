@@ -9,7 +9,7 @@ the number of a pair. So a new kind of attention is a few lines of Python, and n
 Each function below returns such a function; `causal` is given.
 
 1. `window`, `prefix`, `document`: three masks.
-2. `alibi`: a score. Its product is added, and the farther a key, the smaller it gets.
+2. `alibi`: a score. From each score it takes a slope times the distance, so far keys count less.
 3. `shifted`: the mask of a decode step, whose query 0 is the token at a position that is a tensor.
 About 15 lines. q, k, b and h are tensors without a value: no `if`, no `and`.
 
@@ -47,7 +47,10 @@ def window(size: int) -> Mask:
 
 
 def prefix(lengths: torch.Tensor) -> Mask:
-    """Return a causal mask in which all see the first ``lengths[b]`` keys, [batch], too."""
+    """Return a causal mask in which every query also sees the first ``lengths[b]`` keys.
+
+    `lengths` is [batch].
+    """
     # TODO
     raise NotImplementedError("prefix")
 

@@ -8,8 +8,8 @@ often? A backend is a function, and can count its calls:
 Write `window`: the same masks, one compilation for all widths. About 4 lines.
 
 Begin on paper: which of the values that ``mask_mod`` uses are its arguments, and which are not?
-Afterwards read about ``automatic_dynamic_shapes`` in ``torch/_dynamo/config.py``: it is why the
-count is not larger still.
+Afterwards read about ``automatic_dynamic_shapes`` in ``torch/_dynamo/config.py``: it keeps
+the count from being even larger.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ def by_int(width: int, tokens: int) -> BlockMask:
 
 
 def window(width: int, tokens: int) -> BlockMask:
-    """Return the same mask as `by_int`, of a ``mask_mod`` that need not be compiled again."""
+    """Return the mask of `by_int`, made from a ``mask_mod`` that need not be compiled again."""
     # TODO: what may mask_mod capture?
     raise NotImplementedError("window")

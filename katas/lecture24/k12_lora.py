@@ -50,7 +50,7 @@ def lora_of(layer: nn.Linear) -> LoRA:
 
 
 def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
-    """Freeze a layer's weight and bias, and put a LoRA upon its weight; return the LoRA.
+    """Freeze a layer's weight and bias, and put a LoRA on its weight; return the LoRA.
 
     `LoRA.was` says for each of the layer's parameters, by name, whether it required gradients.
     """
@@ -65,9 +65,10 @@ def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
 
 
 def remove(layer: nn.Linear, *, merge: bool) -> None:
-    """Make an adapted layer a plain one, of which the same parameters require gradients as before.
+    """Turn an adapted layer back into a plain one.
 
-    Its weight is the adapted one with `merge`, else the one it had, to the bit.
+    The same parameters require gradients as before. Its weight is the adapted one with
+    `merge`, else the one it had, to the bit.
     """
     # TODO: remove the parametrization, and look at requires_grad.
     raise NotImplementedError("remove")

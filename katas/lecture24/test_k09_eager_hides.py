@@ -113,7 +113,12 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
     shapes = list(yours.shape), list(right.shape)
     assert shapes[0] == shapes[1], f"{what}: your shape is {shapes[0]}, expected {shapes[1]}"
     if not torch.equal(yours, right):
-        raise AssertionError(f"{what}, yours:\n{lines(yours)}\nexpected:\n{lines(right)}")
+        raise AssertionError(
+            f"{what}: differs first at [query, key] {(yours ^ right).nonzero()[0].tolist()}, "
+            f"{'allowed' if yours[yours ^ right][0] else 'not allowed'} in yours, should"
+            f" {'not ' if yours[yours ^ right][0] else ''}be\n"
+            f"yours:\n{lines(yours)}\nexpected:\n{lines(right)}"
+        )
 
 
 def agree(mask: BlockMask, right: torch.Tensor, what: str) -> None:

@@ -40,8 +40,9 @@ def search(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the best sequences, int64 [beams, length] without `start`, and their scores [beams].
 
-    `step` is called `length` times, first for `start` in every row, and its cache follows the
-    beams. A beam that no sequence has yet scores -inf.
+    `step` is called `length` times, first for `start` in every row. Before each further call, the
+    cache follows the beams. `start` may be `end`: it ends nothing. While there are fewer sequences
+    than beams, the others score -inf.
     """
     tokens = torch.full((beams,), start)
     scores = torch.full((beams,), -INF)

@@ -28,7 +28,10 @@ def window(size: int) -> Mask:
 
 
 def prefix(lengths: torch.Tensor) -> Mask:
-    """Return a causal mask in which all see the first ``lengths[b]`` keys, [batch], too."""
+    """Return a causal mask in which every query also sees the first ``lengths[b]`` keys.
+
+    `lengths` is [batch].
+    """
     return lambda b, _h, q, k: (k <= q) | (k < lengths[b])
 
 

@@ -40,7 +40,8 @@ def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: o
 def obeyed(block_mask: BlockMask) -> torch.Tensor:
     """Return what a compiled kernel applies, bool [queries, keys].
 
-    A block that is neither partial nor full is not read: nothing in it is allowed.
+    Judge by the two tables alone: a block in neither is not read, and nothing in it is allowed.
+    `BLOCK_SIZE` is (queries, keys) of a block.
     """
     queries, keys = block_mask.seq_lengths
     size = block_mask.BLOCK_SIZE
