@@ -35,6 +35,9 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 
 
 def chance(p: torch.Tensor, order: list[int]) -> float:
-    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1."""
+    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
+
+    0 where a token of probability 0 is named, also when nothing is left.
+    """
     # TODO: once a token has arrived, the others share what is left.
     raise NotImplementedError("chance")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import permutations
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -14,6 +16,10 @@ from katas.lecture24.k01_race import several
 from plugins.kit import unchanged
 
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
 P = torch.tensor([sqrt(2), 0.0, sqrt(3), sqrt(0.5), sqrt(7)], dtype=torch.float64) / 7
 
 
@@ -22,10 +28,21 @@ def dice(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+@contextmanager
+def only_dice(p: torch.Tensor) -> Iterator[None]:
+    """Check that p is not written to, and that no number comes from the global generator."""
+    __tracebackhide__ = True
+    with unchanged(p=p):
+        before = torch.get_rng_state()
+        yield
+        same = torch.equal(before, torch.get_rng_state())
+        assert same, "your draw takes numbers of another generator: use `dice`, not the global one"
+
+
 def test_one_token() -> None:
     """With the same generator it is the token of multinomial, seed after seed."""
     for seed in range(12):
-        with unchanged(p=P):
+        with only_dice(P):
             yours = one(P, dice(seed))
         right = torch.multinomial(P, 1, generator=dice(seed))
         assert yours.shape == (1,), f"yours has shape {[*yours.shape]}, expected [1]"
@@ -39,7 +56,9 @@ def test_a_token_for_each_row() -> None:
     """Rows race on their own: of [3, 5], and of [2, 3, 5]; in float32 too."""
     rows = torch.stack([P, P.flip(0), P.roll(2)])
     for p in (rows, rows.float()):
-        yours, right = one(p, dice(4)), torch.multinomial(p, 1, generator=dice(4))
+        with only_dice(p):
+            yours = one(p, dice(4))
+        right = torch.multinomial(p, 1, generator=dice(4))
         assert yours.tolist() == right.tolist(), (
             f"p of [3, 5], {p.dtype}: yours {yours.tolist()}, multinomial {right.tolist()}"
         )
@@ -60,7 +79,7 @@ def test_several_in_order_of_arrival() -> None:
     rows = torch.stack([P, P.flip(0)])
     for seed in range(8):
         for p in (P, rows):
-            with unchanged(p=p):
+            with only_dice(p):
                 yours = several(p, 3, dice(seed))
             right = torch.multinomial(p, 3, generator=dice(seed))
             assert yours.tolist() == right.tolist(), (
@@ -71,7 +90,8 @@ def test_several_in_order_of_arrival() -> None:
 def test_no_token_is_left() -> None:
     """Three of two: multinomial names a token of probability 0, without an error; you say -1."""
     p = torch.tensor([[0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1e-300]], dtype=torch.float64)
-    yours = several(p, 3, dice(1))
+    with only_dice(p):
+        yours = several(p, 3, dice(1))
     assert {*yours[0, :2].tolist()} == {1, 2}, f"{p[0].tolist()}: yours draws {yours[0].tolist()}"
     assert yours[0, 2] == -1, f"yours draws {yours[0].tolist()}, expected -1 as the third"
     assert yours[1].tolist() == [3, -1, -1], f"yours {yours[1].tolist()}, expected [3, -1, -1]"
@@ -93,8 +113,19 @@ def test_the_chance_of_an_order() -> None:
     """0.5, then 0.3 of 0.5, then 0.2 of 0.2; a token of probability 0 never arrives."""
     p = torch.tensor([0.2, 0.5, 0.3, 0.0], dtype=torch.float64)
     for order, right in (([1, 2], 0.3), ([1, 2, 0], 0.3), ([0, 2], 0.075), ([3, 1], 0.0)):
-        yours = chance(p, order)
+        with only_dice(p):
+            yours = chance(p, order)
         assert abs(yours - right) < 1e-12, f"{order} of {p.tolist()}: {yours}, expected {right}"
+    p = torch.tensor([0.0, 0.5, 0.5, 0.0], dtype=torch.float64)
+    try:
+        yours = chance(p, [1, 2, 0])
+    except ZeroDivisionError:
+        message = f"[1, 2, 0] of {p.tolist()}: yours divides by the 0 that is left, expected 0.0"
+        raise AssertionError(message) from None
+    assert yours == 0, (
+        f"[1, 2, 0] of {p.tolist()}: {yours}, expected 0.0: after 1 and 2 nothing is left, and 0 of"
+        " it never arrives"
+    )
 
 
 def test_draws_follow_the_chances() -> None:

@@ -18,6 +18,9 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 
 
 def chance(p: torch.Tensor, order: list[int]) -> float:
-    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1."""
+    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
+
+    0 where a token of probability 0 is named, also when nothing is left.
+    """
     values = p[order]
-    return float((values / (1 - values.cumsum(0) + values)).prod())
+    return float((values / (1 - values.cumsum(0) + values)).nan_to_num().prod())

@@ -19,9 +19,12 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 
 
 def chance(p: torch.Tensor, order: list[int]) -> float:
-    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1."""
+    """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
+
+    0 where a token of probability 0 is named, also when nothing is left.
+    """
     product, left = 1.0, 1.0
     for value in p[order].tolist():
-        product *= value / left
+        product *= value / left if value else 0
         left -= value
     return product
