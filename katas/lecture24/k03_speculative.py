@@ -74,7 +74,8 @@ def generate(
 ) -> list[int]:
     """Return ids with `new` tokens behind them; models are the large one and the draft.
 
-    Each round calls the large model once, for `ahead` drafted tokens. What is too long is cut off.
+    Each round drafts exactly `ahead` tokens, also the last, and calls the large model once. What is
+    too long is cut off.
     `ids` has at least one token, and stays as it is.
     """
     # TODO
