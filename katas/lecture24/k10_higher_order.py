@@ -6,8 +6,8 @@ graph has no functions in it. What became of them? Look at one:
     graph = graph_of(lambda q: flex_attention(q, q, q, score_mod=lambda s, *_: s / 2), x)
     graph.print_readable()
 
-Write `mods`, about 5 lines: from the graph to the two modules of each call. Pass no names such as
-``score_mod_0``: a second call has other ones.
+Write `mods`, about 5 lines: from the graph to the two modules of each call. Rely on no names, such
+as ``score_mod_0``: a second call has different ones.
 
 Afterwards read ``FlexAttentionHOP`` in ``torch/_higher_order_ops/flex_attention.py``.
 """
@@ -48,7 +48,7 @@ def calls(mod: GraphModule) -> str:
 def mods(graph: GraphModule) -> list[tuple[GraphModule, GraphModule]]:
     """Return ``score_mod`` and ``mask_mod`` of each call of FlexAttention in a graph, in order.
 
-    The graph may call others that take functions, or none.
+    The graph may call other operators that take functions, or none.
     """
     # TODO: which node, and which of its arguments?
     raise NotImplementedError("mods")

@@ -125,3 +125,27 @@ def test_beside_another_operator() -> None:
 def test_no_call_at_all() -> None:
     """No FlexAttention, no pairs."""
     number(graph_of(lambda x: x.relu(), X), 0)
+
+
+def test_names_say_nothing() -> None:
+    """The same two calls, in a graph whose modules have exchanged their names."""
+    first, second = mask_of(near), mask_of(causal)
+
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        y = flex_attention(x, x, x, score_mod=sloped, block_mask=first)
+        return flex_attention(y, x, x, score_mod=halved, block_mask=second)
+
+    graph = graph_of(attend, X)
+    modules = dict(graph.named_children())
+    names = dict(zip(modules, reversed(modules), strict=True))
+    for name, module in modules.items():
+        setattr(graph, names[name], module)
+    for node in graph.graph.nodes:
+        if node.op == "get_attr":
+            node.target = names.get(node.target, node.target)
+    pairs = [tuple(map(calls, pair)) for pair in number(graph, 2)]
+    right = [("getitem sub mul sub", "sub abs lt"), ("truediv", "ge")]
+    assert pairs == right, (
+        f"two calls, in a graph whose modules have other names: your mods call {pairs}, expected"
+        f" {right}. The arguments of a call say which modules are its own"
+    )

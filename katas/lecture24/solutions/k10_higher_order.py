@@ -36,7 +36,7 @@ def calls(mod: GraphModule) -> str:
 def mods(graph: GraphModule) -> list[tuple[GraphModule, GraphModule]]:
     """Return ``score_mod`` and ``mask_mod`` of each call of FlexAttention in a graph, in order.
 
-    The graph may call others that take functions, or none.
+    The graph may call other operators that take functions, or none.
     """
     flex = torch.ops.higher_order.flex_attention
     return [
