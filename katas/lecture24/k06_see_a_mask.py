@@ -7,7 +7,7 @@ the function called again. Print one:
     print(create_block_mask(causal, None, None, 256, 256, device="cpu", BLOCK_SIZE=64))
 
 1. `window`: a mask function, in which `if` and `and` fail.
-2. `kinds`: read the notes of a BlockMask. Given code prints them.
+2. `kinds`: read the notes of a BlockMask.
 
 Afterwards read ``BlockMask`` in ``torch/nn/attention/flex_attention.py``, in site-packages.
 """
@@ -38,8 +38,9 @@ def window(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -
 def kinds(mask: BlockMask) -> torch.Tensor:
     """Return 0 for each empty block, 1 for a partial, 2 for a full one, int64 [rows, columns].
 
-    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: so many of
-    ``kv_indices[..., i, :]`` count. The full ones stand in ``full_kv_...``.
+    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: the first so many
+    entries of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
+    are the same for full blocks, or None.
     """
     # TODO
     raise NotImplementedError("kinds")

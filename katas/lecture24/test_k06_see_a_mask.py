@@ -109,6 +109,22 @@ def test_batch_0_and_head_0() -> None:
     assert yours == [[1, 2], [0, 1]], f"yours {yours}, expected [[1, 2], [0, 1]], of head 0"
 
 
+def test_a_mask_without_lists_of_full_blocks() -> None:
+    """Made from partial blocks alone: what names the full ones is None."""
+    made = blocks(causal, 12, 12, 4)
+    mask = type(made).from_kv_blocks(
+        made.kv_num_blocks, made.kv_indices, BLOCK_SIZE=4, mask_mod=causal, seq_lengths=(12, 12)
+    )
+    assert mask.full_kv_num_blocks is None, "PyTorch has changed: full_kv_num_blocks is not None"
+    try:
+        yours = kinds(mask).tolist()
+    except (TypeError, AttributeError) as error:
+        message = f"full_kv_num_blocks is None, and yours raises {type(error).__name__}: {error}"
+        raise AssertionError(message) from None
+    right = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert yours == right, f"no full blocks: yours {yours}, expected {right}"
+
+
 def test_pictures() -> None:
     """A causal mask, your window with larger and smaller blocks, and one that is full of holes."""
     masks = {

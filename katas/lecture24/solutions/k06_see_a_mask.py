@@ -26,13 +26,15 @@ def window(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -
 def kinds(mask: BlockMask) -> torch.Tensor:
     """Return 0 for each empty block, 1 for a partial, 2 for a full one, int64 [rows, columns].
 
-    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: so many of
-    ``kv_indices[..., i, :]`` count. The full ones stand in ``full_kv_...``.
+    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: the first so many
+    entries of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
+    are the same for full blocks, or None.
     """
     found = torch.zeros(mask.kv_indices.shape[2:], dtype=torch.int64)
     for i, row in enumerate(found):
         row[mask.kv_indices[0, 0, i, : mask.kv_num_blocks[0, 0, i]]] = 1
-        row[mask.full_kv_indices[0, 0, i, : mask.full_kv_num_blocks[0, 0, i]]] = 2
+        if mask.full_kv_num_blocks is not None:
+            row[mask.full_kv_indices[0, 0, i, : mask.full_kv_num_blocks[0, 0, i]]] = 2
     return found
 
 
