@@ -212,11 +212,12 @@ def test_generate_follows_the_law(new: int, ahead: int, size: int) -> None:
     large, small = laws(8, size, size, seed=1), laws(8, size, size, seed=2)
     target = Table(large)
     ids = [1, 0]
-    yours = law_of(lambda dice: generate((target, Table(small)), ids, new, ahead, dice))
+    generate((target, Table(small)), ids, new, ahead, Dice())
+    assert ids == [1, 0], f"the ids that were given are now {ids}, expected [1, 0]: copy them"
+    yours = law_of(lambda dice: generate((target, Table(small)), [1, 0], new, ahead, dice))
     lengths = {len(result) for result in yours}
     assert lengths == {2 + new}, f"{new} tokens after 2: yours have lengths {sorted(lengths)}"
     same(yours, target.exact([1, 0], new))
-    assert ids == [1, 0], f"the ids that were given are now {ids}"
 
 
 def greedy(values: torch.Tensor) -> Table:
