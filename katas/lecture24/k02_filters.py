@@ -1,7 +1,7 @@
 """Keep some tokens, and sample among these.
 
-"Temperature 0.7, top-k 50, top-p 0.9" stands in every example, and each library has another corner
-wrong: equal logits, or no token left. A filter returns the logits with -inf for what is dropped:
+Many examples say "temperature 0.7, top-k 50, top-p 0.9", and it is easy to get a corner wrong:
+equal logits, or no token left. A filter returns the logits with -inf for what is dropped:
 
     probabilities         0.4   0.3   0.2   0.1
     top_k(2)              0.4   0.3    .     .

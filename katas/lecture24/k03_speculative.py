@@ -1,7 +1,7 @@
 """Let a small model guess, and keep the law of the large one.
 
 A large model reads one token or five in about the same time. So a small one drafts four, the large
-one reads them at once, and says of each "I may have said that". What comes out follows the large
+one reads them at once, and says of each "I might have said that". What comes out follows the large
 model's law: not nearly, exactly. p is its law of the next token, q that of the draft:
 
     q        0.6   0.3   0.1      the draft proposes 0 too often,

@@ -1,8 +1,8 @@
 """Write a decode loop as one operator.
 
 `while tok != end` asks the device for a number after each token, and a graph cannot hold it: export
-records one run, with as many steps as that run had. A graph can hold `while_loop`, an operator that
-takes two functions:
+refuses such a loop, and ``torch.jit.trace`` records the steps of one run. A graph can hold
+`while_loop`, an operator that takes two functions:
 
     while_loop(cond, body, (x, y))     # as:  while cond(x, y): x, y = body(x, y)
 

@@ -1,8 +1,8 @@
 """See which blocks of a mask are full, partial and empty.
 
-FlexAttention is given a mask as a function of two numbers, query and key. `create_block_mask` calls
-it in advance, and notes for blocks of pairs: all allowed, none, or some. Only for the last kind is
-the function called again. Print one:
+FlexAttention takes a mask as a function of batch, head, query and key. `create_block_mask` calls it
+in advance, and notes for blocks of pairs: all allowed, none, or some. Only for the last kind is the
+function called again. Print one:
 
     print(create_block_mask(causal, None, None, 256, 256, device="cpu", BLOCK_SIZE=64))
 

@@ -1,7 +1,7 @@
 """Build the block mask that FlexAttention reads.
 
-A ``mask_mod`` says for one query and one key whether they may meet. A kernel cannot ask it a
-million times, so it is asked once, in advance, and the answers are kept by block. A kernel skips
+A ``mask_mod`` says for one query and one key whether they may meet. Asking it for each pair costs a
+kernel time, so it is asked once, in advance, and the answers are kept by block. A kernel skips
 empty blocks, computes full ones without asking, and asks ``mask_mod`` again in partial ones only.
 A causal mask of 10 tokens, in blocks of 4:
 

@@ -37,7 +37,6 @@ PACKAGES = {
     "captum": ("captum",),
     "mlflow": ("mlflow", "sqlalchemy", "alembic"),
     "tiktoken": ("tiktoken",),
-    "tokenizers": ("tokenizers",),
     "transformers": ("transformers",),
 }
 # The groups of pyproject.toml that pin them, with what they need.
@@ -47,7 +46,6 @@ GROUPS = {
     "captum": "captum",
     "mlflow": "registry",
     "tiktoken": "nlp",
-    "tokenizers": "nlp",
     "transformers": "nlp",
 }
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.

@@ -24,7 +24,7 @@ def test_the_built_in_backends() -> None:
     assert [
         *("inductor", "cmake", "ninja", "triton", "nvcc"),
         *("gloo", "nccl", "onnxruntime", "torchx", "captum", "mlflow"),
-        *("tiktoken", "tokenizers", "transformers", "executorch", "tlparse"),
+        *("tiktoken", "transformers", "executorch", "tlparse"),
     ] == [backend.name for backend in backends]
 
 

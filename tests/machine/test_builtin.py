@@ -28,7 +28,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is the only place to import from."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     optional = ("onnx", "onnxscript", "onnxruntime", "executorch", "torchx", "captum", "mlflow")
-    for name in ("torch", *optional, "tiktoken", "tokenizers", "transformers"):
+    for name in ("torch", *optional, "tiktoken", "transformers"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
