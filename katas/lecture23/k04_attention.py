@@ -10,7 +10,7 @@ padded row, eight heads of queries for two of keys, or a scale of their own:
 Write `attend`, about 12 lines, as ``scaled_dot_product_attention`` does it, in float32 and float64.
 
 - A mask of bool is True where a query may look. A mask of numbers is added to the scaled scores.
-- A query that may look nowhere gets 0, and its gradients are 0. NaN is what the obvious lines give.
+- A query that may look nowhere gets 0, and its gradients are 0. The obvious lines give NaN.
 - With `enable_gqa`, H is a multiple of G, and neighbours among the heads of queries share a head.
 
 Begin on paper: what is softmax of [-inf, -inf], and what do you want to divide by instead?

@@ -47,11 +47,11 @@ class Reader(nn.Module):
         self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
 
     def split(self, x: torch.Tensor) -> torch.Tensor:
-        """Return [batch, heads, tokens, size] of [batch, tokens, width]. Given."""
+        """Turn [batch, tokens, width] into [batch, heads, tokens, size]. Given."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def join(self, x: torch.Tensor) -> torch.Tensor:
-        """Return [batch, tokens, width] of [batch, heads, tokens, size]. Given."""
+        """Turn [batch, heads, tokens, size] into [batch, tokens, width]. Given."""
         return x.transpose(1, 2).flatten(-2)
 
     def remember(self, memory: torch.Tensor, padding: torch.Tensor) -> Kept:
