@@ -38,6 +38,7 @@ PACKAGES = {
     "mlflow": ("mlflow", "sqlalchemy", "alembic"),
     "tiktoken": ("tiktoken",),
     "transformers": ("transformers",),
+    "torchrl": ("torchrl", "tensordict", "gymnasium"),
 }
 # The groups of pyproject.toml that pin them, with what they need.
 GROUPS = {
@@ -47,7 +48,10 @@ GROUPS = {
     "mlflow": "registry",
     "tiktoken": "nlp",
     "transformers": "nlp",
+    "torchrl": "rl",
 }
+# Those of which the katas import what the group names, and no more.
+WITHOUT_DEPENDENCIES = {"rl"}
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
 EXECUTORCH = "executorch"
 EDGE = "2.13"
@@ -171,7 +175,8 @@ def explain_missing_modules(modules: tuple[str, ...], group: str | None = None) 
     absent = [name for name in modules if find_spec(name) is None]
     if not absent:
         return None
-    how = install_group(group) if group else install_command(" ".join(absent))
+    options = "--no-deps" if group in WITHOUT_DEPENDENCIES else ""
+    how = install_group(group, options) if group else install_command(" ".join(absent))
     return f"{', '.join(absent)} not installed; {how}"
 
 

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+RL = ("torchrl", "tensordict", "gymnasium")
+
+
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is the only place to import from."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     optional = ("onnx", "onnxscript", "onnxruntime", "executorch", "torchx", "captum", "mlflow")
-    for name in ("torch", *optional, "tiktoken", "transformers"):
+    for name in ("torch", *optional, "tiktoken", "transformers", *RL):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -90,7 +93,7 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 def test_packages(modules: Path) -> None:
     """An export's own modules are needed too; the command names what is missing, or its group."""
-    onnx, torchx, captum, mlflow, *_, transformers, _, _ = builtin.pytest_kata_backends()
+    onnx, torchx, captum, mlflow, *_, transformers, torchrl, _, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     how = install_group("onnx")
@@ -100,6 +103,8 @@ def test_packages(modules: Path) -> None:
     how = install_group("registry")
     assert f"mlflow, sqlalchemy, alembic not installed; {how}" == mlflow.missing
     assert f"transformers not installed; {install_group('nlp')}" == transformers.missing
+    how = install_group("rl", "--no-deps")
+    assert f"torchrl, tensordict, gymnasium not installed; {how}" == torchrl.missing
     assert ["onnxruntime", "torchx"] == [onnx.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
     how = install_command("onnxscript onnxruntime")
