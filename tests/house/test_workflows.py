@@ -191,7 +191,7 @@ def test_the_environments_exist() -> None:
     named += re.findall(r"^ +- ([\w,-]+)$", text, re.MULTILINE)
     words = {word for name in named for env in name.split(",") for word in known(env)}
 
-    assert {*found["quick"], "coverage", "torch213"} <= {*named}
+    assert {*found["quick"], "coverage", "domains"} <= {*named}
     assert set() == words - toxes()
 
 
