@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture01 import k13_defaults as kata
@@ -154,3 +155,26 @@ def test_a_default_has_its_type() -> None:
     argument = Argument("alpha", has_default=True, default=1, by_name=True)
 
     assert [True, False, False] == [kata.is_default(each, argument) for each in (1, 1.0, True)]
+
+
+def test_calls_as_text() -> None:
+    """Trimmed, a call has as few arguments as can be, and by position what may stand there."""
+    lines = []
+    for name in ("a hole", "a default in the middle", "two by name", "both kinds"):
+        operator, args, kwargs = CALLS[name]
+        schema = kata.schema_of(operator)
+        values = kata.fill(schema, args, kwargs)
+        lines += [f"{name}: {' '.join(values)}", f"    {plain(kata.trim(schema, values))}"]
+
+    assert_expected_inline(
+        "\n".join(lines),
+        """\
+a hole: self min max
+    (('tensor', ('NoneType', None), ('int', 3)), {})
+a default in the middle: self k dim largest sorted
+    (('tensor', ('int', 2), ('int', -1), ('bool', True), ('bool', False)), {})
+two by name: self mat1 mat2 beta alpha
+    (('tensor', 'tensor', 'tensor'), {'alpha': ('int', 2)})
+both kinds: self dim keepdim dtype
+    (('tensor', [0], ('bool', True)), {'dtype': ('dtype', torch.float64)})""",
+    )

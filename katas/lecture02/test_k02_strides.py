@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,3 +126,21 @@ def test_no_tensor_is_made() -> None:
         for sizes, strides, _ in facts[: len(tensors)]:
             new = fresh.contiguous_strides(sizes)
             assert strides == new, f"{sizes}: yours {new}, PyTorch's {strides}"
+
+
+def test_a_table_of_strides() -> None:
+    """The last dim has stride 1; a dim of size 0 counts as 1 for those before it."""
+    table = [(), (5,), (2, 3, 4), (2, 1, 4), (2, 0, 4), (1, 1), (4, 3, 2, 5)]
+    text = "\n".join(f"{sizes}: {contiguous_strides(sizes)}" for sizes in table)
+
+    assert_expected_inline(
+        text,
+        """\
+(): ()
+(5,): (1,)
+(2, 3, 4): (12, 4, 1)
+(2, 1, 4): (4, 4, 1)
+(2, 0, 4): (4, 4, 1)
+(1, 1): (1, 1)
+(4, 3, 2, 5): (30, 10, 5, 1)""",
+    )

@@ -155,3 +155,15 @@ def test_it_is_your_own() -> None:
         operators=("aten::scaled_dot_product", "aten::_scaled_dot_product", "aten::_native_multi"),
     ) as fresh:
         fresh.Attention(6, 2)(rows(2, 3, 6).float(), future(3), padding(2, 3))
+
+
+def test_gradients_of_a_masked_row() -> None:
+    """Differences agree with the gradients by the input, past a mask and through the softmax."""
+    mine, _ = pair(4, 2)
+    for each in mine.parameters():
+        each.detach_()
+    x = rows(2, 3, 4).requires_grad_()
+
+    assert torch.autograd.gradcheck(lambda x: mine(x, attn_mask=future(3)), (x,)), (
+        "finite differences disagree with yours"
+    )

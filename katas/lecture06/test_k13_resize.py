@@ -134,3 +134,12 @@ def test_nobody_else_resizes() -> None:
     with forbids(kata, *names, operators=["aten::_upsample", "aten::upsample"]) as fresh:
         yours = fresh.resize(torch.eye(4, dtype=torch.float64), 2, 2)
     assert (2, 2) == tuple(yours.shape), f"your shape is {tuple(yours.shape)}"
+
+
+def test_differences_agree() -> None:
+    """The gradient is the transposed product, up and down."""
+    image = (torch.arange(20, dtype=torch.float64) * 7 % 11).sqrt().view(4, 5).requires_grad_()
+
+    assert torch.autograd.gradcheck(lambda image: resize(image, 3, 7), (image,)), (
+        "finite differences disagree with yours: stay inside autograd, and in float64"
+    )

@@ -223,3 +223,16 @@ def test_nobody_else_transforms() -> None:
     with forbids(kata, "torch.stft", "torch.Tensor.stft", operators=["aten::stft"]) as fresh:
         yours = fresh.spectrogram(sound(), fade(8), 8, 4)
     assert yours.shape == (2, 5, 13), f"your shape is {tuple(yours.shape)}, not (2, 5, 13)"
+
+
+@pytest.mark.parametrize("power", [2.0, None])
+def test_differences_agree(power: float | None) -> None:
+    """Power and complex spectrum have gradients by the signal."""
+    signal = sound(12).requires_grad_()
+
+    def call(signal: torch.Tensor) -> torch.Tensor:
+        return spectrogram(signal, fade(4), 6, 3, power=power)
+
+    assert torch.autograd.gradcheck(call, (signal,)), (
+        f"power {power}: finite differences disagree with yours: stay inside autograd"
+    )

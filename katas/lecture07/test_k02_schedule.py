@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,3 +102,27 @@ def test_it_is_worked_out() -> None:
 
     right = schedule(wait=1, warmup=1, active=3)(7)
     assert right == yours, f"step 7: yours {yours}, PyTorch's {right}"
+
+
+def test_a_schedule_as_text() -> None:
+    """Step by step: two cycles, and nothing after them."""
+    steps = [action(step, wait=2, warmup=1, active=2, repeat=2) for step in range(13)]
+    text = "\n".join(f"{step:2} {names([each])}" for step, each in enumerate(steps))
+
+    assert_expected_inline(
+        text,
+        """\
+ 0 none
+ 1 none
+ 2 warmup
+ 3 record
+ 4 record_and_save
+ 5 none
+ 6 none
+ 7 warmup
+ 8 record
+ 9 record_and_save
+10 none
+11 none
+12 none""",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,3 +160,28 @@ def test_any_training(slopes: list[float], interval: int) -> None:
     for slope in slopes:
         pair.backward(slope)
         pair.step()
+
+
+def test_scales_as_text() -> None:
+    """Of eight steps, the fourth and the seventh are bad."""
+    pair = Pair()
+    lines = []
+    for step in range(8):
+        pair.backward(INF if step in {3, 6} else 1.0)
+        pair.yours.step(pair.optimizers[0])
+        pair.yours.update()
+        first = pair.parameters[0][0][0].item()
+        lines.append(f"{step} scale {pair.yours.scale:g}, parameter {first:.6f}")
+
+    assert_expected_inline(
+        "\n".join(lines),
+        """\
+0 scale 8, parameter 1.314214
+1 scale 16, parameter 1.124213
+2 scale 16, parameter 0.853213
+3 scale 8, parameter 0.853213
+4 scale 8, parameter 0.509313
+5 scale 16, parameter 0.099803
+6 scale 8, parameter 0.099803
+7 scale 8, parameter -0.368756""",
+    )

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -239,3 +240,34 @@ def test_mean_exports(name: str) -> None:
     for each in yours:
         says = f"the mean of what is positive in {x.tolist()}: another\n".__add__
         torch.testing.assert_close(each, expected, rtol=1e-12, atol=0, msg=says)
+
+
+def test_answers_as_text() -> None:
+    """All questions about a size from 3 to 5, before and after a promise."""
+    signs = {True: "+", False: "-", None: "?"}
+    size = Unbacked(3, 5)
+    lines = []
+    for promise in ("3 to 5", "u0 > 3"):
+        lines.append(promise)
+        lines += [
+            f"{sign:2} {' '.join(signs[decide(condition(size, sign, k))] for k in range(2, 7))}"
+            for sign in OPERATORS
+        ]
+        check(size > 3)
+
+    assert_expected_inline(
+        "\n".join(lines),
+        """\
+3 to 5
+<  - - ? ? +
+<= - ? ? + +
+>  + ? ? - -
+>= + + ? ? -
+== - ? ? ? -
+u0 > 3
+<  - - - ? +
+<= - - ? + +
+>  + + ? - -
+>= + + + ? -
+== - - ? ? -""",
+    )

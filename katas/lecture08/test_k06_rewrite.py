@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -416,3 +417,21 @@ def test_no_pass_of_pytorch_is_called() -> None:
         fresh.sweep(graph)
     kinds = [node.kind() for node in graph.nodes()]
     assert kinds == ["prim::Constant"] * 2 + ["aten::add"], f"yours leaves {kinds}"
+
+
+def test_the_graph_of_the_brief_as_text() -> None:
+    """Folded and swept by yours alone."""
+    graph = parse(BRIEF)
+    fold(graph)
+    sweep(graph)
+
+    assert_expected_inline(
+        text_of(graph),
+        """\
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=6]()
+  %3 : Tensor = aten::add(%x, %2, %1)
+  return (%3)
+""",
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -229,3 +230,22 @@ def test_the_constants_are_pytorchs(engine: Engine) -> None:
         k = [number + bump & WORD for number, bump in zip(k, BUMPS, strict=True)]
     right = engine(5 + 6 * 2**32, 3 + 4 * 2**32, 1 + 2 * 2**32, 4)
     assert c == right, f"the picture gives {text(c)}, PyTorch's engine {text(right)}"
+
+
+def test_words_as_text() -> None:
+    """The words of the paper's own test: a counter of zeros, one of ones, and digits of pi."""
+    ones = [WORD] * 4
+    pi = [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344]
+    seeds = (0, 2**64 - 1, 0x299F31D0A4093822)
+    lines = [
+        " ".join(f"{word:08x}" for word in philox(torch.tensor(counter), seed).tolist())
+        for counter, seed in zip(([0] * 4, ones, pi), seeds, strict=True)
+    ]
+
+    assert_expected_inline(
+        "\n".join(lines),
+        """\
+6627e8d5 e169c58d bc57ac4c 9b00dbd8
+408f276d 41c83b0e a20bc7c6 6d5451fd
+d16cfe09 94fdcceb 5001e420 24126ea1""",
+    )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
@@ -244,3 +245,28 @@ def test_any_sequence(names: list[str], milestones: list[int]) -> None:
     milestones = sorted(milestones)
     mine, yours, right, made = built(names[: len(milestones) + 1], milestones, 0.3, 0.07)
     compare(mine, [yours], right, [made], steps=13)
+
+
+def test_lrs_as_text() -> None:
+    """A warmup of three steps, then a cosine of four."""
+    mine = optimizer(0.1)
+    yours = kata.Sequential([Schedule(mine, warmup(0.1, 3)), Schedule(mine, cosine(4))], [3])
+    lines = []
+    for step in range(9):
+        lines.append(f"{step} {lrs(mine)[0]:.6f}")
+        mine.step()
+        yours.step()
+
+    assert_expected_inline(
+        "\n".join(lines),
+        """\
+0 0.010000
+1 0.040000
+2 0.070000
+3 0.100000
+4 0.085355
+5 0.050000
+6 0.014645
+7 0.000000
+8 0.014645""",
+    )

@@ -9,6 +9,7 @@ from itertools import product
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -209,3 +210,21 @@ def test_ax_begins_with_sobol() -> None:
     assert points[0].tolist() == pytest.approx([0.5, 0.5])
     for cuts in CUTS:
         assert counted(points[1:], cuts).eq(1).all(), f"Ax's points\n{points[1:]}, cut {cuts}"
+
+
+def test_points_as_text() -> None:
+    """The first eight in three dimensions, in eighths."""
+    rows = [" ".join(f"{8 * x:g}" for x in point) for point in sobol(8, 3).tolist()]
+
+    assert_expected_inline(
+        "\n".join(rows),
+        """\
+0 0 0
+4 4 4
+6 2 2
+2 6 6
+3 3 5
+7 7 1
+5 1 7
+1 5 3""",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from expecttest import assert_expected_inline
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,4 +148,16 @@ def test_a_smaller_bubble_costs_memory() -> None:
     assert stored > plain, (
         f"rank 0 of yours stores the layers of {stored} micro-batches, of 1F1B {plain}: expected "
         "more, since its lead is longer"
+    )
+
+
+def test_a_schedule_as_text() -> None:
+    """Two ranks with two stages each, and four micro-batches."""
+    text = "\n".join(told(list(order(rank, 2, 2, 4))) for rank in range(2))
+
+    assert_expected_inline(
+        text,
+        """\
+0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3
+1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3""",
     )

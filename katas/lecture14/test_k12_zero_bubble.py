@@ -159,3 +159,12 @@ def test_as_few_slots_as_pytorch(ranks: int, count: int) -> None:
         f"{ranks} ranks, {count} micro-batches, idle slots of all ranks: yours {yours}, PyTorch's "
         f"{bar}, 1F1B {naive}. Which I comes after a W that could wait?"
     )
+
+
+def test_differences_agree() -> None:
+    """The part of backward that does not wait is the whole gradient of the input."""
+    x, weight = inputs()
+
+    assert torch.autograd.gradcheck(lambda x: linear(x, weight.detach(), []), (x,)), (
+        "finite differences disagree with your gradient of x"
+    )

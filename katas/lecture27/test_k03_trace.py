@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 
 from katas.lecture27.k03_trace import Entry
 from katas.lecture27.k03_trace import breaks
@@ -204,3 +205,21 @@ def test_tlparse(trace: Path, tmp_path: Path) -> None:
     }
     yours = {each for ids in breaks(entries(trace.read_text("utf-8"))).values() for each in ids}
     assert yours == right, f"yours {sorted(yours)}, tlparse's {sorted(right)}"
+
+
+def test_a_trace_as_text() -> None:
+    """Entries with and without a payload, of two compilations."""
+    text = (
+        record(str=["a.py", 0])
+        + record(dynamo_output_graph={"sizes": {}}, payload="class G:\n    pass", **at(0))
+        + record(dynamo_cpp_guards_str={}, payload="", **at(0, 1))
+    )
+    lines = [f"{' '.join(header)}: {payload!r}" for header, payload in entries(text)]
+
+    assert_expected_inline(
+        "\n".join(lines),
+        """\
+str: ''
+dynamo_output_graph frame_id frame_compile_id attempt: 'class G:\\n    pass'
+dynamo_cpp_guards_str frame_id frame_compile_id attempt: ''""",
+    )

@@ -9,6 +9,7 @@ from itertools import product
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -226,3 +227,22 @@ def test_without_torch() -> None:
     with forbids(kata) as fresh:
         yours = fresh.chance(2, 4, 0.5)
     assert yours == 0.6875, f"at least 2 of 4 at 0.5: yours {yours}, expected 11/16"
+
+
+def test_a_table_as_text() -> None:
+    """How often to run again, by how often a test fails, and the most chance of a wrong verdict."""
+    limits = (0.1, 0.01, 0.001)
+    rows = [
+        f"{rate:4} {' '.join(f'{reruns(rate, limit):4}' for limit in limits)}"
+        for rate in (0.01, 0.05, 0.2, 0.5, 0.9)
+    ]
+
+    assert_expected_inline(
+        "\n".join(rows),
+        """\
+0.01  230  459  688
+0.05   45   90  135
+ 0.2   11   21   31
+ 0.5    4    7   10
+ 0.9    1    2    3""",
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from expecttest import assert_expected_inline
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -272,3 +273,18 @@ def test_the_imports_of_pytorch() -> None:
     tests = {f"test/{file}": {file} for file in graph}
     compare({"constraints"}, {**graph, **tests}, "nearly all distributions import it")
     compare({"gumbel"}, {**graph, **tests}, "few import it")
+
+
+def test_a_plan_as_text() -> None:
+    """Twelve files of a drawn history, in three shards."""
+    times = many(3, 12)
+    rows = planned(times, 3)
+    text = "\n".join(f"{sum(times[name] for name in row):6.2f} {' '.join(row)}" for row in rows)
+
+    assert_expected_inline(
+        text,
+        """\
+102.51 test_006
+ 88.36 test_011 test_008 test_005 test_002 test_010 test_003 test_001
+ 87.12 test_004 test_009 test_007 test_000""",
+    )
