@@ -26,6 +26,7 @@ WITHOUT_TORCH = (
     "lecture19",
     "lecture23",
     "lecture24",
+    "lecture26",
     "lecture28",
 )
 
