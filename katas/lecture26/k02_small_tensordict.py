@@ -49,8 +49,8 @@ class Batch:
     def __getitem__(self, index: Any) -> Any:
         """Return the value of a name; or of an index a Batch, with every value indexed alike.
 
-        An index is an int, a slice, a tensor, or a tuple of these. One with more dims than the
-        batch has raises IndexError.
+        An index is an int, a slice, a tensor, or a tuple of these; `...` and None are not asked
+        for. One with more dims than the batch has raises IndexError.
         """
         # TODO: let PyTorch find the new batch size. Which tensor has the batch dims and no others?
         raise NotImplementedError("__getitem__")
@@ -71,7 +71,10 @@ def check_alike(batches: Sequence[Batch]) -> None:
 
 
 def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
-    """Return all in one, along a new batch dim; nested Batches too. The first has the order."""
+    """Return all in one, along a new batch dim; nested Batches too.
+
+    Names come in the order of the first. A `dim` that is none raises IndexError.
+    """
     check_alike(batches)
     # TODO: where does dim -1 lie for a tensor that has more dims than the batch?
     raise NotImplementedError("stack")
@@ -79,12 +82,15 @@ def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
 
 def flatten(batch: Batch) -> tuple[list[Any], Any]:
     """Return the values, nested Batches as they are, and what `unflatten` needs besides."""
-    # TODO: the names, and of each value what stays true when a batch dim is hidden or added.
+    # TODO: the names, and what stays true of the first value's dims when a batch dim is hidden.
     raise NotImplementedError("flatten")
 
 
 def unflatten(values: Sequence[Any], context: Any) -> Batch:
-    """Return the Batch of new values, whose batch size follows from their shapes."""
+    """Return the Batch of new values, whose batch size follows from their shapes.
+
+    Values may also be vmap's ints.
+    """
     # TODO
     raise NotImplementedError("unflatten")
 

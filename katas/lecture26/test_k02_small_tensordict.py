@@ -105,8 +105,11 @@ def test_stack(dim: int) -> None:
     """A new dim among the batch dims, wherever it is counted from."""
     first, second = rollout(), rollout()
     second.values["reward"] = second.values["reward"] + 1
+    before = [*first.values.values()]
     with unchanged(first.values["reward"], second.values["reward"]):
         yours = stack([first, second, first], dim)
+    kept = all(x is y for x, y in zip(before, first.values.values(), strict=True))
+    assert kept, "your code changes what is not its own: the first Batch has other values now"
 
     place = dim % 3
     size = [[3, 4, 5], [4, 3, 5], [4, 5, 3]][place]
@@ -134,6 +137,22 @@ def test_stack_by_name() -> None:
     assert alone == [1, 2], f"a stack of one: your batch size is {alone}, expected [1, 2]"
 
 
+def test_a_dim_that_is_none() -> None:
+    """A dim of the pixels' own is no place for a batch dim."""
+    batch = Batch({"pixels": numbers(2, 2, 2, 2)}, [2, 2])
+    for dim in (3, -4):
+        try:
+            yours = stack([batch, batch], dim)
+        except IndexError:
+            continue
+        except ValueError as error:
+            raise AssertionError(f"stack, dim {dim}: ValueError, not IndexError") from error
+        raise AssertionError(
+            f"stack of batch size [2, 2], dim {dim}: yours is of size {[*yours.batch_size]}, "
+            "expected IndexError; there are dims 0 to 2, and -1 to -3"
+        )
+
+
 def test_unequal_stack() -> None:
     """Other names or sizes are refused, in a nested batch too."""
     x = numbers(2, 3)
@@ -153,9 +172,15 @@ def test_there_and_back() -> None:
     batch = rollout()
     values, context = flatten(batch)
     assert [id(value) for value in values] == [id(value) for value in batch.values.values()], (
-        f"flatten: yours {[type(value).__name__ for value in values]}, expected the three values"
+        f"flatten: yours {[type(value).__name__ for value in values]}, expected the three values, "
+        "in the order of the dict"
     )
     is_batch(unflatten(values, context), [4, 5], {}, "unflatten of what flatten returns")
+    alone = [*unflatten(*flatten(Batch({"reward": batch["reward"]}, [4, 5]))).batch_size]
+    assert alone == [4, 5], (
+        f"a value with no dims of its own: your batch size is {alone}, expected [4, 5]; minus 0 "
+        "is 0, from which a slice to it has nothing"
+    )
     scaled = tree_map(lambda x: 2 * x, Batch({"next": batch, "reward": batch["reward"]}, [4]))
     found = [*scaled.batch_size]
     assert found == [4], f"a Batch whose first value is a Batch: size {found} after tree_map"

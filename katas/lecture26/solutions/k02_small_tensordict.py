@@ -49,8 +49,8 @@ class Batch:
     def __getitem__(self, index: Any) -> Any:
         """Return the value of a name; or of an index a Batch, with every value indexed alike.
 
-        An index is an int, a slice, a tensor, or a tuple of these. One with more dims than the
-        batch has raises IndexError.
+        An index is an int, a slice, a tensor, or a tuple of these; `...` and None are not asked
+        for. One with more dims than the batch has raises IndexError.
         """
         if isinstance(index, str):
             return self.values[index]
@@ -73,7 +73,10 @@ def check_alike(batches: Sequence[Batch]) -> None:
 
 
 def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
-    """Return all in one, along a new batch dim; nested Batches too. The first has the order."""
+    """Return all in one, along a new batch dim; nested Batches too.
+
+    Names come in the order of the first. A `dim` that is none raises IndexError.
+    """
     check_alike(batches)
     size = [*batches[0].batch_size]
     place = range(len(size) + 1)[dim]
@@ -92,7 +95,10 @@ def flatten(batch: Batch) -> tuple[list[Any], Any]:
 
 
 def unflatten(values: Sequence[Any], context: Any) -> Batch:
-    """Return the Batch of new values, whose batch size follows from their shapes."""
+    """Return the Batch of new values, whose batch size follows from their shapes.
+
+    Values may also be vmap's ints.
+    """
     names, more = context
     sizes = shape(values[0])
     return Batch(dict(zip(names, values, strict=True)), sizes[: len(sizes) - more])
