@@ -9,11 +9,11 @@ are done: the next column belongs to another episode, and nothing of it may leak
     what follows   step 1   step 2   V'  |   step 4   V'  |
 
 V' is `next_value`: the critic's, of what was seen after the step, before any reset. Where a step
-is terminated it counts as 0.
+is terminated it counts as 0. The last column has no next one: V' follows it.
 
 1. `returns`: the reward, plus gamma times what follows: the return of the next step, or V'.
 2. `gae`: delta = reward + gamma V' - value. The advantage is delta, plus gamma lam times the next
-   step's advantage, unless the step is done; the target is advantage + value.
+   step's advantage, unless the step is done or the last; the target is advantage + value.
 
 Both are numbers for a loss: no gradient flows through them.
 
@@ -29,7 +29,10 @@ import torch
 
 
 class Rollout(NamedTuple):
-    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given."""
+    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given.
+
+    Numbers are finite, except that V' of a terminated step may be NaN or infinite.
+    """
 
     reward: torch.Tensor
     value: torch.Tensor

@@ -13,10 +13,14 @@ from katas.lecture26.k03_gae import returns
 from plugins.kit import unchanged
 
 
+TIGHT = 1e-12
+
+
 def rollout(*size: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Rollout:
     """Return irrational numbers; a third of the steps are done, and half of these terminated."""
     dice = torch.Generator().manual_seed(seed)
-    reward, value, following = torch.randn(3, *size, generator=dice, dtype=dtype).unbind()
+    numbers = torch.randn(3, *size, generator=dice, dtype=dtype)
+    reward, value, following = (x.clone() for x in numbers)
     end = torch.rand(size, generator=dice)
     return Rollout(reward, value, following, end < 1 / 6, end < 1 / 3)
 
@@ -68,10 +72,12 @@ def gae_by_sums(steps: Rollout, gamma: float, lam: float) -> torch.Tensor:
     return torch.tensor(found, dtype=torch.float64).view(steps.reward.shape)
 
 
-def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = 1e-12) -> None:
+def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT) -> None:
     """Compare tensors, in float64 to twelve digits."""
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
+    if tolerance == TIGHT:
+        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, of float64 steps"
     torch.testing.assert_close(
         yours.double(),
         right,
@@ -101,7 +107,7 @@ def test_returns_where_the_agent_fell() -> None:
 def test_returns_by_definition(size: tuple[int, ...]) -> None:
     """Rows do not meet, whatever the number of batch dims; time is the last."""
     steps = rollout(*size)
-    with unchanged(*steps):
+    with unchanged(**steps._asdict()):
         yours = returns(steps, 0.9)
 
     close(yours, returns_by_sums(steps, 0.9), f"returns of rollouts {[*size]}: sums, step by step")
@@ -128,12 +134,22 @@ def test_advantages_stop_where_an_episode_is_done() -> None:
 def test_gae_by_definition(size: tuple[int, ...]) -> None:
     """The discounted sum of an episode's deltas."""
     steps = rollout(*size, seed=1)
-    with unchanged(*steps):
+    with unchanged(**steps._asdict()):
         yours, target = gae(steps, 0.9, 0.8)
 
     right = gae_by_sums(steps, 0.9, 0.8)
     close(yours, right, f"advantages of rollouts {[*size]}: sums of deltas, step by step")
     close(target, right + steps.value, "the target is advantage + value")
+
+
+@pytest.mark.parametrize("anything", [float("nan"), float("inf")])
+def test_what_a_critic_says_after_the_end(anything: float) -> None:
+    """V' of a terminated step counts as 0, and 0 times NaN does not."""
+    steps = picture(2)
+    steps.next_value[2] = anything
+    why = f"step 2 is terminated, and its V' is {anything}: times 0 it is NaN, so replace it"
+    close(returns(steps, 0.5), [1.75, 1.5, 1.0, 3.5, 5.0], f"returns; {why}")
+    close(gae(steps, 0.5, 0.5)[0], [3.6875, 2.75, -1.0, 3.75, 3.0], f"advantages; {why}")
 
 
 def test_lam_1_is_the_return() -> None:
@@ -152,7 +168,7 @@ def test_no_gradient() -> None:
     steps = steps._replace(
         value=steps.value.requires_grad_(), next_value=steps.next_value.requires_grad_()
     )
-    with unchanged(*steps):
+    with torch.enable_grad(), unchanged(**steps._asdict()):
         found = {"returns": returns(steps, 0.9)}
         found["advantage"], found["target"] = gae(steps, 0.9, 0.8)
     for name, yours in found.items():
