@@ -5,7 +5,7 @@ A loop over 1,000 steps starts thousands of operators, each for one column. But 
     A = delta + carry * A_next
 
 is a map of A_next, and two such maps in a row are one again. So neighbours can be joined, then
-pairs, then fours: whom a step has been joined with doubles in each round.
+pairs, then fours: the number of steps that a step is joined with doubles each round.
 
     round 0    0       1       2      3     4
     round 1    0|1     1|2     2|3    3|4   4
@@ -13,8 +13,8 @@ pairs, then fours: whom a step has been joined with doubles in each round.
     round 3    0123|4  1234    234    34    4
 
 1. `affine` joins two maps.
-2. `scan` runs the rounds, for any `combine`: each step with all after it. One call of `combine` for
-   a round, of neighbours alone: what has nothing behind it stays out. 1,000 steps take 10 calls.
+2. `scan` runs the rounds, for any `combine`: each step with all after it. A round is one call of
+   `combine`; a step with no neighbour at that distance is left as it is. 1,000 steps take 10 calls.
 3. `gae` is one scan.
 
 Begin on paper: put A_next = d + c x into the map above. What multiplies x, and what is left?
@@ -49,7 +49,7 @@ def scan(combine: Callable[[Maps, Maps], Maps], maps: Maps) -> Maps:
     """Return for each step the join of its map with those of all later steps.
 
     `maps` are tensors [..., time] with one step at least. `combine(inner, outer)` takes and returns
-    as many, for any number of steps; `inner` are the later ones.
+    as many tensors as `maps` has, for any number of steps; `inner` are the later ones.
     """
     # TODO: a loop over rounds, none over time.
     raise NotImplementedError("scan")
@@ -58,7 +58,7 @@ def scan(combine: Callable[[Maps, Maps], Maps], maps: Maps) -> Maps:
 def gae(delta: torch.Tensor, done: torch.Tensor, decay: float) -> torch.Tensor:
     """Return delta plus decay times the next step's advantage, unless done, [..., time].
 
-    The last step has no next one. `done` is bool, `decay` is gamma times lam.
+    The last step has no next one. `done` is bool, `decay` is gamma times lam; deltas are finite.
     """
-    # TODO: which carry has a step that is done?
+    # TODO: what is the carry of a step that is done?
     raise NotImplementedError("gae")
