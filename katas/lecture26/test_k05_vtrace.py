@@ -13,10 +13,14 @@ from katas.lecture26.k05_vtrace import weights
 from plugins.kit import unchanged
 
 
+TIGHT = 1e-12
+
+
 def rollout(*size: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Rollout:
     """Return irrational numbers; a third of the steps are done, and half of these terminated."""
     dice = torch.Generator().manual_seed(seed)
-    reward, value, following = torch.randn(3, *size, generator=dice, dtype=dtype).unbind()
+    numbers = torch.randn(3, *size, generator=dice, dtype=dtype)
+    reward, value, following = (x.clone() for x in numbers)
     end = torch.rand(size, generator=dice)
     return Rollout(reward, value, following, end < 1 / 6, end < 1 / 3)
 
@@ -68,10 +72,12 @@ def by_sums(
     return row(*advantages).view(shape), row(*targets).view(shape)
 
 
-def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = 1e-12) -> None:
+def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT) -> None:
     """Compare tensors, in float64 to twelve digits."""
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
+    if tolerance == TIGHT:
+        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, of float64 steps"
     torch.testing.assert_close(
         yours.double(),
         right,
@@ -96,6 +102,17 @@ def test_two_clips() -> None:
     rho, c = weights(log_pi, log_mu, 1.0, 2.0)
     close(rho, [0.5, 1.0, 1.0, 1.0], "rho, clipped at 1")
     close(c, [0.5, 1.0, 2.0, 2.0], "c, clipped at 2: it has its own clip")
+    rho, c = weights(row(-2.0) + row(0.1).log(), row(-2.0), 0.5, 0.25)
+    close(rho, [0.1], "rho of weight 0.1, clipped at 0.5: there is no lower bound")
+    close(c, [0.1], "c of weight 0.1, clipped at 0.25: there is no lower bound")
+
+
+def test_improbable_actions() -> None:
+    """Probabilities of e ** -1000 are 0 in float64; their ratio is an ordinary number."""
+    rho, c = weights(row(-1000.0, -1000.0), row(-1000.0, -1001.0), 4.0, 2.0)
+    why = "of logarithms -1000: do not divide probabilities, 0 / 0 is NaN"
+    close(rho, [1.0, row(1.0).exp().item()], f"rho {why}")
+    close(c, [1.0, 2.0], f"c {why}")
 
 
 def test_one_row_on_paper() -> None:
@@ -104,7 +121,7 @@ def test_one_row_on_paper() -> None:
     advantage, target = vtrace(three(), 2 * ones, ones / 2, 0.5)
 
     close(target, [4.625, 4.5, 4.0], "targets: V + delta + a quarter of the next target less V")
-    close(advantage, [2.5, 2.0, 2.0], "advantages: the next target follows, and V' at the end")
+    close(advantage, [2.5, 2.0, 2.0], "advantages: the last step has no next one: V' follows")
 
 
 def test_a_step_that_ends() -> None:
@@ -126,11 +143,23 @@ def test_a_step_that_is_cut_off() -> None:
     close(advantage, [4.0, 4.0, 2.0], "advantages, cut off after the middle step: V' follows it")
 
 
+@pytest.mark.parametrize("anything", [float("nan"), float("inf")])
+def test_what_a_critic_says_after_the_end(anything: float) -> None:
+    """V' of a terminated step counts as 0, and 0 times NaN does not."""
+    ones, steps = torch.ones(3, dtype=torch.float64), three(terminated=True)
+    steps.next_value[1] = anything
+    advantage, target = vtrace(steps, 2 * ones, ones / 2, 0.5)
+
+    why = f"the middle step is terminated, and its V' is {anything}: replace it, times 0 it is NaN"
+    close(target, [3.5, 0.0, 4.0], f"targets; {why}")
+    close(advantage, [-2.0, -2.0, 2.0], f"advantages; {why}")
+
+
 @pytest.mark.parametrize("size", [(1,), (9,), (4, 12), (2, 3, 7)])
 def test_by_definition(size: tuple[int, ...]) -> None:
     """Sums of deltas, each with the product of the c before it."""
     steps, (rho, c) = rollout(*size), factors(*size)
-    with unchanged(*steps, rho, c):
+    with unchanged(**steps._asdict(), rho=rho, c=c):
         advantage, target = vtrace(steps, rho, c, 0.9)
 
     right = by_sums(steps, rho, c, 0.9)
@@ -154,7 +183,7 @@ def test_no_gradient() -> None:
     steps = steps._replace(
         value=steps.value.requires_grad_(), next_value=steps.next_value.requires_grad_()
     )
-    with unchanged(*steps, log):
+    with torch.enable_grad(), unchanged(**steps._asdict(), log=log):
         rho, c = weights(log, log.detach() + 0.1, 1.0, 1.0)
         advantage, target = vtrace(steps, rho, c, 0.9)
     found = {"rho": rho, "c": c, "advantage": advantage, "target": target}

@@ -30,7 +30,10 @@ import torch
 
 
 class Rollout(NamedTuple):
-    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given."""
+    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given.
+
+    Numbers are finite, except that V' of a terminated step may be NaN or infinite.
+    """
 
     reward: torch.Tensor
     value: torch.Tensor
