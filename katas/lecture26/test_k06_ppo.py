@@ -13,6 +13,8 @@ from katas.lecture26.k06_ppo import slope
 from plugins.kit import unchanged
 
 
+TIGHT = 1e-12
+
 # Ratios on both sides of both bounds of clip 0.2, and well away from them.
 RATIOS = (0.3, 0.5, 0.77, 0.83, 0.97, 1.04, 1.17, 1.23, 1.5, 2.6)
 
@@ -42,10 +44,12 @@ def by_cases(log_prob: torch.Tensor, old: torch.Tensor, advantage: torch.Tensor)
     return row(*gains).view_as(log_prob), row(*slopes).view_as(log_prob)
 
 
-def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = 1e-12) -> None:
+def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT) -> None:
     """Compare tensors, in float64 to twelve digits."""
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
+    if tolerance == TIGHT:
+        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, of float64 steps"
     torch.testing.assert_close(
         yours.detach().double(),
         right,
@@ -71,7 +75,7 @@ def test_one_step(ratio: float, a: float, gain: float) -> None:
 def test_the_mean_of_all() -> None:
     """A scalar, of steps in any shape, with the inputs as they were."""
     log_prob, old, advantage = steps()
-    with unchanged(log_prob, old, advantage):
+    with torch.enable_grad(), unchanged(log_prob=log_prob, old=old, advantage=advantage):
         yours = loss(log_prob, old, advantage, 0.2)
 
     close(yours, -by_cases(log_prob, old, advantage)[0].mean(), "the loss of 20 steps")
@@ -112,10 +116,23 @@ def test_slope_of_one_step(ratio: float, a: float, right: float) -> None:
 def test_slopes_of_all() -> None:
     """Each step's own, in its place, without autograd, which inference mode has switched off."""
     given = steps()
-    with torch.inference_mode(), unchanged(*given):
-        yours = slope(*given, 0.2).clone()
+    try:
+        with torch.inference_mode(), unchanged(*given):
+            yours = slope(*given, 0.2).clone()
+    except RuntimeError as error:
+        raise AssertionError(
+            f"slope is called with autograd off: write the formula. It raises: {error}"
+        ) from error
 
     close(yours, by_cases(*given)[1], "the slopes of 20 steps: of a mean")
+
+
+def test_improbable_actions() -> None:
+    """Probabilities of e ** -1000 are 0 in float64; their ratio is an ordinary number."""
+    given, right = (row(-1000.25), row(-1000.125), row(2.0), 0.2), -2 * row(-0.125).exp()
+    why = "of logarithms near -1000: do not divide probabilities, 0 / 0 is NaN"
+    close(loss(*given), right[0], f"the loss {why}")
+    close(slope(*given), right, f"the slope {why}")
 
 
 def test_slope_is_the_loss_s() -> None:

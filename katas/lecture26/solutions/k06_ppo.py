@@ -33,9 +33,10 @@ import torch
 def loss(
     log_prob: torch.Tensor, old: torch.Tensor, advantage: torch.Tensor, clip: float
 ) -> torch.Tensor:
-    """Return the loss, a scalar, of logarithms of pi and of pi_old, and advantages, of one shape.
+    """Return the loss, a scalar.
 
-    `old` and `advantage` are numbers to it: whatever they require, it has no gradient for them.
+    The first three arguments have one shape: log pi, log pi_old and the advantages. `old` and
+    `advantage` are numbers to it: whatever they require, it has no gradient for them.
     """
     advantage = advantage.detach()
     ratio = (log_prob - old.detach()).exp()
@@ -47,7 +48,7 @@ def slope(
 ) -> torch.Tensor:
     """Return the derivative of the loss by each log_prob, in its shape.
 
-    At a bound itself the loss has a kink, and any of the two slopes will do.
+    At a bound itself the loss has a kink, and either of the two slopes will do.
     """
     ratio = (log_prob - old).exp()
     gain, capped = ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage
