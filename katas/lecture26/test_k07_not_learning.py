@@ -57,6 +57,15 @@ def gradient(loss: torch.Tensor, model: nn.Module) -> torch.Tensor:
     return torch.cat([grad.flatten() for grad in found])
 
 
+def drawn(action: torch.Tensor, what: str) -> None:
+    """Look whether actions differ."""
+    __tracebackhide__ = True
+    found = {*action.tolist()}
+    assert len(found) > 1, (
+        f"{what}: all {len(action)} actions are {found.pop()}; draw them, do not take the likeliest"
+    )
+
+
 def test_a_ratio_has_a_gradient() -> None:
     """PPO's first update: the ratios are 1, and their gradient is that of the new log-prob."""
     policy, seen = network(4), states(6)
@@ -75,6 +84,17 @@ def test_a_record_has_no_graph() -> None:
     policy, seen = network(4), states(6)
     action, old = record(policy, seen)
     assert action.shape == old.shape == (6,), f"yours {action.shape} and {old.shape}, expected [6]"
+    assert not old.requires_grad, "the recorded log-probabilities require grad"
+
+
+def test_actions_are_drawn() -> None:
+    """Of four actions that are equally likely, 64 states do not all get the same."""
+    policy = network(4)
+    with torch.no_grad():
+        for p in policy.parameters():
+            p.zero_()
+    action, old = record(policy, states(64))
+    drawn(action, "record, of a uniform policy")
     assert not old.requires_grad, "the recorded log-probabilities require grad"
 
 
@@ -121,8 +141,15 @@ def test_a_bandit_learns() -> None:
     torch.manual_seed(0)
     policy = nn.Linear(1, 4, bias=False)
     seen = torch.ones(64, 1)
+    taken = list[torch.Tensor]()
+
+    def pays(action: torch.Tensor) -> torch.Tensor:
+        taken.append(action)
+        return (action == 2).float()
+
     for _ in range(60):
-        loss = reinforce(policy, seen, lambda action: (action == 2).float())
+        loss = reinforce(policy, seen, pays)
+        drawn(taken[0], "reinforce, of a policy that knows nothing")
         (grad,) = torch.autograd.grad(loss, [policy.weight])
         with torch.no_grad():
             policy.weight.sub_(2 * grad)
@@ -160,6 +187,11 @@ def test_a_target_is_not_trained() -> None:
     """No parameter of it gets a gradient."""
     online, seen = network(2), states(7)
     target = target_of(online)
+    alive = [p.requires_grad for p in online.parameters()]
+    assert all(alive), (
+        "you froze the network itself: requires_grad of its parameters is "
+        f"{alive}; a shallow copy has the same ones"
+    )
     (online(seen) - target(seen)).square().sum().backward()
     ones = [p.requires_grad or p.grad is not None for p in target.parameters()]
     assert not any(ones), f"parameters of the target that require grad, or have one: {sum(ones)}"

@@ -47,7 +47,8 @@ def td_target(
 ) -> torch.Tensor:
     """Return the reward, plus gamma times the value of what would have followed.
 
-    A step has "reward", "terminated", "truncated" and "done", which is either of both.
+    A step has "reward", "terminated", "truncated" and "done"; "done" is true if either of the
+    other two is.
     """
     return step["reward"] + gamma * next_value.detach() * ~step["terminated"]
 
@@ -60,7 +61,8 @@ def reinforce(
 ) -> torch.Tensor:
     """Return a loss whose gradient makes actions likely that pay.
 
-    `pays` returns the reward of each action. Of the entropy of each step, a `bonus` is paid too.
+    `pays` returns the reward of each action. `bonus` times the
+    entropy of each step is paid too.
     """
     choice = Categorical(logits=policy(seen))
     action = choice.sample()
