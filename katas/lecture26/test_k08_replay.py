@@ -186,7 +186,7 @@ def test_all_of_it_is_one_storage() -> None:
 
 
 def test_samples_are_of_what_is_there() -> None:
-    """Each row with the same chance, no slot that was never written; fields stay together."""
+    """Each row with the same chance, no slot that was never written, no row by the one before."""
     for rows, capacity in ((3, 5), (8, 5)):
         yours = made(capacity, LAYOUT)
         yours.extend(batch(1, rows))
@@ -201,10 +201,6 @@ def test_samples_are_of_what_is_there() -> None:
         )
         every = {name: values[got["action"][:, 0].long()] for name, values in batch(0, 9).items()}
         same(got, every, "fields of a sampled row belong together")
-
-
-def test_rows_are_drawn_independently() -> None:
-    """One row says nothing about the next: of 6000 pairs, each of the 25 comes about 240 times."""
     yours = made(5)
     yours.extend(column(0, 5))
     numbers = yours.sample(6001, torch.Generator().manual_seed(0))["x"].tolist()
