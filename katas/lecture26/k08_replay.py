@@ -68,7 +68,7 @@ class Replay:
         raise NotImplementedError("Replay.__init__")
 
     def __len__(self) -> int:
-        """Return how many rows are there."""
+        """Return how many rows it holds."""
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
@@ -81,14 +81,15 @@ class Replay:
         raise NotImplementedError("Replay.extend")
 
     def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        """Return a batch of rows, each drawn among those that are there, with replacement.
+        """Return a batch of rows, each drawn from the rows it holds, with replacement.
 
-        All chances are equal, the generator alone decides, and a later `extend` changes no batch.
+        All chances are equal, and each row is drawn independently of the others, by the generator
+        alone. A later `extend` changes no batch.
         """
         # TODO
         raise NotImplementedError("Replay.sample")
 
     def by_age(self) -> dict[str, torch.Tensor]:
-        """Return a copy of all rows that are there, the oldest first."""
+        """Return a copy of all rows it holds, the oldest first."""
         # TODO
         raise NotImplementedError("Replay.by_age")

@@ -1,8 +1,8 @@
 """Prioritised replay: draw from a sum tree.
 
 Rows that surprised the agent are worth a second look: draw each with a chance in proportion to its
-priority. ``multinomial`` reads all priorities for each draw, and they change at each step. In a sum
-tree both take as many steps as it has levels:
+priority. ``multinomial`` reads all priorities in each call, and they change at each step. In a sum
+tree, a draw and an update each take as many steps as the tree has levels:
 
     tree[1]                    10                   node n has the children 2n and 2n + 1
     tree[2:4]            7            3
@@ -51,10 +51,11 @@ class SumTree:
         raise NotImplementedError("SumTree.update")
 
     def find(self, marks: torch.Tensor) -> torch.Tensor:
-        """Return the slot in whose part of [0, total) each mark is, int64 of [marks].
+        """Return, for each mark, the slot whose part of [0, total) contains it: int64 of [marks].
 
-        The part of slot i begins at the sum of the priorities before it. A slot of priority 0 has
-        no part: it is never found, not even if rounding leaves a mark at the end of the last one.
+        Marks are float64. The part of slot i begins at the sum of the priorities before it. A slot
+        of priority 0 has no part: it is never found, not even if rounding leaves a mark at the end
+        of the last one.
         """
         # TODO
         raise NotImplementedError("SumTree.find")
@@ -65,8 +66,9 @@ def draw(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return slots, and the weights of importance sampling, float64, both of [size].
 
-    Each slot is drawn with replacement, with a chance in proportion to its priority p. Its weight
-    is ``p ** -beta``, divided by the largest weight of this batch.
+    Each slot is drawn by `find`, independently of the others and with replacement, with a chance in
+    proportion to its priority p. Its weight is ``p ** -beta``, divided by the largest weight of
+    this batch.
     """
     # TODO
     raise NotImplementedError("draw")

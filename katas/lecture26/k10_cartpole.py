@@ -1,4 +1,4 @@
-"""Four thousand poles in the operators of one.
+"""Four thousand poles for the operators of one.
 
 CartPole in Python steps one pole at a time, and a policy that is tried on a thousand poles waits a
 thousand times. Write the step of one pole with tensors, and vmap makes it a step of all. One thing
@@ -58,8 +58,8 @@ def step(state: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, torch
 def play(weights: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tensor:
     """Return how many steps each pole stands, int64 of [poles].
 
-    The step in which a pole ends counts, as its reward does in Gymnasium. What has ended stays so,
-    even if the physics brings it back. After `steps` steps a pole that stands has this score.
+    The step in which a pole falls counts, as its reward does in Gymnasium. What has fallen stays
+    so, even if the physics brings it back. After `steps` steps a pole that stands has this score.
     """
     # TODO: weights is [4], states [poles, 4].
     raise NotImplementedError("play")
@@ -68,7 +68,7 @@ def play(weights: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tenso
 def search(candidates: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tensor:
     """Return the candidate whose poles stand longest, by the sum over all states.
 
-    `candidates` is [policies, 4]; each is tried on all states.
+    `candidates` is [policies, 4]; each is tried on all states. Of equal sums the first wins.
     """
     # TODO
     raise NotImplementedError("search")

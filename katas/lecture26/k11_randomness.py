@@ -1,13 +1,14 @@
-"""Explore whose dice they are, under vmap.
+"""Find out whose dice they are.
 
 Two policies are compared on ten noisy poles. One wins: is it better, or luckier? Give both the same
-noise, and the comparison needs far fewer poles. But vmap draws nothing unless you say whose it is:
+noise, and the comparison needs far fewer poles. But vmap draws no random number unless you say
+whose it is:
 
     vmap(lambda s: s + torch.randn(()))(torch.zeros(3))      # RuntimeError: vmap: called random
     vmap(torch.bernoulli, randomness="same")(torch.rand(3))  # and this one?
 
 1. `crowd` and `fair`: call `play` one time each.
-2. `coupled`: three chances, one throw.
+2. `coupled`: n chances, one throw.
 
 Begin with both lines, and ``randomness="different"``.
 Afterwards read ``randomness`` in ``torch/_functorch/apis.py``, in site-packages.
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each meets chances of its own.
+    """Return the score of one policy from each state, [states]: each meets noise of its own.
 
     ``play(policy, state)`` draws random numbers, and returns a score without a dim.
     """
@@ -37,9 +38,9 @@ def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tenso
 
 
 def fair(play: Play, policies: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the scores [policies, states], where policies meet the same chances in a state.
+    """Return the scores [policies, states], where policies meet the same noise in a state.
 
-    Those in another state are others.
+    Different states get different noise.
     """
     # TODO
     raise NotImplementedError("fair")

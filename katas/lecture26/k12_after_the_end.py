@@ -57,7 +57,7 @@ class Corridors:
 def collect(
     env: Corridors, policy: Callable[[torch.Tensor], torch.Tensor], steps: int
 ) -> dict[str, torch.Tensor]:
-    """Return the transitions of so many steps of all environments, step after step.
+    """Return the transitions of `steps` steps of all environments, step after step.
 
     A step that only resets an environment is no transition of it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -143,7 +144,10 @@ def test_the_oldest_is_first() -> None:
     yours = made(5)
     check(yours.by_age()["x"].tolist(), [], "an empty buffer by age")
     yours.extend(column(0, 3))
-    check(yours.by_age()["x"].tolist(), [0, 1, 2], "3 rows in a buffer of 5, by age")
+    half = yours.by_age()["x"]
+    check(half.tolist(), [0, 1, 2], "3 rows in a buffer of 5, by age")
+    half.fill_(-1)
+    check(yours.by_age()["x"].tolist(), [0, 1, 2], "the rows, after a write to this copy of them")
     yours.extend(column(3, 5))
     kept = yours.by_age()["x"]
     check(kept.tolist(), [3, 4, 5, 6, 7], "8 rows in a buffer of 5, by age")
@@ -182,7 +186,7 @@ def test_all_of_it_is_one_storage() -> None:
 
 
 def test_samples_are_of_what_is_there() -> None:
-    """Each row with the same chance, no slot that was never written; fields stay together."""
+    """Each row with the same chance, no slot that was never written, no row by the one before."""
     for rows, capacity in ((3, 5), (8, 5)):
         yours = made(capacity, LAYOUT)
         yours.extend(batch(1, rows))
@@ -197,6 +201,15 @@ def test_samples_are_of_what_is_there() -> None:
         )
         every = {name: values[got["action"][:, 0].long()] for name, values in batch(0, 9).items()}
         same(got, every, "fields of a sampled row belong together")
+    yours = made(5)
+    yours.extend(column(0, 5))
+    numbers = yours.sample(6001, torch.Generator().manual_seed(0))["x"].tolist()
+    pairs = [*pairwise(numbers)]
+    counts = {(one, two): pairs.count((one, two)) for one in range(5) for two in range(5)}
+    assert all(170 < count < 310 for count in counts.values()), (
+        f"pairs of a row and the next in one sample: {counts}, expected about 240 each: draw each "
+        "row independently of the others"
+    )
 
 
 def test_a_sample_stays() -> None:

@@ -174,11 +174,12 @@ def test_it_is_a_cumulative_sum(numbers: list[int]) -> None:
 
 
 def test_levels_not_slots() -> None:
-    """One slot of 65536 costs what a path costs; a thousand marks take the operators of one."""
+    """One slot of 65536 costs what a path costs; a thousand take the operators of one."""
     tree = SumTree(2**16)
     calls: dict[str, Any] = {
         "update": lambda n: tree.update(torch.arange(n), torch.ones(n, dtype=torch.float64)),
         "find": lambda n: tree.find(torch.arange(n, dtype=torch.float64)),
+        "draw": lambda n: draw(tree, n, 0.5, torch.Generator().manual_seed(0)),
     }
     tree.update(torch.arange(2**16), torch.ones(2**16, dtype=torch.float64))
     for name, call in calls.items():
@@ -204,6 +205,39 @@ def test_chances_are_priorities() -> None:
     off = (found - chances).abs() / (chances * (1 - chances) / 8000).sqrt().clamp(min=1e-9)
 
     assert off.max() < 4.5, f"shares {found.tolist()}\nexpected {chances.tolist()}"
+
+
+def test_slots_are_drawn_independently() -> None:
+    """One slot says nothing about the next: of 8000 pairs, each of the 16 comes about 500 times."""
+    slots, _ = draw(grown([2.0] * 4), 8001, 0.5, torch.Generator().manual_seed(5))
+    counts = torch.bincount(slots[1:] + 4 * slots[:-1], minlength=16).tolist()
+
+    assert all(380 < count < 620 for count in counts), (
+        f"of four equal slots, pairs of a slot and the next in one batch come {counts} times, "
+        "expected about 500 each: draw each mark from all of [0, total)"
+    )
+
+
+class Noted(SumTree):
+    """Your tree; it notes the marks that are looked for."""
+
+    marks: torch.Tensor | None = None
+
+    def find(self, marks: torch.Tensor) -> torch.Tensor:
+        """Look for them."""
+        self.marks = marks
+        return super().find(marks)
+
+
+def test_marks_are_fine() -> None:
+    """Those of float32 are too coarse for a tree of a million slots."""
+    tree = Noted(4)
+    tree.update(torch.arange(4), torch.tensor([1.0, 0.5, 2.0, 0.5], dtype=torch.float64))
+    draw(tree, 50, 0.5, torch.Generator().manual_seed(0))
+
+    assert tree.marks is not None, "draw has looked for no mark: draw by `find`"
+    assert tree.marks.dtype == torch.float64, f"marks are {tree.marks.dtype}, expected float64"
+    assert (tree.marks * 2**22 % 1 != 0).any(), "all marks are as coarse as float32: draw float64"
 
 
 def test_weights_undo_the_chances() -> None:

@@ -80,7 +80,7 @@ def test_an_episode_ends() -> None:
 
 
 def test_many_poles_by_vmap() -> None:
-    """Each with its action, of int64 or bool, in float64 and float32."""
+    """Each with its action, of int64 or bool, in each float dtype."""
     states = poles(64, spread=3.0)
     actions = torch.arange(64) % 2
     after, ended = vmap(step)(states, actions)
@@ -93,8 +93,14 @@ def test_many_poles_by_vmap() -> None:
     assert ended.tolist() == [end for _, end in expected], "some of 64 poles end, and others do not"
     again, _ = vmap(step)(states, actions.bool())
     assert torch.equal(again, after), "actions may be bools: True is a push to the right"
-    small, _ = vmap(step)(states.float(), actions)
-    assert small.dtype == torch.float32, f"float32 states become {small.dtype}"
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        small, _ = vmap(step)(states.to(dtype), actions)
+        assert small.dtype == dtype, (
+            f"{dtype} states become {small.dtype}: which dtype has the force? Of two "
+            "numbers, where makes a tensor of the default dtype"
+        )
+        alone, _ = step(states[0].to(dtype), actions[0])
+        assert alone.dtype == dtype, f"a {dtype} state becomes {alone.dtype}"
 
 
 def test_scores_of_one_pole() -> None:
@@ -106,7 +112,8 @@ def test_scores_of_one_pole() -> None:
             expected = one_by_one(weights, states, steps)
             assert yours.tolist() == expected, (
                 f"weights {weights.tolist()}, {steps} steps: yours {yours.tolist()}, expected "
-                f"{expected}: the step in which it ends counts"
+                f"{expected}: the step in which it falls counts, and at state @ weights == 0 push "
+                "left"
             )
 
 
@@ -169,9 +176,9 @@ def test_as_many_operators_for_all() -> None:
 
 
 def test_the_best_policy() -> None:
-    """Of 16, on 8 poles: the one whose poles stand longest, and it is a row of the candidates."""
-    states = poles(8, seed=5)
-    candidates = torch.randn(16, 4, generator=torch.Generator().manual_seed(1)).double()
+    """Of 16, on 8 poles: by the sum, where the longest pole and the median choose others."""
+    states = poles(8, seed=5, spread=0.1)
+    candidates = torch.randn(16, 4, generator=torch.Generator().manual_seed(10)).double()
     scores = [sum(one_by_one(weights, states, 100)) for weights in candidates]
     with unchanged(candidates=candidates, states=states):
         yours = search(candidates, states, 100)
@@ -179,6 +186,17 @@ def test_the_best_policy() -> None:
 
     assert torch.equal(yours, expected), (
         f"yours {yours.tolist()}, expected {expected.tolist()}: sums over the 8 poles are {scores}"
+    )
+
+
+def test_the_first_of_equals() -> None:
+    """Twice the weights push to the same side."""
+    candidates = torch.stack([-GOOD, 2 * GOOD, GOOD, 3 * GOOD])
+    yours = search(candidates, poles(4), 60)
+
+    assert torch.equal(yours, 2 * GOOD), (
+        f"candidates 1, 2 and 3 of {candidates.tolist()} have the same sum: yours "
+        f"{yours.tolist()}, expected the first of them"
     )
 
 

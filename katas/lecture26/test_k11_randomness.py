@@ -1,4 +1,4 @@
-"""Tests of k11_randomness: equal inputs, and whether they meet equal chances."""
+"""Tests of k11_randomness: equal inputs, and whether they meet equal noise."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_policies_meet_the_same_noise() -> None:
 
     assert yours.shape == (4, 5), f"scores have shape {tuple(yours.shape)}, expected (4, 5)"
     assert torch.equal(yours, yours[:1].expand(4, 5)), (
-        f"four equal policies have other scores:\n{yours}\ntheir noise was not the same"
+        f"four equal policies get different scores:\n{yours}\ntheir noise was not the same"
     )
     assert len({*yours[0].tolist()}) == 5, (
         f"equal states have equal scores {yours[0].tolist()}: all states met the same noise"
@@ -97,8 +97,10 @@ def test_one_throw() -> None:
 def test_chances_are_chances() -> None:
     """Over 3000 throws."""
     chances = torch.tensor([0.1, 0.5, 0.8])
-    shares = torch.stack([coupled(chances) for _ in range(3000)]).double().mean(0)
+    throws = torch.stack([coupled(chances) for _ in range(3000)])
+    shares = throws.double().mean(0)
 
+    assert (throws != throws[0]).any(), "the same throw each time, 3000 times: is a seed set?"
     assert (shares - chances).abs().max() < 0.04, (
         f"shares of True over 3000 throws: {shares.tolist()}, expected {chances.tolist()}"
     )

@@ -63,6 +63,10 @@ def test_a_reward_of_nothing_is_a_row() -> None:
     expected = [(0, 0, 0, 0, 0), (0, 0, 0, 0, 0), (0, 1, 0, 1, 1), (0, 0, 0, 0, 0), (0, 1, 0, 1, 1)]
 
     check(yours, expected, "a corridor of 1, where one waits: actions 0 0 1 1 0 1")
+    yours = rows_of(Corridors([5], 2), torch.zeros_like, 6)
+    check(
+        yours, [(0, 0, 0, 0, 0)] * 4, "6 steps of waiting, limit 2: the third and the sixth reset"
+    )
 
 
 def test_end_and_limit_at_once() -> None:

@@ -26,7 +26,7 @@ class SumTree:
             self.tree[nodes] = self.tree[2 * nodes] + self.tree[2 * nodes + 1]
 
     def find(self, marks: torch.Tensor) -> torch.Tensor:
-        """Return the slot in whose part of [0, total) each mark is."""
+        """Return, for each mark, the slot whose part of [0, total) contains it."""
         nodes, rest = torch.ones_like(marks, dtype=torch.int64), marks
         for _ in range(self.capacity.bit_length() - 1):
             left, right = self.tree[2 * nodes], self.tree[2 * nodes + 1]

@@ -1,4 +1,4 @@
-"""Four thousand poles in the operators of one."""
+"""Four thousand poles for the operators of one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def python_step(
 def step(state: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the next state, [4], and whether the episode ended, a bool without a dim."""
     x, speed, angle, turn = state.unbind()
-    force = torch.where(action == 1, FORCE, -FORCE)
+    force = torch.where(action == 1, FORCE, -FORCE).to(state.dtype)
     cos, sin = angle.cos(), angle.sin()
     push = (force + POLE * HALF * turn**2 * sin) / TOTAL
     bend = (GRAVITY * sin - cos * push) / (HALF * (4 / 3 - POLE * cos**2 / TOTAL))

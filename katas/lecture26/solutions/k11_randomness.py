@@ -1,4 +1,4 @@
-"""Explore whose dice they are, under vmap."""
+"""Find out whose dice they are."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each meets chances of its own."""
+    """Return the score of one policy from each state, [states]: each meets noise of its own."""
     return vmap(play, (None, 0), randomness="different")(policy, states)
 
 
 def fair(play: Play, policies: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the scores [policies, states], where policies meet the same chances in a state."""
+    """Return the scores [policies, states], where policies meet the same noise in a state."""
     return vmap(crowd, (None, 0, None), randomness="same")(play, policies, states)
 
 

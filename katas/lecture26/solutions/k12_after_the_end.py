@@ -43,7 +43,7 @@ class Corridors:
 def collect(
     env: Corridors, policy: Callable[[torch.Tensor], torch.Tensor], steps: int
 ) -> dict[str, torch.Tensor]:
-    """Return the transitions of so many steps of all environments, step after step."""
+    """Return the transitions of `steps` steps of all environments, step after step."""
     parts: list[dict[str, torch.Tensor]] = []
     obs = env.reset()
     over = torch.zeros_like(obs, dtype=torch.bool)

@@ -49,7 +49,7 @@ def parts(seed: int) -> tuple[Any, Any, Any]:
 
 
 def collected(env: Any, actor: Any, frames: int, batches: int) -> Iterable[Any]:
-    """Return a collector: it yields so many batches of so many steps, by the current policy."""
+    """Return a collector of `batches` batches, each of `frames` steps by the current policy."""
     return rl("collectors").Collector(
         env,
         actor,
@@ -82,7 +82,7 @@ def shuffled(rows: int) -> Any:
 def update(
     batch: Any, advantage: Any, loss: Any, optimizer: Any, buffer: Any, *, epochs: int
 ) -> None:
-    """Learn from one batch: each epoch shows each of its rows once, and no row of others."""
+    """Learn from one batch: each epoch shows each of its rows once, and no row of another batch."""
     with torch.no_grad():
         advantage(batch)
     for _ in range(epochs):

@@ -51,7 +51,7 @@ class Replay:
         }
 
     def __len__(self) -> int:
-        """Return how many rows are there."""
+        """Return how many rows it holds."""
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
@@ -69,12 +69,12 @@ class Replay:
         self.count.add_(size)
 
     def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        """Return a batch of rows, each drawn among those that are there, with replacement."""
+        """Return a batch of rows, each drawn from the rows it holds, with replacement."""
         slots = torch.randint(len(self), (size,), generator=generator)
         return {name: field[slots] for name, field in self.fields.items()}
 
     def by_age(self) -> dict[str, torch.Tensor]:
-        """Return a copy of all rows that are there, the oldest first."""
+        """Return a copy of all rows it holds, the oldest first."""
         if len(self) < self.capacity:
             return {name: field[: len(self)].clone() for name, field in self.fields.items()}
         return {name: field.roll(-int(self.count), 0) for name, field in self.fields.items()}
