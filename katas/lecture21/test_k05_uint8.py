@@ -91,11 +91,11 @@ def test_weights_of_a_half() -> None:
 
 def test_rounding_and_the_limit() -> None:
     """Halves away from 0, on both sides; never more than 22 bits."""
-    small = torch.tensor([[2.5, -2.5, 3.4, -3.6]], dtype=torch.float64) / 2**22
+    small = torch.tensor([[2.5, -2.5, 3.4, -3.6, 0.7, -0.7]], dtype=torch.float64) / 2**22
     codes, bits = fixed(small)
     assert bits == 22, f"weights of about 1e-6: yours has {bits} bits, expected 22"
     yours = codes.tolist()
-    assert yours == [[3, -3, 3, -4]], f"2.5, -2.5, 3.4 and -3.6 are rounded to {yours}"
+    assert yours == [[3, -3, 3, -4, 1, -1]], f"2.5, -2.5, 3.4, -3.6, 0.7, -0.7: rounded to {yours}"
 
 
 def test_windows() -> None:
@@ -106,6 +106,10 @@ def test_windows() -> None:
     equal(starts, torch.tensor([0, 1, 2]), f"starts of the {why}")
     right = torch.tensor([[7, 2, 0], [5, 0, 4], [0, 0, 9]], dtype=torch.int32)
     equal(taps, right, f"taps of the {why}")
+    starts, taps = windows(torch.tensor([[0, 8, 1, 1, 0], [6, 0, 0, 0, 0]], dtype=torch.int32))
+    found = [starts.tolist(), taps.tolist()]
+    expected = [[1, 0], [[8, 1, 1], [6, 0, 0]]]
+    assert found == expected, f"two rows, the first with three taps: {found}, expected {expected}"
 
 
 def test_four_to_two() -> None:
