@@ -14,7 +14,7 @@ Nobody shows you R. Read it off, from outside, in two ways:
 3. `resized` and `gradient`: an image has one matrix for each direction.
 4. `unread`: the inputs that no output reads. They get no gradient either.
 
-About 12 lines.
+About 8 lines.
 
 Begin with ``print(resizer(3, "bilinear")(torch.eye(7)))``: what does it lack?
 Afterwards find ``upsample_bilinear2d`` in ``tools/autograd/derivatives.yaml``, in PyTorch's

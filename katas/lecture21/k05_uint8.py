@@ -12,7 +12,7 @@ from its result by 1. And most weights of a resize are 0, yet a matrix product m
    before you shift, which rounds.
 4. `resize`: across, then down. Between the passes are bytes again.
 
-About 22 lines. No tensor as large as the image is floating-point.
+About 18 lines. No tensor as large as the image is floating-point.
 
 Begin with ``torch.tensor([200], dtype=torch.uint8) * 2``.
 Afterwards see ``_compute_index_ranges_int16_weights`` in
