@@ -22,6 +22,9 @@ ROWS = ("down", "halved", "up", "factor", "recomputed")
 
 
 def taken() -> dict[str, tuple[list[int], list[int]]]:
-    """Return for each row the input pixel of each output pixel: nearest, then nearest-exact."""
+    """Return for each row the input pixel of each output pixel: nearest, then nearest-exact.
+
+    Where a middle is exactly between two pixels, the right one is taken.
+    """
     # TODO: return {"down": ([...], [...]), ...}
     raise NotImplementedError("taken")
