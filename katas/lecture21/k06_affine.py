@@ -2,7 +2,7 @@
 
 A matrix for ``affine_grid`` says where each output pixel takes its value from: it maps output
 positions to input positions, (x, y), in units in which the image reaches from -1 to 1. Everybody
-writes it the other way round once, and then the tickets come:
+writes it the wrong way round once, and then the tickets come:
 
     whole     "I asked for the identity, and got a blurred picture."
     zoom      "zoom(image, 2) shows it at half the size."
@@ -29,7 +29,8 @@ from torch.nn.functional import grid_sample
 
 
 # TODO: find and mend what is wrong in each. Nothing raises NotImplementedError here: the code is
-# written, and samples in the wrong place. Images are [batch, channels, h, w]; results as large.
+# written, and samples in the wrong place. Images are [batch, channels, h, w]; results have the same
+# shape.
 
 
 def sampled(image: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
@@ -39,7 +40,7 @@ def sampled(image: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
 
 
 def whole(image: torch.Tensor) -> torch.Tensor:
-    """Return the image, sampled at its own pixels."""
+    """Return a new image: this one, sampled at its own pixels."""
     theta = torch.eye(2, 3, dtype=image.dtype)
     grid = affine_grid(theta.expand(len(image), 2, 3), [*image.shape], align_corners=True)
     return grid_sample(image, grid, align_corners=False)
@@ -66,7 +67,7 @@ def turn(image: torch.Tensor, degrees: float) -> torch.Tensor:
 
 
 def both(image: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the image, changed as `first` and then as `second` [2, 3] say, by sampling once."""
+    """Return the image, changed by `first`, then by `second` (both [2, 3]), by sampling once."""
     last = first.new_tensor([[0, 0, 1]])
     theta = torch.cat([second, last]) @ torch.cat([first, last])
     return sampled(image, theta[:2])

@@ -55,6 +55,8 @@ def test_whole() -> None:
     with unchanged(image=image):
         yours = whole(image)
     close(yours, image, "the identity changes nothing")
+    shared = yours.untyped_storage().data_ptr() == image.untyped_storage().data_ptr()
+    assert not shared, "yours shares its memory with the image: sample it"
 
 
 def test_zoom_by_two() -> None:
@@ -75,11 +77,11 @@ def test_zoom(factor: float) -> None:
 
 
 def test_shift_by_whole_pixels() -> None:
-    """Two to the right, one down: what comes in is 0."""
-    image = numbers(1, 2, 4, 6)
+    """Pixels keep their values, and what comes in is 0."""
+    image = torch.arange(1.0, 13.0, dtype=torch.float64).reshape(1, 1, 3, 4)
     expected = torch.zeros_like(image)
     expected[:, :, 1:, 2:] = image[:, :, :-1, :-2]
-    close(shift(image, 2, 1), expected, "2 to the right and 1 down, of 4 x 6 pixels")
+    close(shift(image, 2, 1), expected, f"2 to the right and 1 down, of {image.tolist()}")
 
 
 @pytest.mark.parametrize(("right", "down"), [(-1.5, 0.25), (0.0, -2.0)])
@@ -94,10 +96,10 @@ def test_shift(right: float, down: float) -> None:
 
 def test_a_wide_picture_turned_by_90_degrees() -> None:
     """The square in its middle is as `rot90` makes it, and nothing is squeezed."""
-    image = numbers(1, 2, 4, 8)
+    image = torch.arange(1.0, 9.0, dtype=torch.float64).reshape(1, 1, 2, 4)
     expected = torch.zeros_like(image)
-    expected[..., 2:6] = torch.rot90(image[..., 2:6], 1, (2, 3))
-    close(turn(image, 90), expected, "4 x 8, turned by 90 degrees counterclockwise")
+    expected[..., 1:3] = torch.rot90(image[..., 1:3], 1, (2, 3))
+    close(turn(image, 90), expected, f"by 90 degrees counterclockwise, of {image.tolist()}")
 
 
 @pytest.mark.parametrize("degrees", [30.0, -100.0])
@@ -127,8 +129,12 @@ def test_both() -> None:
 
 def test_pixels() -> None:
     """Row and column, as one indexes an image; between pixels it is linear."""
-    image = numbers(2, 3, 4, 7)
     points = torch.tensor([[0.0, 3.0], [3.0, 0.0], [1.0, 6.0], [1.5, 2.0]], dtype=torch.float64)
+    table = 10 * torch.arange(4.0, dtype=torch.float64)[:, None] + torch.arange(7)
+    expected = torch.tensor([[[3.0, 30.0, 16.0, 17.0]]], dtype=torch.float64)
+    why = f"an image of 10 * row + column, [1, 1, 4, 7], at {points.tolist()}"
+    close(pixels(table[None, None], points), expected, why)
+    image = numbers(2, 3, 4, 7)
     with unchanged(image=image, points=points):
         yours = pixels(image, points)
     rows = [image[:, :, 0, 3], image[:, :, 3, 0], image[:, :, 1, 6]]

@@ -18,7 +18,7 @@ def sampled(image: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
 
 
 def whole(image: torch.Tensor) -> torch.Tensor:
-    """Return the image, sampled at its own pixels."""
+    """Return a new image: this one, sampled at its own pixels."""
     return sampled(image, torch.eye(2, 3, dtype=image.dtype))
 
 
@@ -44,7 +44,7 @@ def turn(image: torch.Tensor, degrees: float) -> torch.Tensor:
 
 
 def both(image: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the image, changed as `first` and then as `second` [2, 3] say, by sampling once."""
+    """Return the image, changed by `first`, then by `second` (both [2, 3]), by sampling once."""
     last = first.new_tensor([[0, 0, 1]])
     theta = torch.cat([first, last]) @ torch.cat([second, last])
     return sampled(image, theta[:2])
