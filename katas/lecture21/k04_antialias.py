@@ -9,9 +9,12 @@ stretched by the step. Seven pixels to three, what output 1 reads, in hundredths
 
 1. `triangle` and `cubic`: the filters. With d, the distance in steps, and a parameter a:
 
-       1 - d                                   d < 1     triangle; beyond that 0
-       (a + 2) d^3 - (a + 3) d^2 + 1           d < 1     cubic; from 2 on 0
+       1 - d                                   d < 1     triangle
+       0                                  1 <= d
+
+       (a + 2) d^3 - (a + 3) d^2 + 1           d < 1     cubic
        a d^3 - 5a d^2 + 8a d - 4a         1 <= d < 2
+       0                                  2 <= d
 
 2. `weights`: row i has the filter around the middle of output i, divided by its sum.
 3. `shrink`: an image, by two matrices. About 15 lines.

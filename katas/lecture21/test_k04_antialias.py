@@ -21,6 +21,7 @@ KERNELS = {"bilinear": triangle, "bicubic": cubic}
 def close(yours: torch.Tensor, expected: torch.Tensor, why: str, within: float = 1e-12) -> None:
     """Compare, dtype and shape included."""
     __tracebackhide__ = True
+    assert yours.dtype == expected.dtype, f"{why}: yours is {yours.dtype}, not {expected.dtype}"
     message = f"{why}\nyours, {yours.dtype}: {yours}\nexpected: {expected}"
     torch.testing.assert_close(yours, expected, rtol=within, atol=within, msg=message)
 
@@ -56,6 +57,13 @@ def test_four_to_two() -> None:
     close(weights(4, 2, triangle), expected, "4 to 2: 3/4, 3/4 and 1/4, divided by their sum")
 
 
+def test_weights_below_zero() -> None:
+    """Output 0 is 1/4, 1/4, 3/4 and 5/4 steps from the pixels: the last has a weight below 0."""
+    rows = [[111.0, 111.0, 29.0, -9.0], [-9.0, 29.0, 111.0, 111.0]]
+    why = "4 to 2, cubic: 111, 111, 29 and -9 (times 1/128), divided by their sum, which is 242"
+    close(weights(4, 2, cubic), torch.tensor(rows).double() / 242, why)
+
+
 def test_two_to_four() -> None:
     """Enlarging is plain linear interpolation: the filter does not become narrower than a pixel."""
     rows = [[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]
@@ -76,7 +84,7 @@ def test_interpolate_agrees(mode: str) -> None:
         expected = interpolate(image, (height, width), mode=mode, antialias=True)
         with unchanged(image=image):
             yours = shrink(image, height, width, KERNELS[mode])
-        close(yours, expected, f"{mode}, {h} x {w} to {height} x {width}")
+        close(yours, expected, f"{mode}, an image of float64, {h} x {w} to {height} x {width}")
 
 
 def test_in_the_dtype_of_the_image() -> None:
