@@ -134,6 +134,7 @@ def test_a_coordinate_that_is_nan(extension: Extension) -> None:
     """Pixel 0 where positions are brought back into the image; NaN where they are not."""
     at, slope = extension.op("locate")(torch.tensor([nan]).double(), 4, ZEROS)
     assert at.isnan().all(), f"zeros: a NaN is at {at.item()} in yours, expected NaN"
+    assert slope.item() == 2, f"zeros: the slope of a NaN, yours is {slope.item()}, expected 2"
     for padding in (BORDER, REFLECTION):
         at, slope = extension.op("locate")(torch.tensor([nan]).double(), 4, padding)
         found = (at.item(), slope.item())
@@ -212,6 +213,11 @@ def small(*, x: bool = True, grid: bool = True) -> tuple[torch.Tensor, torch.Ten
     return numbers(1, 2, 3, 3).requires_grad_(x), where.requires_grad_(grid)
 
 
+def found(names: list[str]) -> str:
+    """Say how many operators ran, and which was the first."""
+    return f"yours ran {len(names)}, the first {names[0]}" if names else "yours ran none"
+
+
 @step_four
 def test_each_direction_is_one_operator(extension: Extension) -> None:
     """The kernel, called below autograd; and no graph if nobody needs one."""
@@ -220,11 +226,17 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
     for padding in (ZEROS, REFLECTION):
         with Log() as log:
             output = grid_sample(x, grid, padding)
-        assert log.names == ["lecture21_k07.grid_sample.default"], f"forward ran {log.names}"
+        ran = found(log.names)
+        assert log.names == ["lecture21_k07.grid_sample.default"], (
+            f"forward: expected one operator, grid_sample; {ran}: is it called below autograd?"
+        )
         with Log() as log:
             yours = torch.autograd.grad(output, (x, grid), torch.ones_like(output))
         names = [name for name in log.names if not name.startswith("aten.ones_like")]
-        assert names == ["lecture21_k07.grid_sample_backward.default"], f"backward ran {names}"
+        assert names == ["lecture21_k07.grid_sample_backward.default"], (
+            f"backward: expected one operator, grid_sample_backward; {found(names)}: is"
+            " recorded_backward called although grad mode is off?"
+        )
         expected = torch.autograd.grad(sampled(x, grid, padding).sum(), (x, grid))
         for mine, theirs, name in zip(yours, expected, ("image", "grid"), strict=True):
             close(mine, theirs, f"{MODES[padding]}, by autograd: the gradient of the {name}")

@@ -49,7 +49,7 @@ struct Place {
 };
 
 // One of the four pixels around a position, which may be outside; its weight, and the derivatives of
-// the weight by the grid's y and x.
+// the weight by the coordinates y and x.
 struct Corner {
   double row;
   double column;
@@ -160,14 +160,16 @@ std::tuple<Tensor, Tensor> locate_cpu(const Tensor& coordinates, int64_t size, i
 // Coordinates -1 and 1 are the outer edges of the image: its first pixel has its middle half a pixel
 // from them. kZeros changes nothing more. kBorder moves a position to the nearest middle; at the
 // first and the last middle and beyond, the slope is 0. kReflection mirrors at the outer edges, as
-// often as it takes, and then does what kBorder does: each mirror turns the slope's sign. A NaN is at
-// pixel 0 with slope 0 under these two; with kZeros it stays NaN.
+// often as it takes; each mirror turns the slope's sign. Then it does what kBorder does. Under these
+// two a NaN is at pixel 0 with slope 0. Under kZeros it stays NaN, its slope is that of any other
+// coordinate, and so the sampled value is NaN.
 Place locate(double coordinate, int64_t size, int64_t padding) {
   // TODO: the position, the mirrors, the border.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: locate");
 }
 
-// Top left, top right, bottom left, bottom right. The derivatives of a weight are by the coordinates.
+// Top left, top right, bottom left, bottom right. The derivatives of a weight are by the coordinates
+// (so times the slope).
 std::array<Corner, 4> corners(const Place& y, const Place& x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: corners");
@@ -195,7 +197,8 @@ std::tuple<Tensor, Tensor> grid_sample_backward_cpu(
 }
 
 // Save input and grid with save_for_backward, and padding as ctx->saved_data["padding"]. The engine
-// turns grad mode on for a backward that is recorded: at::GradMode::is_enabled().
+// turns grad mode on for a backward that is recorded: if at::GradMode::is_enabled(), then call
+// recorded_backward.
 struct GridSample : torch::autograd::Function<GridSample> {
   static Tensor forward(
       AutogradContext* ctx,
