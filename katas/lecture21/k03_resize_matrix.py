@@ -48,7 +48,10 @@ def forward(resize: Resize, size: int) -> torch.Tensor:
 
 
 def backward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, by backward alone: the values of y do not count."""
+    """Return R, [length, size] in float64, by backward alone.
+
+    The values of y may be wrong; only its shape is used.
+    """
     # TODO: find the length first.
     raise NotImplementedError("backward")
 

@@ -32,13 +32,21 @@ IMAGES = ["bilinear", "bicubic", "antialias"]
 def close(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
     """Compare with tolerance 1e-12, dtype and shape included."""
     __tracebackhide__ = True
-    message = f"{why}\nyours, {yours.dtype}: {yours}\nexpected: {expected}"
+    apart = ""
+    if yours.shape == expected.shape:
+        apart = f", apart by {(yours - expected).abs().max():.1e} at most"
+    message = f"{why}{apart}\nyours, {yours.dtype}: {yours}\nexpected: {expected}"
     torch.testing.assert_close(yours, expected, rtol=1e-12, atol=1e-12, msg=message)
 
 
 def numbers(*shape: int) -> torch.Tensor:
     """Return irrational float64 numbers."""
     return torch.arange(1, torch.Size(shape).numel() + 1).double().sqrt().sin().reshape(shape)
+
+
+def refused(*_: object, **__: object) -> None:
+    """Stand in for autograd, where it must not be called."""
+    raise AssertionError("`gradient` calls autograd: make it of the two matrices, transposed")
 
 
 class Rounded(torch.autograd.Function):
@@ -67,7 +75,8 @@ def test_both_ways(name: str) -> None:
     for size, length in ((7, 3), (3, 7), (4, 1), (1, 3)):
         resize = resizer(length, **MODES[name])
         yours, x = forward(resize, size), numbers(2, size)
-        close(x @ yours.T, resize(x), f"{name}, {size} to {length}: R x is not the resized x")
+        why = "R x is not the resized x; the one-hot input must be float64"
+        close(x @ yours.T, resize(x), f"{name}, {size} to {length}: {why}")
         why = f"{name}, {size} to {length}: by backward, where forward found the expected one"
         close(backward(resize, size), yours, why)
 
@@ -93,13 +102,20 @@ def test_an_image(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_its_gradient(name: str) -> None:
-    """Autograd's, from a gradient of each output of its own."""
+def test_its_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What autograd finds, without autograd: from a gradient of each output of its own."""
     image, grad = numbers(2, 3, 7, 5).requires_grad_(), numbers(2, 3, 3, 6).cos()
     down, across = (forward(resizer(m, **MODES[name]), n) for m, n in ((3, 7), (6, 5)))
     (expected,) = torch.autograd.grad(interpolate(image, (3, 6), **MODES[name]), image, grad)
-    with unchanged(grad=grad, down=down, across=across):
-        yours = gradient(grad, down, across)
+    with unchanged(grad=grad, down=down, across=across), monkeypatch.context() as patch:
+        for owner, method in (
+            (torch.autograd, "grad"),
+            (torch.autograd, "backward"),
+            (torch.Tensor, "backward"),
+        ):
+            patch.setattr(owner, method, refused)
+        with torch.inference_mode():
+            yours = gradient(grad, down, across)
     close(
         yours, expected, f"{name}: outputs send their gradient back by the weights they read with"
     )
@@ -120,6 +136,11 @@ def test_unread() -> None:
             torch.tensor([[0.5, 0.0], [-0.5, 0.0]]).double(),
             [1],
             "0.5 and -0.5 in column 0: both read it",
+        ),
+        (
+            torch.tensor([[-0.5, 0.0], [0.0, 1.0]]).double(),
+            [],
+            "-0.5 in column 0: a weight below 0 reads it too",
         ),
     ):
         yours = unread(matrix)

@@ -26,7 +26,10 @@ def forward(resize: Resize, size: int) -> torch.Tensor:
 
 
 def backward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, by backward alone: the values of y do not count."""
+    """Return R, [length, size] in float64, by backward alone.
+
+    The values of y may be wrong; only its shape is used.
+    """
     length = len(forward(resize, size))
     x = torch.zeros(length, size, dtype=torch.float64, requires_grad=True)
     (rows,) = torch.autograd.grad(resize(x), x, torch.eye(length))
