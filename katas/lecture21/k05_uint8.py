@@ -1,8 +1,9 @@
 """Resize bytes with whole numbers.
 
-To resize a uint8 image, you convert it to float32 and round in the end. PyTorch's kernel does not:
-it multiplies bytes by whole numbers, as Pillow does, and about one in eight of your pixels differs
-from its result by 1. And most weights of a resize are 0, yet a matrix product multiplies by them:
+To resize a uint8 image, you convert it to float32 and round at the end. PyTorch's kernel does not:
+it multiplies bytes by whole numbers, as Pillow does. About one pixel in eight of yours differs from
+its result, nearly always by 1. And most weights of a resize are 0, yet a matrix product
+multiplies by them:
 
     64 to 28      a row of R: 64 weights, at most 5 of them not 0        taps: 5
 
@@ -10,7 +11,7 @@ from its result by 1. And most weights of a resize are 0, yet a matrix product m
 2. `windows`: for each output the first input that it reads, and its taps.
 3. `one_pass`: along one dim, a multiplication for each tap of each output. Add 2 ** (bits - 1)
    before you shift, which rounds.
-4. `resize`: across, then down. Between the passes are bytes again.
+4. `resize`: across, then down. Between the passes the image is bytes again.
 
 About 18 lines. No tensor as large as the image is floating-point.
 
@@ -46,7 +47,7 @@ def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return where each row's window starts, [length] int64, and its weights, [length, taps] int32.
 
     All rows have as many taps as the row that needs most. A window begins with the row's first
-    weight that is not 0, or as much earlier as it takes to stay inside the row.
+    weight that is not 0. One that would leave the row begins earlier, and ends with the row.
     """
     # TODO: in a row of codes, argmax of what is not 0 finds the first.
     raise NotImplementedError("windows")

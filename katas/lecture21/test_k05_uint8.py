@@ -99,12 +99,12 @@ def test_rounding_and_the_limit() -> None:
 
 
 def test_windows() -> None:
-    """Row 1 needs three taps; row 2 would leave the row, and starts earlier."""
-    rows = [[7, 2, 0, 0, 0], [0, 5, 0, 4, 0], [0, 0, 0, 0, 9]]
+    """Row 1 needs three taps; row 2 would leave the row, and starts earlier; row 3 has -3 first."""
+    rows = [[7, 2, 0, 0, 0], [0, 5, 0, 4, 0], [0, 0, 0, 0, 9], [0, -3, 8, 0, 0]]
     starts, taps = windows(torch.tensor(rows, dtype=torch.int32))
     why = f"windows of {rows}"
-    equal(starts, torch.tensor([0, 1, 2]), f"starts of the {why}")
-    right = torch.tensor([[7, 2, 0], [5, 0, 4], [0, 0, 9]], dtype=torch.int32)
+    equal(starts, torch.tensor([0, 1, 2, 1]), f"starts of the {why}")
+    right = torch.tensor([[7, 2, 0], [5, 0, 4], [0, 0, 9], [-3, 8, 0]], dtype=torch.int32)
     equal(taps, right, f"taps of the {why}")
     starts, taps = windows(torch.tensor([[0, 8, 1, 1, 0], [6, 0, 0, 0, 0]], dtype=torch.int32))
     found = [starts.tolist(), taps.tolist()]
@@ -121,6 +121,14 @@ def test_four_to_two() -> None:
     equal(yours, expected, "[200, 100, 50, 255] to two: (3 * 200 + 3 * 100 + 50) / 7 is 135.7")
 
 
+def test_results_are_clamped() -> None:
+    """Beside an edge bicubic is below 0 and above 255."""
+    image = torch.tensor([[[[0, 0, 0, 255, 255, 255]]]], dtype=torch.uint8)
+    expected = interpolate(image, (1, 9), mode="bicubic", antialias=True)
+    yours = one_pass(image, 3, 9, "bicubic")
+    equal(yours, expected, "an edge, bicubic, 6 to 9: results outside 0 to 255 are clamped")
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("layout", ["contiguous", "channels-last"])
 def test_interpolate_agrees(mode: str, layout: str) -> None:
@@ -131,7 +139,8 @@ def test_interpolate_agrees(mode: str, layout: str) -> None:
         with unchanged(image=image):
             yours = resize(image, height, width, mode)
         expected = interpolate(image, (height, width), mode=mode, antialias=True)
-        equal(yours, expected, f"{mode}, {h} x {w} to {height} x {width}")
+        sizes = f"{mode}, {h} x {w} to {height} x {width}"
+        equal(yours, expected, f"{sizes} (across first, then down, with bytes between)")
         assert yours.is_contiguous(memory_format=torch.channels_last), (
             f"yours has strides {yours.stride()}, which is not channels-last for {[*yours.shape]}"
         )
@@ -158,8 +167,8 @@ def test_no_floating_point_image() -> None:
         resize(image, 28, 28, "bilinear")
     small = 64 * 64
     assert count.floating <= small, (
-        f"a floating-point tensor of {count.floating} elements was made; of the image's"
-        f" {image.numel()}, none needs to become floating-point"
+        f"no tensor as large as the image is floating-point: yours made one of {count.floating}"
+        f" elements, expected at most {small}; the image has {image.numel()}"
     )
 
 

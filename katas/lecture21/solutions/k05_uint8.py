@@ -27,7 +27,7 @@ def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return where each row's window starts, [length] int64, and its weights, [length, taps] int32.
 
     All rows have as many taps as the row that needs most. A window begins with the row's first
-    weight that is not 0, or as much earlier as it takes to stay inside the row.
+    weight that is not 0. One that would leave the row begins earlier, and ends with the row.
     """
     size = codes.shape[1]
     used = (codes != 0).int()
