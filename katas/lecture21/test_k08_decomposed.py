@@ -94,12 +94,13 @@ def test_an_operator_without_a_decomposition() -> None:
 
 
 def test_forward_mode_knows_the_small_ones() -> None:
-    """The derivative along v, in forward mode; the oracle goes backward two times."""
+    """The derivative along v, in forward mode; the oracle goes backward for each sample."""
     image, grid = numbers()
     v = torch.linspace(-1, 2, grid.numel(), dtype=torch.float64).view_as(grid)
     graph = opened(sample, SAMPLER, image, grid)
     _, yours = torch.func.jvp(lambda g: graph(image, g), (grid,), (v,))
-    _, expected = torch.autograd.functional.jvp(lambda g: sample(image, g), grid, v)
+    table = torch.autograd.functional.jacobian(lambda g: sample(image, g), grid)
+    expected = (table * v).flatten(4).sum(-1)
 
     close(yours, expected, "the derivative of the samples, as the grid moves along v")
 

@@ -58,9 +58,8 @@ class Picture(torch.Tensor):
             result = func(*args, **kwargs or {})
         if func in KEEPS and isinstance(args[0], Picture):
             return wrap(result, args[0])
-        if isinstance(result, torch.Size):
-            return result
-        return tree_map_only(Picture, lambda x: x.as_subclass(torch.Tensor), result)
+        plain = tree_map_only(Picture, lambda x: x.as_subclass(torch.Tensor), result)
+        return result if isinstance(result, torch.Size) else plain
 
 
 class Image(Picture):
@@ -110,8 +109,7 @@ def dispatch(function: Callable[..., Any], picture: torch.Tensor, *args: Any) ->
         if found := KERNELS.get(function, {}).get(kind):
             if not isinstance(picture, Picture):
                 return found(picture, *args)
-            plain = picture.as_subclass(torch.Tensor)
-            return wrap(found(plain, *args, **vars(picture)), picture)
+            return wrap(found(picture.as_subclass(torch.Tensor), *args, **vars(picture)), picture)
     raise TypeError(f"{function.__name__} has no kernel for {type(picture).__name__}")
 
 
