@@ -43,9 +43,10 @@ def opened(f: Callable[..., torch.Tensor], op: OpOverload, *args: torch.Tensor) 
 
 
 def kept(f: Callable[..., torch.Tensor], *args: torch.Tensor) -> int:
-    """Return how many bytes autograd keeps for the backward of ``f(*args)``.
+    """Return how many bytes autograd saves for a backward while ``f(*args)`` runs.
 
-    Whole storages count, each of them once, however many tensors or views of it are saved.
+    Whole storages count, each of them once, however many tensors or views of it are saved. Args
+    that need a gradient require it already.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks, and Tensor.untyped_storage.
     raise NotImplementedError("kept")

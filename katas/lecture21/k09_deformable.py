@@ -17,7 +17,7 @@ No kernel has to be written: `grid_sample` reads all taps of all places, and one
 4. `deform_conv2d`: mask, weight, bias. With offsets of 0 it is `conv2d`.
 5. `DeformConv2d`: a layer that learns its offsets, and begins as an ordinary convolution.
 
-About 30 lines, an hour.
+About 30 lines, 70 minutes.
 
 Begin on paper: an image is 4 wide. At which x does `grid_sample` read pixel 0, with
 align_corners=False, and at which pixel 3?
@@ -65,7 +65,7 @@ def sampled(
 
     `offset` is [batch, groups * taps * 2, out_height, out_width]: along dim 1 by group, in it by
     tap, and then y, x. The first of `groups` groups of offsets moves the taps in the first
-    channels / groups channels, and so on. Any strides.
+    channels / groups channels, and so on. Tensors may have any memory layout.
     """
     # TODO: step 3.
     raise NotImplementedError("sampled")

@@ -29,7 +29,7 @@ def dice(p: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 def confusion(predicted: torch.Tensor, target: torch.Tensor, classes: int) -> torch.Tensor:
     """Count pixels of class t that were predicted as p, in row t and column p: int64.
 
-    Inputs are uint8 or int64. A target of 255 does not count.
+    Inputs are uint8 or int64. A target of 255 does not count. Predictions are below `classes`.
     """
     # TODO: one number for each pair of classes, and one call of torch.bincount.
     raise NotImplementedError("confusion")

@@ -1,7 +1,7 @@
-"""Mean average precision: one number for a detector, without a loop over thresholds.
+"""Mean average precision: one number for a detector.
 
 A detection hits if it overlaps with an object that no better one has taken. Sorted by score, hits
-tell precision and recall, here with 4 objects to find:
+give precision and recall, here with 4 objects to find:
 
     score                 .9   .8   .7   .6
     hit                    1    0    1    0
@@ -9,8 +9,8 @@ tell precision and recall, here with 4 objects to find:
     precision              1  1/2  2/3  2/4
     the best from here     1  2/3  2/3  2/4
 
-The average precision is a mean over 101 recalls, 0, 0.01, ..., 1. For each of them take the last
-line of the first column whose recall is at least that, or 0 if there is none.
+The average precision is a mean over 101 recalls, 0, 0.01, ..., 1. For each, find the first column
+whose recall is at least as large, and take its last row, or 0 if there is no such column.
 
 1. `match`: which detections of an image hit, at each threshold.
 2. `average_precision`: the table, at all thresholds at once, by `cumsum`, `cummax` and
@@ -43,7 +43,8 @@ def match(scores: torch.Tensor, ious: torch.Tensor, thresholds: torch.Tensor) ->
 
     `ious` is [detections, objects]. The detection with the highest score comes first, of equal
     scores the one that was given first. It takes the object with the highest IoU among those that
-    are free and whose IoU is at least the threshold; at other thresholds others may be free.
+    are free and whose IoU is at least the threshold; at other thresholds others may be free. Of
+    equal IoUs it may take either; pycocotools takes the last.
     """
     # TODO: only detections must wait for each other.
     raise NotImplementedError("match")

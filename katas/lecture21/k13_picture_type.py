@@ -28,6 +28,7 @@ from typing import TypeVar
 
 import torch
 from torch._C import DisableTorchFunctionSubclass
+from torch.utils._pytree import tree_map_only
 
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class Picture(torch.Tensor):
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
         Otherwise no result is a picture, also of functions that return several tensors, or that
-        write in place.
+        write in place. What is no tensor, such as a shape, is returned as it is.
         """
         # TODO: in `with DisableTorchFunctionSubclass():` func is called as for tensors.
+        # tree_map_only reaches the pictures in lists and tuples; it makes a torch.Size a tuple.
         raise NotImplementedError("Picture.__torch_function__")
 
 
@@ -90,7 +92,10 @@ class Boxes(Picture):
 
 
 def wrap(result: torch.Tensor, like: Picture) -> torch.Tensor:
-    """Return result as a picture of like's class with its attributes; `like` itself as it is."""
+    """Return result as a picture of like's class, with like's attributes.
+
+    If the result is `like`, return `like` itself.
+    """
     # TODO: vars(like) is the dict of attributes.
     raise NotImplementedError("wrap")
 
@@ -104,11 +109,11 @@ def kernel(function: Callable[..., Any], kind: type) -> Callable[[T], T]:
 def dispatch(function: Callable[..., Any], picture: torch.Tensor, *args: Any) -> torch.Tensor:
     """Call the kernel of the picture's class, or else of its nearest base class.
 
-    A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. What
-    it returns for a picture is wrapped like that. The kernel of torch.Tensor is for plain tensors
-    alone: without a kernel of its own, or of a base class, a picture is a TypeError.
+    A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. For a
+    picture, the result is wrapped like the picture. A kernel of Picture serves every picture; that
+    of torch.Tensor serves plain tensors alone. Where no kernel is found, raise a TypeError.
     """
-    # TODO: a class has an __mro__; stop there at Picture.
+    # TODO: a class has an __mro__; stop there behind Picture.
     raise NotImplementedError("dispatch")
 
 

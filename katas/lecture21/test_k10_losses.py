@@ -80,6 +80,12 @@ def test_pixel_loss() -> None:
     close(yours[0], 0.0, "no pixel is labelled")
     gradient = slope(lambda x: pixel_loss(x, none), logits)
     close(gradient, torch.zeros_like(logits), "the gradient where no pixel is labelled")
+    large = torch.full((1, 2, 2, 2), 2e38).requires_grad_()
+    zero = pixel_loss(large, none[:1, :2, :2])
+    (gradient,) = torch.autograd.grad(zero, large)
+    says = "no pixel is labelled, and 8 logits are 2e38: their sum is inf in float32"
+    close(zero.double(), 0.0, says)
+    close(gradient.double(), torch.zeros_like(gradient), f"the gradient where {says}")
     chosen = logits.movedim(1, -1)[some != 255].log_softmax(-1)
     expected = -chosen.gather(1, some[some != 255][:, None]).mean()
     close(yours[1], expected, f"the mean over {len(chosen)} labelled pixels of 40")
@@ -110,7 +116,8 @@ def test_in_parts() -> None:
     with unchanged(parts=parts, weight=WEIGHT):
         yours = in_parts(parts, WEIGHT)
     expected = functional.cross_entropy(x, y, WEIGHT, ignore_index=255)
-    close(yours, expected, "three parts, against all their pixels in one batch")
+    divides = "cross_entropy divides by the sum of the weights of its labels"
+    close(yours, expected, f"three parts, against all their pixels in one batch: {divides}")
     one = functional.cross_entropy(*parts[1], WEIGHT)
     close(in_parts(parts[1:], WEIGHT), one, "a part beside one that has no labelled pixel")
     checked(lambda z: in_parts([(z, parts[1][1]), parts[0]], WEIGHT), parts[1][0])
@@ -181,5 +188,11 @@ def test_shrunk() -> None:
             f"2 images of 6 x 9, factor 3: yours is {yours.tolist()}, the first pixel of each "
             f"block has {expected.tolist()}"
         )
+    large = torch.arange(98 * 98).view(1, 98, 98) % 251
+    yours, expected = shrunk(large, 49), large[:, ::49, ::49]
+    assert torch.equal(yours, expected), (
+        f"98 x 98, factor 49: yours is {yours.tolist()}, expected {expected.tolist()}; "
+        "98 * (1 / 49) is less than 2"
+    )
     one = shrunk(names, 1)
     assert torch.equal(one, names), "a factor of 1 leaves each pixel as it is"

@@ -33,7 +33,12 @@ def hit(yours: torch.Tensor, expected: list[Any], why: str) -> None:
     """Compare hits."""
     __tracebackhide__ = True
     assert yours.dtype == torch.bool, f"{why}: yours is {yours.dtype}, expected bool"
-    assert yours.tolist() == expected, f"{why}: yours is {yours.tolist()}, expected {expected}"
+    assert yours.tolist() == expected, (
+        f"{why}: in yours detections {[[k for k, h in enumerate(row) if h] for row in yours]} hit, "
+        f"expected {[[k for k, h in enumerate(row) if h] for row in expected]}; "
+        f"yours is {list(yours.shape)}, expected {[len(expected), len(expected[0])]}. "
+        "One whose best object is taken takes its next best object"
+    )
 
 
 def close(yours: torch.Tensor, expected: Any, why: str) -> None:
@@ -41,7 +46,8 @@ def close(yours: torch.Tensor, expected: Any, why: str) -> None:
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
     says = (
-        f"{why}\nyours {yours.tolist()}, {yours.dtype}; expected {right.tolist()}, {right.dtype}\n"
+        f"{why}\nyours {yours.tolist()}, {yours.dtype}; expected {right.tolist()}, {right.dtype}; "
+        "if they differ by little, compute in float64\n"
     )
     torch.testing.assert_close(yours, right, rtol=1e-12, atol=1e-12, msg=says.__add__)
 

@@ -85,6 +85,7 @@ def test_image_plus_1_is_a_tensor() -> None:
 def test_which_results_are_pictures() -> None:
     """Only what `clone`, `to` and `detach` return; not what functions make of several pictures."""
     image, mask, plain = Image(numbers(2, 3)), Mask(numbers(2, 3) > 0), torch.ones(2, 3)
+    row, places = Image(torch.zeros(2)), torch.zeros(2).long()
     results: dict[str, Any] = {
         "image + 1": image + 1,
         "1 - image": 1 - image,
@@ -100,14 +101,15 @@ def test_which_results_are_pictures() -> None:
         "parameter.to(image)": nn.Parameter(plain).to(image),
         "plain + image": plain + image,
         "stack([image])": torch.stack([image]),
-        "image.unbind()[1]": image.unbind()[1],
+        "broadcast_tensors": torch.broadcast_tensors(image, plain)[0],
+        "max(out=(row, places))": torch.max(plain, 1, out=(row, places))[0],
         "image.sort().values": image.sort().values,
         "image.mul_(2)": image.mul_(2),
         "add(plain, 1, out=image)": torch.add(plain, 1, out=image),
         "image.sum()": image.sum(),
         "image.shape": image.shape,
     }
-    text = "\n".join(f"{name:26}{kind(value)}" for name, value in results.items())
+    text = "\n".join(f"{name:26}{kind(value)}" for name, value in results.items()) + "\n"
     assert_expected_inline(
         text,
         """\
@@ -125,12 +127,14 @@ plain.to(image)           Tensor
 parameter.to(image)       Tensor
 plain + image             Tensor
 stack([image])            Tensor
-image.unbind()[1]         Tensor
+broadcast_tensors         Tensor
+max(out=(row, places))    Tensor
 image.sort().values       Tensor
 image.mul_(2)             Tensor
 add(plain, 1, out=image)  Tensor
 image.sum()               Tensor
-image.shape               Size""",
+image.shape               Size
+""",
     )
 
 
@@ -225,6 +229,12 @@ def test_the_nearest_base_class() -> None:
     same((kind(second), second[0, 0].item()), ("Faces", 2.0), "the kernel of Faces, for Faces")
     same(kind(other), "Boxes", "the kernel of Boxes, for Boxes")
     assert torch.equal(other, boxes() + 1), "boxes got the kernel of Faces, expected that of Boxes"
+    kernel(name, Picture)(lambda x, **_: x + 3)
+    for picture, step in ((Image(torch.zeros(2)), 3), (Mask(torch.zeros(2)), 3), (faces, 2)):
+        yours = name(picture)
+        seen = (kind(yours), yours.flatten()[0].item())
+        why = f"Picture has a kernel that adds 3, Faces one that adds 2; {kind(picture)} of 0"
+        same(seen, (kind(picture), step), why)
 
 
 def test_plain_tensors_and_pictures_without_a_kernel() -> None:
@@ -232,6 +242,9 @@ def test_plain_tensors_and_pictures_without_a_kernel() -> None:
 
     def half(picture: Any) -> Any:
         return dispatch(half, picture)
+
+    def grow(picture: Any) -> Any:
+        return dispatch(grow, picture)
 
     kernel(half, torch.Tensor)(lambda x: x / 2)
     same(kind(half(torch.ones(2))), "Tensor", "half of a tensor")
@@ -244,6 +257,9 @@ def test_plain_tensors_and_pictures_without_a_kernel() -> None:
             half(picture)
     with pytest.raises(TypeError, match=r"hflip|kernel|Image"):
         dispatch(hflip, Image(torch.ones(2, 2)))
+    kernel(grow, Picture)(lambda x: x)
+    with pytest.raises(TypeError, match=r"grow|kernel|Tensor"):
+        grow(torch.ones(2))
 
 
 def test_flip_boxes() -> None:

@@ -25,16 +25,17 @@ def opened(f: Callable[..., torch.Tensor], op: OpOverload, *args: torch.Tensor) 
 
 
 def kept(f: Callable[..., torch.Tensor], *args: torch.Tensor) -> int:
-    """Return how many bytes autograd keeps for the backward of ``f(*args)``.
+    """Return how many bytes autograd saves for a backward while ``f(*args)`` runs.
 
-    Whole storages count, each of them once, however many tensors or views of it are saved.
+    Whole storages count, each of them once, however many tensors or views of it are saved. Args
+    that need a gradient require it already.
     """
-    sizes: dict[int, int] = {}
+    storages: dict[int, torch.UntypedStorage] = {}
 
     def pack(saved: torch.Tensor) -> torch.Tensor:
-        sizes[saved.untyped_storage().data_ptr()] = saved.untyped_storage().nbytes()
+        storages[saved.untyped_storage().data_ptr()] = saved.untyped_storage()
         return saved
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
         f(*args)
-    return sum(sizes.values())
+    return sum(storage.nbytes() for storage in storages.values())

@@ -43,7 +43,7 @@ def sampled(
 
     `offset` is [batch, groups * taps * 2, out_height, out_width]: along dim 1 by group, in it by
     tap, and then y, x. The first of `groups` groups of offsets moves the taps in the first
-    channels / groups channels, and so on. Any strides.
+    channels / groups channels, and so on. Tensors may have any memory layout.
     """
     taps = kernel[0] * kernel[1]
     points = windows(x.shape[2:], kernel, stride, padding).transpose(0, 1)

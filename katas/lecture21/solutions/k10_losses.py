@@ -57,6 +57,7 @@ def focal_loss(logits: torch.Tensor, target: torch.Tensor, gamma: float) -> torc
 def shrunk(labels: torch.Tensor, factor: int) -> torch.Tensor:
     """Return labels [batch, height, width] at 1 / factor of the size, as int64.
 
-    Each block of factor x factor pixels becomes the label of its first pixel.
+    `factor` divides height and width. Each block of factor x factor pixels becomes the label of
+    its first pixel.
     """
     return labels[:, ::factor, ::factor].long()

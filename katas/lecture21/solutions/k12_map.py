@@ -1,4 +1,4 @@
-"""Mean average precision: one number for a detector, without a loop over thresholds."""
+"""Mean average precision: one number for a detector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def match(scores: torch.Tensor, ious: torch.Tensor, thresholds: torch.Tensor) ->
 
     `ious` is [detections, objects]. The detection with the highest score comes first, of equal
     scores the one that was given first. It takes the object with the highest IoU among those that
-    are free and whose IoU is at least the threshold; at other thresholds others may be free.
+    are free and whose IoU is at least the threshold; at other thresholds others may be free. Of
+    equal IoUs it may take either; pycocotools takes the last.
     """
     hits = torch.zeros(len(thresholds), len(scores), dtype=torch.bool)
     free = torch.ones(len(thresholds), ious.shape[1], dtype=torch.bool)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import torch
 from torch._C import DisableTorchFunctionSubclass
+from torch.utils._pytree import tree_map_only
 
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ class Picture(torch.Tensor):
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
         Otherwise no result is a picture, also of functions that return several tensors, or that
-        write in place.
+        write in place. What is no tensor, such as a shape, is returned as it is.
         """
         with DisableTorchFunctionSubclass():
             result = func(*args, **kwargs or {})
         if func in KEEPS and isinstance(args[0], Picture):
             return wrap(result, args[0])
-        return result.as_subclass(torch.Tensor) if isinstance(result, Picture) else result
+        plain = tree_map_only(Picture, lambda x: x.as_subclass(torch.Tensor), result)
+        return result if isinstance(result, torch.Size) else plain
 
 
 class Image(Picture):
@@ -73,7 +75,10 @@ class Boxes(Picture):
 
 
 def wrap(result: torch.Tensor, like: Picture) -> torch.Tensor:
-    """Return result as a picture of like's class with its attributes; `like` itself as it is."""
+    """Return result as a picture of like's class, with like's attributes.
+
+    If the result is `like`, return `like` itself.
+    """
     if result is like:
         return like
     picture = result.as_subclass(type(like))
@@ -94,18 +99,17 @@ def kernel(function: Callable[..., Any], kind: type) -> Callable[[T], T]:
 def dispatch(function: Callable[..., Any], picture: torch.Tensor, *args: Any) -> torch.Tensor:
     """Call the kernel of the picture's class, or else of its nearest base class.
 
-    A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. What
-    it returns for a picture is wrapped like that. The kernel of torch.Tensor is for plain tensors
-    alone: without a kernel of its own, or of a base class, a picture is a TypeError.
+    A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. For a
+    picture, the result is wrapped like the picture. A kernel of Picture serves every picture; that
+    of torch.Tensor serves plain tensors alone. Where no kernel is found, raise a TypeError.
     """
     for kind in type(picture).__mro__:
-        if kind is Picture:
+        if kind is torch.Tensor and isinstance(picture, Picture):
             break
         if found := KERNELS.get(function, {}).get(kind):
             if not isinstance(picture, Picture):
                 return found(picture, *args)
-            plain = picture.as_subclass(torch.Tensor)
-            return wrap(found(plain, *args, **vars(picture)), picture)
+            return wrap(found(picture.as_subclass(torch.Tensor), *args, **vars(picture)), picture)
     raise TypeError(f"{function.__name__} has no kernel for {type(picture).__name__}")
 
 
