@@ -7,7 +7,7 @@ A cosine that turns 3 times in 16 samples is one number in bin 3 of its spectrum
     cosine(3, 16)         .     .     .     8     .     .
     the same, windowed    .     .     2     4     2     .
 
-Write `cosine`, `hann` and `magnitudes`, about 4 lines, without PyTorch's windows. Then paste:
+Write `cosine`, `hann` and `magnitudes`, about 3 lines, without PyTorch's windows. Then paste:
 
     print(picture(magnitudes(cosine(3.5, 16), hann(16))))
 
