@@ -16,7 +16,6 @@ from katas.lecture22 import k08_resample as kata
 from katas.lecture22.k08_resample import filters
 from katas.lecture22.k08_resample import lowpass
 from katas.lecture22.k08_resample import resample
-from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -181,17 +180,13 @@ def test_listen(tmp_path: Path) -> None:
     assert end["after.wav"] < 0.05, f"levels at the end are {end}: above 8 kHz yours still sounds"
 
 
+@pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
     """Its default method is this one."""
     x = numbers(2, 300)
     yours = [resample(x, old, new) for old, new in ((3, 2), (48000, 44100), (8000, 16000))]
-    try:
-        from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('audio', '-U')}"
-        )
+    from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing
+
     rates = ((3, 2), (48000, 44100), (8000, 16000))
     for mine, (old, new) in zip(yours, rates, strict=True):
         close(mine, theirs(x, old, new), f"from {old} to {new}, torchaudio's")

@@ -13,7 +13,6 @@ from katas.lecture22 import k09_taps as kata
 from katas.lecture22.k09_taps import lowpass
 from katas.lecture22.k09_taps import neighbours
 from katas.lecture22.k09_taps import resample
-from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -176,17 +175,13 @@ def test_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
     """It multiplies by all the zeros."""
     x = numbers(2, 300)
     rates = ((100, 99), (48000, 44100), (8000, 16000))
     yours = [resample(x, old, new) for old, new in rates]
-    try:
-        from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('audio', '-U')}"
-        )
+    from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing
+
     for mine, (old, new) in zip(yours, rates, strict=True):
         close(mine, theirs(x, old, new), f"from {old} to {new}, torchaudio's")

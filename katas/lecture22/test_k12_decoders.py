@@ -15,7 +15,6 @@ from katas.lecture22.k12_decoders import align
 from katas.lecture22.k12_decoders import greedy
 from katas.lecture22.k12_decoders import search
 from katas.lecture22.k12_decoders import step
-from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -183,17 +182,13 @@ def test_align_long() -> None:
     assert left == labels, f"your path leaves {left[:8]}…, expected {labels[:8]}…"
 
 
+@pytest.mark.backend("torchaudio")
 def test_torchaudio_aligns_alike() -> None:
     """Its `forced_align` takes a batch of one."""
     cases = [([1, 2, 1], 9), ([2, 2], 7), ([1], 5)]
     yours = [align(chances(frames, seed=frames), labels) for labels, frames in cases]
-    try:
-        from torchaudio.functional import forced_align  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('audio', '-U')}"
-        )
+    from torchaudio.functional import forced_align  # noqa: PLC0415 - may be missing
+
     for mine, (labels, frames) in zip(yours, cases, strict=True):
         path, _ = forced_align(chances(frames, seed=frames)[None], torch.tensor([labels]))
         expected = path[0].tolist()

@@ -16,7 +16,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from katas.lecture22 import k13_vocoder as kata
 from katas.lecture22.k13_vocoder import stretch
 from katas.lecture22.k13_vocoder import vocode
-from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -226,18 +225,14 @@ def loudness(x: torch.Tensor) -> float:
     return float(sum(levels) / window.sum() * 2)
 
 
+@pytest.mark.backend("torchaudio")
 def test_torchaudio_stretches_alike() -> None:
     """Its phase_vocoder takes an advance of each bin, which cancels: any does."""
     spec = columns(2, 513, 9)
     rates = (0.5, 1.3, 2.0)
     yours = [vocode(spec, rate) for rate in rates]
-    try:
-        from torchaudio.functional import phase_vocoder  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('audio', '-U')}"
-        )
+    from torchaudio.functional import phase_vocoder  # noqa: PLC0415 - may be missing
+
     advance = numbers(513, 1, seed=2)
     for mine, rate in zip(yours, rates, strict=True):
         close(mine, phase_vocoder(spec, rate, advance), f"rate {rate}, torchaudio's", 1e-9)
