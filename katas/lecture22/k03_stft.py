@@ -27,7 +27,8 @@ import torch
 def frames(signal: torch.Tensor, size: int, hop: int) -> torch.Tensor:
     """Return the frames of a signal [..., samples] as a view, [..., frames, size].
 
-    Each begins `hop` samples after the one before it. Samples that fill no frame are left out.
+    Each begins `hop` samples after the one before it. Samples that fill no frame are left
+    out. A signal has at least `size` samples.
     """
     # TODO
     raise NotImplementedError("frames")
@@ -41,9 +42,9 @@ def stft(
     The result is [bins, frames], or [batch, bins, frames], and a transposed view: nothing is copied
     to put bins first. There are ``n_fft // 2 + 1`` bins, or for a complex signal all `n_fft`.
 
-    `window` has at most `n_fft` numbers. Put zeros on both sides of a shorter one; if their number
-    is odd, the extra zero is the last. With `center`, first pad the signal on both sides by
-    ``n_fft // 2`` samples, in mode "reflect".
+    `window` is real and has at most `n_fft` numbers. Put zeros on both sides of a shorter one; if
+    their number is odd, the extra zero is the last. With `center`, first pad the signal on both
+    sides by ``n_fft // 2`` samples, in mode "reflect".
     """
-    # TODO: F.pad reflects the last dim of two or three, not of one.
+    # TODO: in mode "reflect", F.pad wants a signal of two or three dims, not of one.
     raise NotImplementedError("stft")
