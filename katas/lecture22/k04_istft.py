@@ -13,7 +13,8 @@ where they overlap, and divide by what the windows alone add up to, squared:
 1. `overlap_add`, which is to ``unfold`` what a transposed matrix is to the matrix. No loop.
 2. `istft`: transform, window, add, remove what was padded, divide.
 
-`refuse_gaps` is given: call it for the envelope of the samples that you return, and of no others.
+`refuse_gaps` is given: call it for the envelope of the samples that you return, and of no others:
+with `center`, those that were padded are not asked about.
 About 13 lines.
 
 Begin on paper: with Hann of 4 and hop 2, what is the envelope at samples 0, 1, 2 and 3?
@@ -27,10 +28,13 @@ import torch
 
 
 def refuse_gaps(envelope: torch.Tensor) -> None:
-    """Raise ValueError if there is a sample of which no window has anything. Given."""
+    """Raise ValueError if there is a sample that no window covers. Given."""
     least = envelope.min().item()
     if least < 1e-11:
-        message = f"window overlap add min: {least:.1e}, so there are samples in no frame"
+        message = (
+            f"window overlap add min: {least:.1e}: no window covers some sample; if it was padded,"
+            " call this after you leave out what was padded"
+        )
         raise ValueError(message)
 
 

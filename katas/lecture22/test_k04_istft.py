@@ -92,6 +92,9 @@ def test_there_and_back() -> None:
     for hop in (1, 2, 4):
         yours = istft(spectrum(signal, 8, hop, hann(8)), 8, hop, hann(8))
         compare(yours, signal, f"Hann of 8, hop {hop}: the sound that went in")
+    quiet = 0.01 * hann(8)
+    yours = istft(spectrum(signal, 8, 2, quiet), 8, 2, quiet)
+    compare(yours, signal, "a hundredth of Hann: divide by the envelope, however small it is")
 
 
 def test_a_spectrum_that_no_sound_has() -> None:
@@ -116,11 +119,12 @@ def test_frames_come_as_near_as_they_can() -> None:
 
 
 def test_a_batch() -> None:
-    """The envelope is one for all sounds."""
-    edited = numbers(3, 5, 7, dtype=torch.complex128)
-    yours = istft(edited, 8, 3, hann(8))
-
-    compare(yours, torch.istft(edited, 8, 3, window=hann(8)), "three spectra at once")
+    """The envelope is one for all sounds; a batch of one stays a batch."""
+    for count in (3, 1):
+        edited = numbers(count, 5, 7, dtype=torch.complex128)
+        yours = istft(edited, 8, 3, hann(8))
+        expected = torch.istft(edited, 8, 3, window=hann(8))
+        compare(yours, expected, f"a batch of {count}: spectra [{count}, 5, 7]")
 
 
 def test_an_odd_size() -> None:

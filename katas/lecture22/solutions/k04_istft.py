@@ -6,10 +6,13 @@ import torch
 
 
 def refuse_gaps(envelope: torch.Tensor) -> None:
-    """Raise ValueError if there is a sample of which no window has anything. Given."""
+    """Raise ValueError if there is a sample that no window covers. Given."""
     least = envelope.min().item()
     if least < 1e-11:
-        message = f"window overlap add min: {least:.1e}, so there are samples in no frame"
+        message = (
+            f"window overlap add min: {least:.1e}: no window covers some sample; if it was padded,"
+            " call this after you leave out what was padded"
+        )
         raise ValueError(message)
 
 
