@@ -21,7 +21,7 @@ import torch
 
 
 def cosine(turns: float, samples: int) -> torch.Tensor:
-    """Return a float64 cosine that begins at 1 and makes its turns in so many samples.
+    """Return a float64 cosine that begins at 1 and makes `turns` turns in `samples` samples.
 
     The sample after the last one would complete them: sample 16 of ``cosine(3, 16)`` is again 1.
     """

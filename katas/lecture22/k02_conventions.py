@@ -5,8 +5,9 @@ A factor of n, or a bin too few, raises no error: loudness is wrong, or a sample
     row        what is asked, in this order
     ones       fft(ones(4), norm=...)[0], for "backward", "ortho" and "forward"
     seven      how many bins rfft makes of 7 samples, how many samples irfft makes of those
-    complex    irfft(tensor([4 + 9j, 0, 0])), 4 samples
-    even       w[3], so that (w * rfft(x).abs() ** 2).sum() / 4 is x.square().sum(); 4 samples
+    complex    the 4 samples of irfft(tensor([4 + 9j, 0, 0]))
+    even       the 3 weights w that make (w * rfft(x).abs() ** 2).sum() / 4 equal to
+               x.square().sum(), for each x of 4 samples
     odd        the same for 5 samples, with / 5
     middle     fftfreq(8)[4], rfftfreq(8)[4]
 

@@ -58,7 +58,7 @@ def test_every_row_is_there() -> None:
     assert {*rows} == {*RULES}, f"yours has rows {sorted(rows)}, expected {sorted(RULES)}"
     for name, row in right.items():
         found = len(rows[name])
-        assert found == len(row), f"{name}: yours has {found} numbers, expected {len(row)}"
+        assert found == len(row), f"{name}: expected so many numbers: {len(row)}; yours has {found}"
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -6,7 +6,7 @@ import torch
 
 
 def cosine(turns: float, samples: int) -> torch.Tensor:
-    """Return a float64 cosine that begins at 1 and makes its turns in so many samples."""
+    """Return a float64 cosine that begins at 1 and makes `turns` turns in `samples` samples."""
     return torch.cos(2 * torch.pi * turns / samples * torch.arange(samples, dtype=torch.float64))
 
 
