@@ -1,7 +1,8 @@
 """Send gradients through magnitude and phase, silence included.
 
 One bin of silence makes a whole batch NaN: ``(re ** 2 + im ** 2).sqrt()`` has an infinite slope at
-0, times 0. ``z.abs()`` has gradient 0 there. And what is the gradient of a complex number at all?
+0, and infinity times 0 is NaN. ``z.abs()`` has gradient 0 there. And what is the gradient of a
+complex number at all?
 PyTorch's is the direction of steepest ascent, the real part's slope plus 1j times the imaginary's:
 
     at z = r e^(i phi)      of r         of phi
@@ -12,7 +13,7 @@ PyTorch's is the direction of steepest ascent, the real part's slope plus 1j tim
 2. `numeric`: that gradient from differences, as gradcheck finds it.
 3. `Polar`: magnitude and phase with a backward of your own.
 
-About 16 lines. Begin on paper: the gradient of phi at 1, and at 1j. Afterwards read
+About 20 lines. Begin on paper: the gradient of phi at 1, and at 1j. Afterwards read
 ``_get_numerical_jacobian`` in ``torch/autograd/gradcheck.py``, in site-packages.
 """
 
@@ -43,7 +44,7 @@ def numeric(
     """Return the gradient of f at z, from central differences, of the shape and dtype of z.
 
     `f` takes complex numbers and returns a real scalar. Change one part of one number at a time, by
-    `eps` up and down.
+    `eps` up and down. Do not write to z.
     """
     # TODO
     raise NotImplementedError("numeric")
@@ -62,7 +63,7 @@ class Polar(torch.autograd.Function):
     def backward(ctx: Any, grad_r: torch.Tensor, grad_phi: torch.Tensor) -> torch.Tensor:
         """Return the gradient of z, which is 0 where z is 0.
 
-        It can be differentiated once more, and that is not NaN in silence either.
+        Let it be differentiable once more, without NaN in silence.
         """
         # TODO
         raise NotImplementedError("backward")
