@@ -1,7 +1,7 @@
 """See what ``torch.stft`` runs, and what becomes of it when it is exported.
 
-``torch.stft`` has no kernel of its own: it calls other operators, and k03 guessed which. But run
-it, or export it, and those differ. List both:
+``torch.stft`` has no kernel of its own: it calls other operators, and k03 guessed which. But the
+operators differ between running it and exporting it. List both:
 
     eager          a mode sees each operator as it runs
     exported       the nodes of the graph, after ``run_decompositions()``

@@ -40,7 +40,7 @@ def log_mel(power: torch.Tensor, matrix: torch.Tensor, floor: float = 1e-10) -> 
     """Return the natural logs of powers [..., bins, frames] in mels, [..., mels, frames].
 
     What is smaller than `floor` counts as `floor`, and has gradient 0. The matrix may have another
-    dtype than `power`, whose dtype the result has.
+    dtype than `power`: multiply in the dtype of `power`, which is also that of the result.
     """
     # TODO
     raise NotImplementedError("log_mel")

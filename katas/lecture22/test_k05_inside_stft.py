@@ -9,6 +9,7 @@ import torch
 from expecttest import assert_expected_inline
 from torch import nn
 
+from katas.lecture22.k05_inside_stft import Log
 from katas.lecture22.k05_inside_stft import eager
 from katas.lecture22.k05_inside_stft import exported
 from plugins.kit import unchanged
@@ -27,6 +28,14 @@ class Small(nn.Module):
         """Return what has three operators, and two more calls in the graph."""
         first, second = torch.split(x + 1, 2)
         return first / second
+
+
+class Mixed(nn.Module):
+    """Calls an operator that is not of ATen, as a library of yours may have them."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what has an operator of prims and one of aten."""
+        return torch.ops.prims.sin(x) + 1
 
 
 class Columns(nn.Module):
@@ -75,6 +84,8 @@ def test_the_call_still_computes() -> None:
     dtype = kept[0].dtype
     assert dtype == torch.float32, f"sum(dtype=torch.float32) gave {dtype}: pass kwargs on"
     torch.testing.assert_close(kept[0], (SOUND * 2).sum().float(), msg="a wrong sum of x * scale")
+    yours = Log().__torch_dispatch__(torch.ops.aten.neg.default, (), (SOUND,))
+    torch.testing.assert_close(yours, -SOUND, msg="a wrong neg, called with kwargs None")
 
 
 def test_a_second_call_starts_anew() -> None:
@@ -94,6 +105,15 @@ def test_a_small_graph() -> None:
 
     expected = ["aten.add", "aten.split_with_sizes", "aten.div"]
     assert yours == expected, f"x + 1, split, first / second: yours {yours}, expected {expected}"
+
+
+def test_operators_that_are_not_of_aten() -> None:
+    """Another namespace counts too."""
+    expected = ["prims.sin", "aten.add"]
+    yours = eager(Mixed(), SOUND)
+    assert yours == expected, f"of prims.sin(x) + 1, eager: yours {yours}, expected {expected}"
+    yours = graph(Mixed(), SOUND)
+    assert yours == expected, f"of prims.sin(x) + 1, exported: yours {yours}, expected {expected}"
 
 
 def test_what_stft_runs_in_eager() -> None:
