@@ -5,8 +5,8 @@ need 15999 filters, and each is a row of a matrix as wide as the stride, though 
 inputs long:
 
     row 0    * * * * . . . . . . .        * counts, . is 0
-    row 1    . . * * * * . . . . .        here 4 of 11, at 16000 to 15999
-    row 2    . . . . . * * * * . .        14 of 16014
+    row 1    . * * * * . . . . . .        drawn: 4 of 11 in a row
+    row 2    . . * * * * . . . . .        at 16000 to 15999: 14 of 16014
 
 That makes 256 million products for one second. The sum is still
 
@@ -17,7 +17,8 @@ where cutoff = ROLLOFF * min(old, new), but over the 14 inputs around j only.
 1. `neighbours`: which inputs these are.
 2. `resample`: gather them, multiply, sum. About 17 lines.
 
-- No operator makes much more than outputs * taps numbers, and no loop runs over outputs or rows.
+- No operator makes much more than rows * outputs * taps numbers, and no loop runs over
+  outputs or rows.
 - Filters repeat: call `lowpass` for at most one period of them.
 
 Begin on paper: after how many outputs do the distances repeat?
@@ -58,7 +59,8 @@ def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
 def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return x, [..., samples], at the new rate: [..., ceil(samples * new / old)], of x's dtype.
 
-    There are zeros before and after x. `samples` may be 0. Work out the weights in float64.
+    There are zeros before and after x. `samples` may be 0. Take the distances exactly, or in
+    float64: float32 cannot hold i / old - j / new.
     """
     # TODO
     raise NotImplementedError("resample")

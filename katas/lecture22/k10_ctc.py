@@ -12,12 +12,13 @@ around the labels, and a path moves to the right through these states:
 2. `alphas`: the log-probability of all beginnings that end in a state, frame by frame.
 3. `loss` and `occupancy`: run the same recursion backwards, on flipped tensors, and you know for
    each frame which class the matching paths emit.
-4. `CTC`: autograd makes NaN of a logsumexp of -inf only, so write backward yourself.
-5. `pytorchs`: what F.ctc_loss returns as gradient. It is another! gradcheck fails on log_probs, and
-   passes on scores in front of log_softmax. What may one add to the gradient there?
+4. `CTC`: the gradient of logsumexp is NaN where all its inputs are -inf, so write backward
+   yourself.
+5. `pytorchs`: what F.ctc_loss returns as gradient. It is a different one: gradcheck fails on
+   log_probs, and passes on scores before log_softmax. What may one add to the gradient there?
 
-Call no `ctc_loss`. About 30 lines, an hour. Begin on paper: which states may be the first, and
-which the last?
+Call no `ctc_loss`. About 30 lines, 75 minutes. Begin on paper: which states may be the first,
+and which the last?
 
 Afterwards read ``ctc_loss_backward_cpu_template`` in ``aten/src/ATen/native/LossCTC.cpp``. Real
 life differs: whole batches, padded, and a cuDNN kernel for some shapes.
@@ -50,8 +51,9 @@ def extend(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return [frames, states]: the log of the sum over all beginnings that end in this state.
 
-    A beginning's probability is the product of all its frames', the last included; log_probs is
-    [frames, classes] and finite, with at least one frame.
+    A beginning's probability is the product of all its frames', the last included. log_probs is
+    [frames, classes], with at least one frame, and finite; the probabilities of a frame need
+    not add up to 1.
     """
     # TODO
     raise NotImplementedError("alphas")
@@ -64,9 +66,10 @@ def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: which part of the paths that leave `labels` emits the class there.
+    """Return [frames, classes]: which share of the paths that leave `labels` emits the class there.
 
-    The parts are weighted by the paths' probabilities; those of a frame add up to 1.
+    The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
+    least one path.
     """
     # TODO
     raise NotImplementedError("occupancy")
@@ -89,6 +92,9 @@ class CTC(torch.autograd.Function):
 
 
 def pytorchs(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return what ``F.ctc_loss(..., reduction="sum")`` returns as gradient for log_probs."""
+    """Return what ``F.ctc_loss(..., reduction="sum")`` returns as gradient for log_probs.
+
+    There is at least one path.
+    """
     # TODO
     raise NotImplementedError("pytorchs")

@@ -42,7 +42,7 @@ def shifted(row: torch.Tensor, by: int) -> torch.Tensor:
 
 
 def extended(labels: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return CTC's states and where a step of 2 may end, as k10_ctc does. Given."""
+    """Return CTC's states and where a step of 2 may end: step 1 of k10_ctc. Given."""
     states = torch.zeros(2 * len(labels) + 1, dtype=torch.int64)
     states[1::2] = torch.tensor(labels, dtype=torch.int64)
     jumps = torch.zeros(len(states), dtype=torch.bool)

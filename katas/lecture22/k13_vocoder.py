@@ -1,14 +1,14 @@
 """Play faster, at the same pitch: a phase vocoder.
 
 Drop every second column of a spectrogram, and the sound is twice as fast. But a tone of 470 Hz, at
-16 kHz, comes back with 440 Hz at a third of its level: the phases of the columns do not continue
-each other any more. So keep the levels, and work out the phases anew:
+16 kHz, comes back with 440 Hz at a third of its level: the phases of the columns no longer
+join up. So keep the levels, and work out the phases anew:
 
     column           3 ---- 4            turn = angle of column 4 - angle of column 3
     output at 3.25     ^                 level = 0.75 of column 3's + 0.25 of column 4's
     next output                          its phase = this output's phase + that turn
 
-1. `vocode`: all bins by themselves. The first output has the phase of column 0.
+1. `vocode`: each bin on its own. The first output has the phase of column 0.
 2. `stretch`: torch.stft, `vocode`, torch.istft. About 14 lines.
 
 No loop runs over columns or bins. Begin on paper: with rate 1, what comes out?
@@ -49,7 +49,7 @@ def save(path: Path, x: torch.Tensor, rate: int) -> Path:
 def vocode(spec: torch.Tensor, rate: float) -> torch.Tensor:
     """Return spec, complex [..., bins, columns], at times 0, rate, 2 * rate, ... below `columns`.
 
-    Behind the last column is one of zeros. The result has the dtype of `spec`.
+    After the last column comes a column of zeros. The result has the dtype of `spec`.
     """
     # TODO
     raise NotImplementedError("vocode")

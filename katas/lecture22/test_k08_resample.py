@@ -71,7 +71,11 @@ def test_one_filter() -> None:
 
     assert yours.dtype == torch.float64, f"your filters are {yours.dtype}, expected float64"
     i = torch.arange(-13, 15, dtype=torch.float64)
-    close(yours, (lowpass(0.99 * i / 2) * 0.99 / 2)[None], "one filter, for inputs -13 to 14")
+    close(
+        yours,
+        (lowpass(0.99 * i / 2) * 0.99 / 2)[None],
+        "one filter, reach 13: inputs -13 to 14",
+    )
 
 
 @pytest.mark.parametrize(("old", "new", "reach"), [(3, 2, 10), (2, 3, 7), (5, 4, 8), (1, 4, 7)])
@@ -110,6 +114,15 @@ def test_every_length() -> None:
             x = numbers(samples)
             what = f"{samples} samples, from {old} to {new}"
             close(resample(x, old, new), summed(x, old, new), what)
+
+
+def test_how_many_outputs() -> None:
+    """147 samples, from 147 to 160, make 160; in floats, 147 * (160 / 147) is above 160."""
+    yours = resample(numbers(147), 147, 160).shape[-1]
+    assert yours == 160, (
+        f"147 samples, from 147 to 160: yours makes {yours}, expected 160. Round up in integers: as"
+        f" a float, 147 * (160 / 147) is {147 * (160 / 147)}"
+    )
 
 
 def test_dims_in_front() -> None:

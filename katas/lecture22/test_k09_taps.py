@@ -107,6 +107,15 @@ def test_every_length() -> None:
             close(resample(x, old, new), summed(x, old, new), what)
 
 
+def test_how_many_outputs() -> None:
+    """147 samples, from 147 to 160, make 160; in floats, 147 * (160 / 147) is above 160."""
+    yours = resample(numbers(147), 147, 160).shape[-1]
+    assert yours == 160, (
+        f"147 samples, from 147 to 160: yours makes {yours}, expected 160. Round up in integers: as"
+        f" a float, 147 * (160 / 147) is {147 * (160 / 147)}"
+    )
+
+
 def test_dims_in_front() -> None:
     """[2, 3, samples] and [1, samples]; x may be any view."""
     x = numbers(2, 30, 3).transpose(1, 2)

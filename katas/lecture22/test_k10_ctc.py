@@ -100,6 +100,18 @@ def beginnings(log_probs: torch.Tensor, labels: list[int]) -> torch.Tensor:
     return table.log()
 
 
+def why(jumps: list[int], right: list[int]) -> str:
+    """Return what is wrong with a step of 2 to the first place that is not right."""
+    more = {*jumps} - {*right}
+    if 1 in more:
+        return "State 1 has nothing two states before it"
+    if any(state % 2 == 0 for state in more):
+        return "A step of 2 to a blank leaves out a label"
+    if more:
+        return "To skip the blank between equal labels makes one of them"
+    return "The blank between different labels may be skipped"
+
+
 @one
 def test_states() -> None:
     """A blank before, between and after."""
@@ -125,8 +137,7 @@ def test_jumps(labels: list[int], right: list[int]) -> None:
     assert jumps.dtype == torch.bool, f"yours are {jumps.dtype}, expected bool"
     yours = jumps.nonzero().flatten().tolist()
     assert yours == right, (
-        f"labels {labels}: a step of 2 may end at {yours}, expected {right}. To skip the blank"
-        " between equal labels makes one of them"
+        f"labels {labels}: a step of 2 may end at {yours}, expected {right}. {why(yours, right)}"
     )
 
 
@@ -196,6 +207,12 @@ def test_occupancy_of_all_paths(labels: list[int]) -> None:
     with unchanged(log_probs=log_probs):
         yours = occupancy(log_probs, ids(labels))
 
+    sums = yours.sum(-1)
+    worst = float(sums[(sums - 1).abs().argmax()])
+    assert abs(worst - 1) < 1e-9, (
+        f"occupancy for labels {labels}: a row adds up to {worst:.2f}, expected 1. A class gets the"
+        " shares of all its states; `out[:, states] += shares` leaves it only one of them"
+    )
     close(yours, enumerated(log_probs, labels)[1], f"occupancy for labels {labels}")
 
 
@@ -228,32 +245,45 @@ def test_gradcheck(labels: list[int]) -> None:
         pytest.fail(f"gradcheck of CTC.apply, labels {labels}: {text[:600]}")
 
 
+@four
+def test_two_losses() -> None:
+    """Each keeps what its own backward needs."""
+    first, second = (scores(seed=seed).log_softmax(-1) for seed in (8, 9))
+    kept, other = first.clone().requires_grad_(), second.clone().requires_grad_()
+    values = CTC.apply(kept, ids([1, 2])), CTC.apply(other, ids([3]))
+    (yours,) = torch.autograd.grad(values[0], kept)
+
+    what = "forward for labels 1 2, forward for 3, backward of the first: is all of it kept in ctx?"
+    close(yours, -enumerated(first, [1, 2])[1], what)
+
+
 @five
 @pytest.mark.parametrize("labels", [[1, 1], [1, 2, 1], []])
 def test_what_pytorch_returns(labels: list[int]) -> None:
     """On log_probs, and on scores that are not normalised."""
-    for raw in (scores(seed=5).log_softmax(-1), scores(seed=6)):
+    normal = scores(seed=5).log_softmax(-1), "log_probs"
+    for raw, what in (normal, (scores(seed=6), "log_probs that do not add up to 1")):
         log_probs = raw.clone().requires_grad_()
         (expected,) = torch.autograd.grad(theirs(log_probs, ids(labels)), log_probs)
         yours = pytorchs(raw, ids(labels))
-        close(yours, expected, f"PyTorch's gradient, labels {labels}")
+        close(yours, expected, f"PyTorch's gradient for {what}, labels {labels}")
 
 
 @five
-def test_in_front_of_log_softmax() -> None:
+def test_before_log_softmax() -> None:
     """There PyTorch's gradient and yours are the same, and it is what PyTorch returned already."""
     raw = scores(seed=7).requires_grad_()
     log_probs = raw.log_softmax(-1)
     (yours,) = torch.autograd.grad(CTC.apply(log_probs, ids([1, 2])), raw, retain_graph=True)
     (expected,) = torch.autograd.grad(theirs(log_probs, ids([1, 2])), raw)
 
-    close(yours, expected, "in front of log_softmax, yours against PyTorch's")
+    close(yours, expected, "before log_softmax, yours against PyTorch's")
     close(pytorchs(log_probs.detach(), ids([1, 2])), expected, "pytorchs, against that gradient")
 
 
 @pytest.mark.given
 def test_gradcheck_of_pytorchs() -> None:
-    """It fails on log_probs and passes in front of log_softmax: an example to read."""
+    """It fails on log_probs and passes before log_softmax: an example to read."""
     raw, labels = scores().requires_grad_(), ids([1, 2])
     right = gradcheck(lambda x: theirs(x.log_softmax(-1), labels), raw)
     assert right, "F.ctc_loss of log_softmax fails gradcheck"

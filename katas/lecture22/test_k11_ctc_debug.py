@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 ROWS = [([1, 2], 4), ([2], 2), ([1, 1, 2], 5)]
 
 
-def batch_of(rows: list[tuple[list[int], int]], seed: int = 0, padding: int = 1) -> Batch:
-    """Return a batch with these labels and numbers of frames; scores of three classes."""
+def batch_of(
+    rows: list[tuple[list[int], int]], seed: int = 0, padding: int = 1, classes: int = 3
+) -> Batch:
+    """Return a batch with these labels and numbers of frames."""
     dice = torch.Generator().manual_seed(seed)
     frames = max(frames for _, frames in rows) + 1
-    scores = torch.randn(frames, len(rows), 3, dtype=torch.float64, generator=dice) * 2
+    scores = torch.randn(frames, len(rows), classes, dtype=torch.float64, generator=dice) * 2
     most = max(len(labels) for labels, _ in rows) + 1
     padded = [[*labels, *[padding] * (most - len(labels))] for labels, _ in rows]
     return Batch(
@@ -50,7 +52,7 @@ def losses(batch: Batch, blank: int = 0) -> torch.Tensor:
         right = batch.labels[row, :size].tolist()
         parts = [
             log_probs[torch.arange(frames), torch.tensor(path)].sum()
-            for path in product(range(3), repeat=frames)
+            for path in product(range(log_probs.shape[-1]), repeat=frames)
             if [label for label, _ in groupby(path) if label != blank] == right
         ]
         found.append(-torch.stack(parts).logsumexp(0) if parts else torch.tensor(torch.inf))
@@ -86,6 +88,12 @@ def compare(
     torch.testing.assert_close(mine, true, rtol=0, atol=1e-10, msg=says)
 
 
+def mean_of_what_fits(batch: Batch) -> torch.Tensor:
+    """Return what `found` should, path by path."""
+    every = losses(batch)
+    return every[every.isfinite()].mean()
+
+
 def test_total_of_one_row() -> None:
     """Scores become log-probabilities: no loss is below 0."""
     batch = batch_of([([1], 1)])
@@ -100,7 +108,7 @@ def test_total() -> None:
 
 @pytest.mark.parametrize("padding", [1, 2])
 def test_what_fits(padding: int) -> None:
-    """Equal neighbours need a blank between; what is behind a row's labels is not one of them."""
+    """Equal neighbours need a blank between; what is after a row's labels is not one of them."""
     rows = [([1, 1], 2), ([1, 1], 3), ([1, 2], 2), ([1, 2, 1], 3), ([2, 2, 2], 4), ([2, 2, 2], 5)]
     rows += [([1], 1), ([2], 1), ([1, 2], 1)]
     batch = batch_of(rows, padding=padding)
@@ -110,30 +118,38 @@ def test_what_fits(padding: int) -> None:
     right = losses(batch).isfinite()
     assert yours.dtype == torch.bool, f"yours is {yours.dtype}, expected bool"
     wrong = [
-        f"{labels} in {frames} frames: yours {bool(mine)}"
-        for (labels, frames), mine, true in zip(rows, yours, right, strict=True)
+        f"{padded.tolist()}, size {size}, in {frames} frames: yours {bool(mine)}"
+        for padded, size, frames, mine, true in zip(*batch[1:], yours, right, strict=True)
         if mine != true
     ]
-    assert not wrong, f"{'; '.join(wrong)}. Write down the shortest path"
+    assert not wrong, (
+        f"labels {batch.labels.tolist()}, sizes {batch.sizes.tolist()}, frames"
+        f" {batch.frames.tolist()}: yours {yours.tolist()}, expected {right.tolist()}. Write down"
+        " the shortest path. What is after a row's size does not count"
+    )
 
 
 def test_mean_of_what_fits() -> None:
     """Two rows of three have a path, and the mean is over two; the third gets no gradient."""
-
-    def right(batch: Batch) -> torch.Tensor:
-        every = losses(batch)
-        return every[every.isfinite()].mean()
-
     batch = batch_of([([1, 2], 4), ([1, 1], 2), ([2], 3)])
-    compare(found, batch, right, "rows 1 2 and 2 fit, and 1 1 in two frames does not")
+    compare(found, batch, mean_of_what_fits, "rows 1 2 and 2 fit, and 1 1 in two frames does not")
     batch = batch_of([([1, 1], 2), ([2], 2)])
-    compare(found, batch, right, "row 2 fits, and 1 1 in two frames does not")
+    compare(found, batch, mean_of_what_fits, "row 2 fits, and 1 1 in two frames does not")
     nothing = batch_of([([1, 1], 2), ([2, 2], 1)])
     scores = nothing.scores.requires_grad_()
     yours = found(nothing._replace(scores=scores))
     assert yours == 0, f"no row fits: yours is {float(yours.detach())}, expected 0"
     (mine,) = torch.autograd.grad(yours, scores)
     assert (mine == 0).all(), f"no row fits: your gradient is {mine.tolist()}, expected zeros"
+
+
+def test_a_certain_row_counts() -> None:
+    """A row whose loss is exactly 0 fits as well, so the mean is over two of three."""
+    batch = batch_of([([1], 1), ([2], 1), ([1, 1], 2)])
+    scores = torch.zeros_like(batch.scores)
+    scores[0, 0, 1] = 1000
+    what = "rows 1 and 2 fit, row 1 with loss 0, and 1 1 in two frames does not"
+    compare(found, batch._replace(scores=scores), mean_of_what_fits, what)
 
 
 def test_long_sentences_count() -> None:
@@ -153,3 +169,6 @@ def test_letters() -> None:
     """Labels 0 and 1, and the blank is class 2."""
     batch = batch_of([([0, 1], 3), ([0, 0], 4)], padding=0)
     compare(letters, batch, lambda each: losses(each, blank=2).sum(), "labels 0 and 1")
+    batch = batch_of([([0, 1], 3)], padding=0, classes=4)
+    what = "labels 0 and 1 of 0, 1, 2: class 3 is the blank"
+    compare(letters, batch, lambda each: losses(each, blank=3).sum(), what)

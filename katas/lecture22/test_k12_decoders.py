@@ -141,7 +141,7 @@ def test_wide_enough(seed: int) -> None:
 
 
 def test_search_against_greedy() -> None:
-    """In 40 spectra of flat probabilities, eight beams find the best text, and greedy does not."""
+    """In 40 draws of flat probabilities, eight beams find the best text, and greedy does not."""
     found = missed = 0
     for seed in range(40):
         log_probs = (chances(5, seed=seed) * 0.4).log_softmax(-1)
@@ -168,8 +168,9 @@ def test_align(labels: list[int]) -> None:
         rows = paths(6, 3)[tuple(labels)]
         right = rows[scored(log_probs, rows).argmax()].tolist()
         assert yours == right, (
-            f"labels {labels}, spectrum {seed}: yours {yours}, expected {right}; log-probability"
-            f" {float(scored(log_probs, torch.tensor([right]))):.3f}"
+            f"labels {labels}, random scores {seed}: yours {yours}, and that leaves"
+            f" {[label for label, _ in groupby(yours) if label]}; expected {right}, of"
+            f" log-probability {float(scored(log_probs, torch.tensor([right]))):.3f}"
         )
 
 

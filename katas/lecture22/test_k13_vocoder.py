@@ -93,7 +93,7 @@ def test_rate_one() -> None:
     with unchanged(spec=spec):
         yours = vocode(spec, 1.0)
 
-    close(yours, spec, "rate 1")
+    close(yours, spec, "rate 1 returns spec itself")
 
 
 def test_half_speed() -> None:
@@ -101,7 +101,8 @@ def test_half_speed() -> None:
     spec = columns(3, 2)
     yours = vocode(spec, 0.5)
 
-    close(yours.abs(), walked(spec, 0.5).abs(), "levels of two columns at rate 0.5")
+    what = "levels at rate 0.5: the last output lies between the last column and zeros"
+    close(yours.abs(), walked(spec, 0.5).abs(), what)
     close(yours, walked(spec, 0.5), "two columns at rate 0.5")
 
 
@@ -176,7 +177,7 @@ def test_stretch(rate: float) -> None:
     right = walked(spec, rate)
     expected = torch.istft(right, 1024, 256, window=window, length=round(2501 / rate))
 
-    close(yours, expected, f"2501 samples at rate {rate}", 1e-9)
+    close(yours, expected, f"2501 samples at rate {rate}: is the window periodic?", 1e-9)
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 1.3])

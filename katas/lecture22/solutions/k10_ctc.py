@@ -30,8 +30,9 @@ def extend(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return [frames, states]: the log of the sum over all beginnings that end in this state.
 
-    A beginning's probability is the product of all its frames', the last included; log_probs is
-    [frames, classes] and finite, with at least one frame.
+    A beginning's probability is the product of all its frames', the last included. log_probs is
+    [frames, classes], with at least one frame, and finite; the probabilities of a frame need
+    not add up to 1.
     """
     states, jumps = extend(labels)
     emitted = log_probs[:, states]
@@ -51,9 +52,10 @@ def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: which part of the paths that leave `labels` emits the class there.
+    """Return [frames, classes]: which share of the paths that leave `labels` emits the class there.
 
-    The parts are weighted by the paths' probabilities; those of a frame add up to 1.
+    The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
+    least one path.
     """
     states, _ = extend(labels)
     before = alphas(log_probs, labels)
@@ -79,5 +81,8 @@ class CTC(torch.autograd.Function):
 
 
 def pytorchs(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return what ``F.ctc_loss(..., reduction="sum")`` returns as gradient for log_probs."""
+    """Return what ``F.ctc_loss(..., reduction="sum")`` returns as gradient for log_probs.
+
+    There is at least one path.
+    """
     return log_probs.exp() - occupancy(log_probs, labels)

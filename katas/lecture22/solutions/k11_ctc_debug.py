@@ -13,7 +13,7 @@ class Batch(NamedTuple):
 
     # [frames, rows, classes]: what a linear layer returns.
     scores: torch.Tensor
-    # int64 [rows, labels]: what is behind a row's labels may be any class.
+    # int64 [rows, labels]: a row's labels are no blanks; what is after them may be any class.
     labels: torch.Tensor
     # int64 [rows]: how many frames, and how many labels, a row has.
     frames: torch.Tensor
@@ -53,7 +53,7 @@ def found(batch: Batch) -> torch.Tensor:
 def sentences(batch: Batch) -> torch.Tensor:
     """Return the mean over rows of minus the log-probability of the row's labels, whole; all fit.
 
-    Scores behind a row's frames do not count.
+    Scores after a row's frames do not count.
     """
     log_probs = batch.scores.log_softmax(-1)
     each = F.ctc_loss(log_probs, batch.labels, batch.frames, batch.sizes, reduction="none")

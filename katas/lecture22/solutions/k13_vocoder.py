@@ -31,7 +31,7 @@ def save(path: Path, x: torch.Tensor, rate: int) -> Path:
 def vocode(spec: torch.Tensor, rate: float) -> torch.Tensor:
     """Return spec, complex [..., bins, columns], at times 0, rate, 2 * rate, ... below `columns`.
 
-    Behind the last column is one of zeros. The result has the dtype of `spec`.
+    After the last column comes a column of zeros. The result has the dtype of `spec`.
     """
     times = torch.arange(0, spec.shape[-1], rate, dtype=torch.float64)
     first = times.long()
