@@ -119,13 +119,12 @@ def test_what_fits(padding: int) -> None:
     assert yours.dtype == torch.bool, f"yours is {yours.dtype}, expected bool"
     wrong = [
         f"{padded.tolist()}, size {size}, in {frames} frames: yours {bool(mine)}"
-        for padded, size, frames, mine, true in zip(*batch[1:], yours, right, strict=True)
+        for padded, frames, size, mine, true in zip(*batch[1:], yours, right, strict=True)
         if mine != true
     ]
     assert not wrong, (
-        f"labels {batch.labels.tolist()}, sizes {batch.sizes.tolist()}, frames"
-        f" {batch.frames.tolist()}: yours {yours.tolist()}, expected {right.tolist()}. Write down"
-        " the shortest path. What is after a row's size does not count"
+        f"{'; '.join(wrong)}. Write down the shortest path. What is after a row's size does not"
+        " count"
     )
 
 
