@@ -24,6 +24,8 @@ WITHOUT_TORCH = (
     "lecture16",
     "lecture18",
     "lecture19",
+    "lecture21",
+    "lecture22",
     "lecture23",
     "lecture24",
     "lecture26",
