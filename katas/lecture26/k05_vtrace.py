@@ -19,7 +19,8 @@ After a terminated step it is 0.
 2. `vtrace`: advantage and target, numbers without a gradient.
 
 Begin on paper: if pi is mu, and both clips are 1, which estimator is left?
-Afterwards read ``clamp`` in ``torch/_torch_docs.py``: what becomes of a NaN among the weights?
+Afterwards read ``clamp`` in ``torch/_torch_docs.py``, and try what it does not say: what becomes of
+a NaN among the weights?
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ after a crash. A buffer reserves one storage instead, and every field is a tenso
 
     after row 0 to row 7, slots hold rows  5 6 7 3 4              row i is in slot i % 5
 
-With a file as its storage, each write is one to the file, also the count: a second process that
-opens it finds all rows.
+With a file as its storage, each write goes to the file, that of the count too: a second process
+that opens it finds all rows.
 
 1. `reserve`: the storage.
 2. ``__init__``: the views, by ``Tensor.set_(storage, offset, size)``.

@@ -10,7 +10,7 @@ alone, and for all others ``reward + gamma * value(next)``.
 
 Begin with a corridor of two steps: print the rows of its first five.
 Afterwards compare a mask as index with ``masked_select`` in ``torch/_torch_docs.py``. Real life
-differs: before Gymnasium 1.0, the last step itself reset.
+differs: vector environments before Gymnasium 1.0 reset in the last step itself.
 """
 
 from __future__ import annotations
