@@ -13,7 +13,6 @@ from katas.lecture06 import k13_resize as kata
 from katas.lecture06.k13_resize import resize
 from katas.lecture06.k13_resize import weights
 from plugins.kit import forbids
-from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -114,19 +113,14 @@ def test_gradients_flow_back() -> None:
     torch.testing.assert_close(image.grad, expected, msg=says)
 
 
+@pytest.mark.backend("torchvision")
 def test_torchvision_resizes_alike() -> None:
     """The v2 transforms of torchvision give the same numbers for tensors; bytes may differ by 1."""
     image = torch.arange(3 * 17 * 12, dtype=torch.float64).view(3, 17, 12).sqrt()
     light = (torch.arange(3 * 17 * 12) * 37 % 256).to(torch.uint8).view(3, 17, 12)
     yours, bytes_ = resize(image, 5, 19), resize(light, 5, 19)
-    try:
-        from torchvision.transforms import v2  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchvision does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('vision', '-U')} beside a CUDA build of torch; beside a CPU build add"
-            " --index-url https://download.pytorch.org/whl/cpu"
-        )
+    from torchvision.transforms import v2  # noqa: PLC0415 - may be missing
+
     machine = v2.Resize((5, 19), antialias=True)
     says = "(17, 12) to (5, 19): yours differs from torchvision's image\n".__add__
     torch.testing.assert_close(yours, machine(image), rtol=0, atol=1e-12, msg=says)

@@ -11,7 +11,6 @@ from katas.lecture06 import k15_spectrogram as kata
 from katas.lecture06.k15_spectrogram import frames
 from katas.lecture06.k15_spectrogram import spectrogram
 from plugins.kit import forbids
-from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -199,6 +198,7 @@ def test_the_signal_and_the_window_are_left_alone() -> None:
         compare(yours, expected, "another window, as long as the one before it")
 
 
+@pytest.mark.backend("torchaudio")
 def test_torchaudio_hears_the_same() -> None:
     """With ``normalized=True`` torchaudio's Spectrogram divides by the window's energy."""
     signal, window = sound(), torch.hann_window(6, dtype=torch.float64)
@@ -207,14 +207,8 @@ def test_torchaudio_hears_the_same() -> None:
         for power in (1.0, 2.0)
         for normalized in (None, "frame_length", "window")
     ]
-    try:
-        from torchaudio.transforms import Spectrogram  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('audio', '-U')} beside a CUDA build of torch; beside a CPU build add"
-            " --index-url https://download.pytorch.org/whl/cpu"
-        )
+    from torchaudio.transforms import Spectrogram  # noqa: PLC0415 - may be missing
+
     options = [(power, by) for power in (1.0, 2.0) for by in (False, "frame_length", True)]
     for mine, (power, by) in zip(yours, options, strict=True):
         machine = Spectrogram(8, 6, 3, power=power, normalized=by).double()

@@ -1,4 +1,4 @@
-"""Declares the devices that PyTorch supports, runtimes of exported programs, TorchX and tlparse.
+"""Declares the devices that PyTorch supports, and the optional packages that tests need.
 
 The devices are ``cpu`` (wherever PyTorch is installed), ``cuda`` (an NVIDIA GPU, or an AMD GPU
 with a ROCm build of PyTorch) and ``mps`` (the GPU of a Mac with Apple silicon).
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,6 +40,7 @@ PACKAGES = {
     "mlflow": ("mlflow", "sqlalchemy", "alembic"),
     "tiktoken": ("tiktoken",),
     "transformers": ("transformers",),
+    "pycocotools": ("pycocotools",),
 }
 # The groups of pyproject.toml that pin them, with what they need.
 GROUPS = {
@@ -47,7 +50,12 @@ GROUPS = {
     "mlflow": "registry",
     "tiktoken": "nlp",
     "transformers": "nlp",
+    "pycocotools": "coco",
 }
+# These hold C++ that belongs to one build of torch, so being installed is not enough. PyPI's
+# wheels for Linux go with CUDA builds; PyTorch's own index also has them for CPU builds.
+BINARIES = {"torchvision": "vision", "torchaudio": "audio"}
+CPU_INDEX = "--index-url https://download.pytorch.org/whl/cpu"
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
 EXECUTORCH = "executorch"
 EDGE = "2.13"
@@ -158,6 +166,10 @@ def pytest_kata_backends() -> list[Capability]:
             Capability(name, partial(explain_missing_modules, modules, GROUPS.get(name)))
             for name, modules in PACKAGES.items()
         ),
+        *(
+            Capability(name, partial(explain_failed_import, name, group))
+            for name, group in BINARIES.items()
+        ),
         Capability(EXECUTORCH, no_executorch),
         Capability(TLPARSE, partial(explain_missing_program, TLPARSE)),
     ]
@@ -173,6 +185,20 @@ def explain_missing_modules(modules: tuple[str, ...], group: str | None = None) 
         return None
     how = install_group(group) if group else install_command(" ".join(absent))
     return f"{', '.join(absent)} not installed; {how}"
+
+
+def explain_failed_import(module: str, group: str) -> str | None:
+    """Return why `module` cannot be imported beside this torch and how to install it, or None."""
+    how = f"{install_group(group, '-U')}; beside a CPU build of torch on Linux add {CPU_INDEX}"
+    if find_spec(module) is None:
+        return f"{module} not installed; {how}"
+    try:
+        # What it warns of when imported is not ours to mend, whatever `-W` says here.
+        with warnings.catch_warnings(action="ignore"):
+            import_module(module)
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"{module} does not import beside this torch ({error}); {how}"
+    return None
 
 
 def no_executorch() -> str | None:

@@ -24,7 +24,8 @@ def test_the_built_in_backends() -> None:
     assert [
         *("inductor", "cmake", "ninja", "triton", "nvcc"),
         *("gloo", "nccl", "onnxruntime", "torchx", "captum", "mlflow"),
-        *("tiktoken", "transformers", "executorch", "tlparse"),
+        *("tiktoken", "transformers", "pycocotools", "torchvision", "torchaudio"),
+        *("executorch", "tlparse"),
     ] == [backend.name for backend in backends]
 
 

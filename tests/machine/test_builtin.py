@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
@@ -28,7 +30,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is the only place to import from."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     optional = ("onnx", "onnxscript", "onnxruntime", "executorch", "torchx", "captum", "mlflow")
-    for name in ("torch", *optional, "tiktoken", "transformers"):
+    for name in ("torch", *optional, "tiktoken", "transformers", "torchvision"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -90,7 +92,7 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 def test_packages(modules: Path) -> None:
     """An export's own modules are needed too; the command names what is missing, or its group."""
-    onnx, torchx, captum, mlflow, *_, transformers, _, _ = builtin.pytest_kata_backends()
+    onnx, torchx, captum, mlflow, *_, transformers, _, _, _, _, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     how = install_group("onnx")
@@ -105,6 +107,22 @@ def test_packages(modules: Path) -> None:
     how = install_command("onnxscript onnxruntime")
     absent = builtin.explain_missing_modules(("onnx", "onnxscript", "onnxruntime"))
     assert f"onnxscript, onnxruntime not installed; {how}" == absent
+
+
+def test_a_package_that_belongs_to_another_torch(modules: Path) -> None:
+    """It is installed, and its library asks for symbols that this torch lacks."""
+    how = f"{install_group('vision', '-U')}; beside a CPU build of torch on Linux add --index-url"
+    vision = next(each for each in builtin.pytest_kata_backends() if each.name == "torchvision")
+    again = replace(vision)
+    solved = replace(vision)
+
+    assert str(vision.missing).startswith(f"torchvision not installed; {how}")
+    (modules / "torchvision.py").write_text("raise RuntimeError('no such\\noperator')")
+    expected = f"torchvision does not import beside this torch (no such operator); {how}"
+    assert str(again.missing).startswith(expected)
+    (modules / "torchvision.py").write_text("")
+    importlib.invalidate_caches()
+    assert solved.missing is None
 
 
 def test_executorch(modules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
