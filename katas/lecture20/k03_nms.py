@@ -11,7 +11,7 @@ which box took its place. So let each box have an owner:
    itself, and each box without an owner whose IoU with it is above the threshold.
 2. `nms`: the survivors.
 
-About 12 lines in all. Call `iou` once for each survivor, with that one box: the matrix of 30,000
+About 10 lines in all. Call `iou` once for each survivor, with that one box: the matrix of 30,000
 boxes has 7 GB.
 
 Begin on paper: which IoU does a box without an area have with itself?
