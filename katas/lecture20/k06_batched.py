@@ -1,17 +1,17 @@
 """Debug: one NMS for all classes, and two tickets.
 
 A cat's box must not drop a dog's. Instead of a loop over classes, libraries move each class to a
-place of its own, so that one call of `nms` does. Here this is `shifted`; torchvision
-0.28's `batched_nms` has the same two lines, for up to 1,000 boxes. Two users write:
+place of its own, so that one call of `nms` does. Here this is `shifted`, as torchvision 0.28 does
+it in `batched_nms` for up to 1,000 boxes. Two users write:
 
     "My coordinates are relative to the middle of the picture. A cat is gone, because of a dog."
     "10,000 classes. Two equal boxes give one survivor in class 3, and two in class 9,999."
 
 1. `negative` and `large`: the smallest case of each ticket.
-2. `batched_nms`: right for both, with one call of `nms`. About 8 lines in all.
+2. `batched_nms`: right for both, with one call of `nms`. About 6 lines in all.
 
-Begin with the first ticket: where does `shifted` put a box of class 1, if the largest coordinate is
-10?
+Begin with the first ticket: where does `shifted` put a box of class 1, if the largest coordinate
+is 10?
 Afterwards see ``unique`` in ``torch/functional.py``, in site-packages. Real life differs: with more
 boxes torchvision loops over classes.
 """

@@ -2,8 +2,8 @@
 //
 // NMS as an operator in C++: no operator is called for a pair of boxes.
 //
-// k03 calls a few operators for each survivor, and their overhead is most of its time: 540 ms for 3,000
-// boxes, where this kata takes 14 to 22 and torchvision about 30. The work is the same.
+// k03 calls a few operators for each survivor: their overhead, and a row of IoUs with boxes that are long
+// gone, is its time. 3,000 boxes took 330 to 380 ms; this loop takes 15 to 18, compiled with -O2.
 //
 //   lecture20_k04::nms(Tensor boxes, Tensor scores, float threshold) -> Tensor
 //
@@ -15,7 +15,7 @@
 //
 // Begin with step 1: what does a call with meta tensors say without your kernel?
 // Afterwards open torch/headeronly/core/TensorAccessor.h, in torch/include in site-packages. Real life
-// differs: torchvision's kernel computes in the dtype of the boxes.
+// differs: here sources are compiled without optimization, so count pairs and calls, not milliseconds.
 //
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
