@@ -148,7 +148,7 @@ def test_the_device_is_that_of_the_boxes() -> None:
 def test_opcheck() -> None:
     """Schema, fake tensors and AOTDispatch agree with the operator, for five boxes and for none."""
     faked(split)
-    from torch.testing._internal.optests import OpCheckError  # noqa: PLC0415 - imports dynamo
+    from torch.testing._internal.optests import OpCheckError  # type: ignore[attr-defined]  # noqa: PLC0415 - imports dynamo
 
     for boxes, scores in ((BOXES, SCORES), (BOXES[:0], SCORES[:0])):
         try:
