@@ -106,23 +106,23 @@ def test_the_second_ticket() -> None:
 
 def test_two_classes() -> None:
     """A box drops those of its class only."""
-    rows = [[0.0, 0, 10, 10], [1, 0, 11, 10], [0, 1, 10, 11]]
+    rows: list[list[float]] = [[0.0, 0, 10, 10], [1, 0, 11, 10], [0, 1, 10, 11]]
     check(case(rows, [0.9, 0.8, 0.7], [0, 1, 0]), 0.5, "box 1 has a class of its own")
     check(case(rows, [0.7, 0.8, 0.9], [5, 5, 5]), 0.5, "one class: the best of three stays")
 
 
 def test_negative_coordinates() -> None:
     """The first ticket, and boxes that are all negative."""
-    pair = [[0.0, 0, 10, 10], [-11, -11, -1, -1]]
+    pair: list[list[float]] = [[0.0, 0, 10, 10], [-11, -11, -1, -1]]
     why = "how far apart are the classes, if coordinates begin below 0?"
     check(case(pair, [0.9, 0.8], [0, 1]), 0.5, why)
-    below = [[-30.0, -30, -20, -20], [-21, -21, -11, -11], [-30, -30, -20, -20]]
+    below: list[list[float]] = [[-30.0, -30, -20, -20], [-21, -21, -11, -11], [-30, -30, -20, -20]]
     check(case(below, [0.9, 0.8, 0.7], [0, 1, 2]), 0.5, why)
 
 
 def test_labels_of_any_size() -> None:
     """The second ticket, labels that float64 cannot hold, and negative ones."""
-    small = [[0, 0, 0.25, 0.25], [0, 0.125, 0.25, 0.375], [900, 900, 1000, 1000]]
+    small: list[list[float]] = [[0, 0, 0.25, 0.25], [0, 0.125, 0.25, 0.375], [900, 900, 1000, 1000]]
     for labels in ([9999] * 3, [2**50] * 3, [2**60, 2**60 + 1, 0], [-1, -1, -(2**62)], [-1, 0, 1]):
         for dtype in (torch.float32, torch.float64):
             one = case(small, [0.9, 0.8, 0.7], labels, dtype)
@@ -136,7 +136,7 @@ def test_no_boxes() -> None:
 
 def test_survivors_are_listed_by_score() -> None:
     """Best first over all classes; of equal scores the first comes first."""
-    rows = [[20.0 * k, 0, 20.0 * k + 10, 10] for k in range(6)]
+    rows: list[list[float]] = [[20.0 * k, 0, 20.0 * k + 10, 10] for k in range(6)]
     one = case(rows, [0.2, 0.9, 0.5, 0.5, 0.9, 0.1], [1, 0, 1, 0, 1, 0])
     check(one, 0.5, "survivors of all classes are in one order, by score")
 
@@ -170,7 +170,7 @@ def test_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(boxes, scores, threshold)
 
     monkeypatch.setattr(kata, "nms", counted)
-    rows = [[0.0, 0, 10, 10], [1, 0, 11, 10], [0, 1, 10, 11]]
+    rows: list[list[float]] = [[0.0, 0, 10, 10], [1, 0, 11, 10], [0, 1, 10, 11]]
     check(case(rows, [0.9, 0.8, 0.7], [0, 1, 2]), 0.5, "three classes")
     assert calls == [3], f"your calls of nms have {calls} boxes, expected one call with all 3"
 
