@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 
-LIBRARIES = frozenset({"torchvision", "torchaudio", "pycocotools"})
+LIBRARIES = frozenset({"torchvision", "torchaudio", "pycocotools", "torchrl", "torchrec"})
 
 
 def compares(item: pytest.Item) -> bool:

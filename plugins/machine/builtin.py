@@ -41,6 +41,10 @@ PACKAGES = {
     "tiktoken": ("tiktoken",),
     "transformers": ("transformers",),
     "pycocotools": ("pycocotools",),
+    "torchrl": ("torchrl", "tensordict", "gymnasium"),
+    "torchvision": ("torchvision",),
+    "torchaudio": ("torchaudio",),
+    "torchrec": ("fbgemm_gpu", "torchrec"),
 }
 # The groups of pyproject.toml that pin them, with what they need.
 GROUPS = {
@@ -51,10 +55,17 @@ GROUPS = {
     "tiktoken": "nlp",
     "transformers": "nlp",
     "pycocotools": "coco",
+    "torchvision": "vision",
+    "torchaudio": "audio",
+    "torchrec": "recommenders",
+    "torchrl": "rl",
 }
-# These hold C++ that belongs to one build of torch, so being installed is not enough. PyPI's
-# wheels for Linux go with CUDA builds; PyTorch's own index also has them for CPU builds.
-BINARIES = {"torchvision": "vision", "torchaudio": "audio"}
+# What pip is told beside the group. Without dependencies where katas import no more than it names.
+OPTIONS = {"vision": "-U", "audio": "-U", "rl": "--no-deps", "recommenders": "--no-deps"}
+# These hold C++ that belongs to one build of torch, so being installed is not enough.
+BINARIES = {"torchvision", "torchaudio", "torchrec"}
+# PyPI's wheels of these for Linux go with CUDA builds; PyTorch's own index has them for CPU builds.
+OF_CUDA_BUILDS = {"vision", "audio"}
 CPU_INDEX = "--index-url https://download.pytorch.org/whl/cpu"
 # ExecuTorch of the group `edge` exports beside other releases of torch, but does not run there.
 EXECUTORCH = "executorch"
@@ -163,42 +174,50 @@ def pytest_kata_backends() -> list[Capability]:
     """Declare what packages bring."""
     return [
         *(
-            Capability(name, partial(explain_missing_modules, modules, GROUPS.get(name)))
+            Capability(
+                name,
+                partial(
+                    explain_failed_import if name in BINARIES else explain_missing_modules,
+                    modules,
+                    GROUPS[name],
+                ),
+            )
             for name, modules in PACKAGES.items()
-        ),
-        *(
-            Capability(name, partial(explain_failed_import, name, group))
-            for name, group in BINARIES.items()
         ),
         Capability(EXECUTORCH, no_executorch),
         Capability(TLPARSE, partial(explain_missing_program, TLPARSE)),
     ]
 
 
-def explain_missing_modules(modules: tuple[str, ...], group: str | None = None) -> str | None:
-    """Return which of `modules` are not installed and how to install them, or None.
-
-    Where a group of pyproject.toml pins them, all of it is to be installed.
-    """
+def explain_missing_modules(modules: tuple[str, ...], group: str) -> str | None:
+    """Return which of `modules` are not installed and how to install their group, or None."""
     absent = [name for name in modules if find_spec(name) is None]
     if not absent:
         return None
-    how = install_group(group) if group else install_command(" ".join(absent))
-    return f"{', '.join(absent)} not installed; {how}"
+    return f"{', '.join(absent)} not installed; {explain_install(group)}"
 
 
-def explain_failed_import(module: str, group: str) -> str | None:
-    """Return why `module` cannot be imported beside this torch and how to install it, or None."""
-    how = f"{install_group(group, '-U')}; beside a CPU build of torch on Linux add {CPU_INDEX}"
-    if find_spec(module) is None:
-        return f"{module} not installed; {how}"
-    try:
-        # What it warns of when imported is not ours to mend, whatever `-W` says here.
-        with warnings.catch_warnings(action="ignore"):
-            import_module(module)
-    except (ImportError, OSError, RuntimeError) as error:
-        return f"{module} does not import beside this torch ({error}); {how}"
+def explain_failed_import(modules: tuple[str, ...], group: str) -> str | None:
+    """Return which of `modules` cannot be imported beside this torch, and how to, or None."""
+    if reason := explain_missing_modules(modules, group):
+        return reason
+    for module in modules:
+        try:
+            # What it warns of when imported is not ours to mend, whatever `-W` says here.
+            with warnings.catch_warnings(action="ignore"):
+                import_module(module)
+        except (ImportError, OSError, RuntimeError) as error:
+            why = f"{module} does not import beside this torch ({error})"
+            return f"{why}; {explain_install(group)}"
     return None
+
+
+def explain_install(group: str) -> str:
+    """Return the command that installs a group of pyproject.toml, and what it may lack."""
+    command = install_group(group, OPTIONS.get(group, ""))
+    if group in OF_CUDA_BUILDS:
+        return f"{command}; beside a CPU build of torch on Linux add {CPU_INDEX}"
+    return command
 
 
 def no_executorch() -> str | None:

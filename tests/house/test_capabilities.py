@@ -24,8 +24,8 @@ def test_the_built_in_backends() -> None:
     assert [
         *("inductor", "cmake", "ninja", "triton", "nvcc"),
         *("gloo", "nccl", "onnxruntime", "torchx", "captum", "mlflow"),
-        *("tiktoken", "transformers", "pycocotools", "torchvision", "torchaudio"),
-        *("executorch", "tlparse"),
+        *("tiktoken", "transformers", "pycocotools", "torchrl"),
+        *("torchvision", "torchaudio", "torchrec", "executorch", "tlparse"),
     ] == [backend.name for backend in backends]
 
 

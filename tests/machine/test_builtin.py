@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+RL = ("torchrl", "tensordict", "gymnasium")
+
+
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is the only place to import from."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     optional = ("onnx", "onnxscript", "onnxruntime", "executorch", "torchx", "captum", "mlflow")
-    for name in ("torch", *optional, "tiktoken", "transformers", "torchvision"):
+    for name in ("torch", *optional, "tiktoken", "transformers", "torchvision", *RL):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -91,8 +94,12 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 
 def test_packages(modules: Path) -> None:
-    """An export's own modules are needed too; the command names what is missing, or its group."""
-    onnx, torchx, captum, mlflow, *_, transformers, _, _, _, _, _ = builtin.pytest_kata_backends()
+    """An export's own modules are needed too; the command names their group."""
+    backends = {each.name: each for each in builtin.pytest_kata_backends()}
+    onnx, torchx, captum, mlflow, transformers, torchrl = (
+        backends[name]
+        for name in ("onnxruntime", "torchx", "captum", "mlflow", "transformers", "torchrl")
+    )
 
     (modules / "onnx.py").touch()
     how = install_group("onnx")
@@ -102,11 +109,9 @@ def test_packages(modules: Path) -> None:
     how = install_group("registry")
     assert f"mlflow, sqlalchemy, alembic not installed; {how}" == mlflow.missing
     assert f"transformers not installed; {install_group('nlp')}" == transformers.missing
-    assert ["onnxruntime", "torchx"] == [onnx.name, torchx.name]
-    assert builtin.explain_missing_modules(("onnx",)) is None
-    how = install_command("onnxscript onnxruntime")
-    absent = builtin.explain_missing_modules(("onnx", "onnxscript", "onnxruntime"))
-    assert f"onnxscript, onnxruntime not installed; {how}" == absent
+    how = install_group("rl", "--no-deps")
+    assert f"torchrl, tensordict, gymnasium not installed; {how}" == torchrl.missing
+    assert builtin.explain_missing_modules(("onnx",), "onnx") is None
 
 
 def test_a_package_that_belongs_to_another_torch(modules: Path) -> None:
