@@ -38,8 +38,8 @@ def svg() -> str:
             shapes += cell(LEFT + WIDE * column, y, who)
     below = TOP + HIGH * len(OPERATORS) + 24
     says = (
-        "Nobody at Autograd: a result may require grad, and backward has no formula for it.",
-        "Nobody at Batched: torch.vmap has no batching rule.",
+        "Nobody at Autograd: backward has no formula for the result.",
+        "Nobody at Batched: torch.vmap calls it once for each sample, and warns.",
         "Nobody at Meta, and neither torch.export nor torch.compile would know the result's size.",
     )
     shapes += [text(EDGE, below + 24 * line, words, "c") for line, words in enumerate(says)]
