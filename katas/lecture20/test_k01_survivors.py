@@ -20,7 +20,8 @@ SCENES: dict[str, tuple[tuple[tuple[float, float], ...], tuple[float, ...], floa
 RULES = {
     "row": "a box that is dropped drops nobody, but in a matrix it does",
     "middle": "the best box is not always the first: whose scores are higher than its neighbours'?",
-    "five": "go on as in `row`: after each box, ask which of those kept it overlaps",
+    "five": "NMS asks which of those kept a box overlaps; the matrix drops a box for any better"
+    " box, kept or not",
     "mixed": "visit the boxes by their scores, and list survivors in that order",
     "nested": "the IoU of a box within another is the quotient of both areas, and not 1",
     "edge": "a box is dropped if the IoU is above the threshold; equal is not above",
