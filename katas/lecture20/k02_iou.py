@@ -1,6 +1,6 @@
 """IoU of all pairs of boxes, in a dtype that can hold an area.
 
-Sides fit into a dtype, and their product does not. Nothing raises:
+Coordinates fit into a dtype; their differences and products may not. Nothing raises:
 
     float16    400 x 400          inf
     int32      60,000 x 60,000    -694,967,296
@@ -21,7 +21,8 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     """Return the intersection over union of each pair, float64 [n, m].
 
     Boxes are rows x0, y0, x1, y1 of any dtype, [n, 4] and [m, 4], with x0 <= x1 and y0 <= y1. Two
-    boxes without an area have the IoU 0. Float boxes may require gradients.
+    boxes without an area have the IoU 0; nobody asks for their gradient. Other float boxes may
+    require gradients.
     """
     # TODO: the larger of the left sides, the smaller of the right sides
     raise NotImplementedError("iou")

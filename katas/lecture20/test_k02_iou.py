@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from torch.autograd.gradcheck import GradcheckError
 
 from katas.lecture20.k02_iou import iou
-from plugins.kit import install_group
 from plugins.kit import unchanged
 from plugins.kit import watched_operators
 
@@ -57,6 +56,12 @@ def test_one_pair() -> None:
         iou(a, b),
         torch.tensor([[1 / 3]], dtype=torch.float64),
         "2 x 3 and 2 x 3, of which 1 x 3 is shared",
+    )
+    tiny = torch.tensor([[0, 0, 1e-7, 1e-7]], dtype=torch.float64)
+    close(
+        iou(tiny, tiny),
+        torch.ones(1, 1, dtype=torch.float64),
+        "a box of 1e-7 x 1e-7 with itself: is the union changed by an epsilon? It has an area",
     )
 
 
@@ -106,7 +111,28 @@ def test_areas_that_do_not_fit(dtype: torch.dtype, side: int, shift: int) -> Non
 
     assert given_.double().equal(wide), f"the corners fit into {dtype}"
     yours = iou(given_[:1], given_)
-    close(yours, expected, f"boxes of {side} x {side} in {dtype}: convert before you multiply")
+    close(yours, expected, f"boxes of {side} x {side} in {dtype}: convert before you subtract")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first", "second"),
+    [
+        (torch.int8, [-100, 0, 100, 1], [-100, 0, 100, 1]),
+        (torch.float16, [0.25, 0, 2048, 1], [0, 0, 2048, 1]),
+    ],
+    ids=str,
+)
+def test_sides_that_do_not_fit(dtype: torch.dtype, first: list[float], second: list[float]) -> None:
+    """Coordinates fit into the dtype, and their difference does not."""
+    given_ = torch.tensor([first, second]).to(dtype)
+    assert given_.tolist() == [first, second], f"the corners fit into {dtype}"
+    right = (first[2] - first[0]) / (second[2] - second[0])
+    close(
+        iou(given_[:1], given_[1:]),
+        torch.tensor([[right]], dtype=torch.float64),
+        f"boxes {first} and {second} in {dtype}: a side is rounded or wraps around, so convert"
+        " before you subtract",
+    )
 
 
 def test_gradcheck() -> None:
@@ -133,16 +159,11 @@ def test_no_loop() -> None:
     )
 
 
+@pytest.mark.backend("torchvision")
 def test_torchvision_agrees() -> None:
     """The same as box_iou in float64, where each pair has an area."""
     a, b = boxes(6, 5), boxes(7, 6)
     yours = iou(a, b)
-    try:
-        from torchvision.ops import box_iou  # noqa: PLC0415 - may be missing
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(
-            f"torchvision does not import ({' '.join(str(error).split())[:120]}); "
-            f"{install_group('vision', '-U')} beside a CUDA build of torch; beside a CPU build add"
-            " --index-url https://download.pytorch.org/whl/cpu"
-        )
+    from torchvision.ops import box_iou  # noqa: PLC0415 - may be missing
+
     close(yours, box_iou(a, b), "torchvision's box_iou")
