@@ -15,8 +15,8 @@ for an operator with two results:
 2. `exported`: a program for any number of boxes.
 3. `mend`: a new fake kernel for somebody else's NMS. About 9 lines in all.
 
-Begin with two results of size n, and ask ``torch.library.opcheck`` about `split`. Then see what it
-says of two sizes that know nothing of each other, or of the wrong device: it has no objection.
+Begin with two results of size n, and ask ``torch.library.opcheck`` about `split`. Then give it two
+unrelated sizes, or a result on the wrong device: it does not object.
 Afterwards read ``new_dynamic_size`` in ``torch/_library/fake_impl.py``, in site-packages.
 """
 
@@ -66,6 +66,7 @@ def fake_split(
     """Return two tensors without data: those of `split` in size, dtype and device.
 
     Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up.
+    You need not say that no more are kept than there are boxes.
     """
     # TODO: torch.library.get_ctx() has new_dynamic_size.
     raise NotImplementedError("fake_split")
@@ -74,7 +75,7 @@ def fake_split(
 def exported(
     model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
 ) -> torch.export.ExportedProgram:
-    """Export model(boxes, scores) for any number of boxes; these are an example."""
+    """Export model(boxes, scores) for any number of boxes, with one Dim; these are an example."""
     # TODO: which dims may change, and do they change together?
     raise NotImplementedError("exported")
 

@@ -46,6 +46,7 @@ def fake_split(
     """Return two tensors without data: those of `split` in size, dtype and device.
 
     Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up.
+    You need not say that no more are kept than there are boxes.
     """
     k = torch.library.get_ctx().new_dynamic_size()
     kept = boxes.new_empty(k, dtype=torch.int64)
@@ -55,7 +56,7 @@ def fake_split(
 def exported(
     model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
 ) -> torch.export.ExportedProgram:
-    """Export model(boxes, scores) for any number of boxes; these are an example."""
+    """Export model(boxes, scores) for any number of boxes, with one Dim; these are an example."""
     n = torch.export.Dim("n")
     return torch.export.export(model, (boxes, scores), dynamic_shapes=({0: n}, {0: n}))
 
