@@ -13,9 +13,10 @@
 //    boxes j, so load these into shared memory once. kata_nms_masks launches it.
 // 2. A grid of words x words blocks. Those below the diagonal return; the last ones are not full.
 // 3. sweep: one block. For i = 0, 1, ... all threads ask whether bit i is set among those removed; if
-//    not, i survives, and they share the work of adding its words to them. kata_sweep launches it.
+//    not, i survives, and they share the work of OR-ing row i of masks into the removed words. kata_sweep
+//    launches it.
 //
-// Begin on paper: which bits has box 63 in word 0, and box 64 in word 1? About 30 lines.
+// Begin on paper: which bits can box 63 have set in word 0, and box 64 in word 1? About 30 lines.
 // Afterwards read WARP_BALLOT in aten/src/ATen/cuda/DeviceUtils.cuh: a bit for each thread of a warp.
 // Real life differs: for years torchvision copied the masks to the CPU, and swept there.
 
@@ -43,7 +44,8 @@ __global__ void nms_masks(int n, int words, float threshold, const float* boxes,
 
 // kept[i]: whether box i survives. One block of 64 threads; words is at most MOST_WORDS.
 __global__ void sweep(int n, int words, const Word* masks, bool* kept) {
-    // TODO: the words removed, in shared memory; all have read before one writes, and the reverse
+    // TODO: the words removed, in shared memory; all must have read before any writes, and all must have
+    // written before any reads again
 }
 
 // One launch. Return cudaGetLastError().
