@@ -120,7 +120,7 @@ def test_areas_that_do_not_fit(dtype: torch.dtype, side: int, shift: int) -> Non
         (torch.int8, [-100, 0, 100, 1], [-100, 0, 100, 1]),
         (torch.float16, [0.25, 0, 2048, 1], [0, 0, 2048, 1]),
     ],
-    ids=str,
+    ids=["int8", "float16"],
 )
 def test_sides_that_do_not_fit(dtype: torch.dtype, first: list[float], second: list[float]) -> None:
     """Coordinates fit into the dtype, and their difference does not."""
