@@ -25,6 +25,8 @@ WITHOUT_TORCH = (
     "lecture18",
     "lecture19",
     "lecture20",
+    "lecture21",
+    "lecture22",
     "lecture23",
     "lecture24",
     "lecture28",

@@ -61,7 +61,24 @@ def read_course(folders: Iterable[Path]) -> Course:
             lectures.append(lecture)
         else:
             errors.append(f"{folder}: left out, since {other} is called {lecture.name} too")
-    return Course(tuple(lectures), tuple(errors))
+    return Course(tuple(lectures), (*errors, *unknown_prerequisites(lectures)))
+
+
+def unknown_prerequisites(lectures: Iterable[Lecture]) -> list[str]:
+    """Return a line for each kata that builds on one of another lecture that does not exist.
+
+    Those of its own lecture were checked when that was read. A lecture that cannot be read has a
+    line already, and so nothing that builds on it has another.
+    """
+    katas = [kata for lecture in lectures for kata in lecture.katas]
+    known = {kata.id for kata in katas}
+    written = {kata.lecture for kata in katas}
+    return [
+        f"{kata.folder / 'lecture.toml'}: kata {kata.name}: after: no kata is called {name!r}"
+        for kata in katas
+        for name in kata.builds_on
+        if name not in known and name.partition("/")[0] in written
+    ]
 
 
 def read_lecture(folder: Path) -> Lecture:
@@ -86,7 +103,7 @@ def read_lecture(folder: Path) -> Lecture:
         entry = table.at(f"kata {kata.name}")
         if names.count(kata.name) > 1:
             raise entry.error("name", "expected once in the file, found again")
-        entry.refuse_unknown("after", kata.after, names)
+        entry.refuse_unknown("after", [each for each in kata.after if "/" not in each], names)
         entry.refuse_unknown("syllabus", kata.syllabus, list(syllabus))
     return lecture
 

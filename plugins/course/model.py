@@ -59,6 +59,8 @@ class Kata:
         states neither.
     core
         Whether it is on the core path, which ``--next`` follows.
+    after
+        The katas on which it builds: names of its own lecture, or ids of others.
     was
         The kata of an earlier edition that it was made of, such as ``lecture04/k01_parser``, or "".
     extra
@@ -92,6 +94,11 @@ class Kata:
     def id(self) -> str:
         """``lecture04/k01_answer``."""
         return f"{self.lecture}/{self.name}"
+
+    @property
+    def builds_on(self) -> list[str]:
+        """The ids of the katas on which it builds."""
+        return [name if "/" in name else f"{self.lecture}/{name}" for name in self.after]
 
     @property
     def effort(self) -> str:

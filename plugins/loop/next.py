@@ -13,6 +13,8 @@ import pytest
 
 from plugins.course.names import UnknownNameError
 from plugins.course.names import katas_named
+from plugins.course.paths import path_named
+from plugins.course.paths import read_paths
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import katas_among
@@ -28,6 +30,7 @@ from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import state_of
 from plugins.tools.files import why_nothing_is_kept
+from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 
 ALL = "--all is for --next and --watch, which leave optional katas out; pytest runs all tests"
+PATH = "--path is for --next, --watch and --course: pytest katas --next --path {}"
 WANTED = "--next wants katas: pytest katas --next, or pytest katas/lecture04 --next"
 
 
@@ -73,11 +77,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the katas, before any is built or shown, and hand the session to a `Walk`."""
     if not wants_next(config):
-        refuse_all_alone(config)
+        refuse_alone(config)
         return
     refuse_conflicts("--next", config)
-    root, start = course_root(config), config.invocation_params.dir
-    every = choose_katas(config.stash[course_key], config.args, start, config.getoption("from"))
+    root = course_root(config)
+    every = choose_katas(config, config.stash[course_key])
     katas = choose_path(config, every)
     skipping = bool(config.option.skip)
     states = {kata.id: state_of(root, kata) for kata in every}
@@ -99,8 +103,8 @@ def wants_next(config: pytest.Config) -> bool:
     return bool(option.next or option.skip or getattr(option, "from")) and not option.help
 
 
-def refuse_all_alone(config: pytest.Config) -> None:
-    """Refuse ``--all`` where no kata follows another.
+def refuse_alone(config: pytest.Config) -> None:
+    """Refuse ``--all`` and ``--path`` where no kata follows another.
 
     Raises
     ------
@@ -108,8 +112,12 @@ def refuse_all_alone(config: pytest.Config) -> None:
         If neither ``--next`` nor ``--watch`` is there.
     """
     option = config.option
-    if option.all and not (option.help or getattr(option, "watch", False)):
+    if option.help or getattr(option, "watch", False):
+        return
+    if option.all:
         raise pytest.UsageError(ALL)
+    if option.path:
+        raise pytest.UsageError(PATH.format(option.path))
 
 
 def refuse_conflicts(name: str, config: pytest.Config) -> None:
@@ -127,19 +135,20 @@ def refuse_conflicts(name: str, config: pytest.Config) -> None:
         )
 
 
-def choose_katas(
-    course: Course, args: Iterable[str], start: Path, first: str | None, option: str = "--next"
-) -> list[Kata]:
-    """Return the katas among the arguments, from the one called `first` on.
+def choose_katas(config: pytest.Config, course: Course, option: str = "--next") -> list[Kata]:
+    """Return the katas among the arguments: those of ``--path``, and from that of ``--from`` on.
 
     Raises
     ------
     pytest.UsageError
-        If there is none, or `first` is not among them.
+        If there is none, or there is no such path, or the kata of ``--from`` is not among them.
     """
-    katas = katas_among(course, args, start)
+    katas = katas_among(course, config.args, config.invocation_params.dir)
     if not katas:
         raise pytest.UsageError("; ".join([WANTED.replace("--next", option), *course.errors]))
+    if config.option.path:
+        katas = katas_on_path(config, course, katas)
+    first = getattr(config.option, "from")
     if not first:
         return katas
     try:
@@ -152,12 +161,31 @@ def choose_katas(
     return katas_from(katas, here)
 
 
+def katas_on_path(config: pytest.Config, course: Course, katas: Iterable[Kata]) -> list[Kata]:
+    """Return those of the katas that are on the path of ``--path``.
+
+    Raises
+    ------
+    pytest.UsageError
+        If there is no such path, or none of the katas is on it.
+    """
+    try:
+        path = path_named(config.option.path, read_paths(course, course_root(config)))
+    except (TomlError, UnknownNameError) as error:
+        raise pytest.UsageError(f"--path: {error}") from None
+    ids = {kata.id for kata in path.katas}
+    found = [kata for kata in katas if kata.id in ids]
+    if not found:
+        raise pytest.UsageError(f"--path: no kata of {path.name} is among those of this command")
+    return found
+
+
 def choose_path(config: pytest.Config, katas: Sequence[Kata]) -> list[Kata]:
     """Return those of the katas that are taken one after the other: the core path, or ``--all``.
 
-    An optional kata that ``--from`` names is taken too.
+    An optional kata that ``--from`` names is taken too, and all those of ``--path``.
     """
-    if config.option.all:
+    if config.option.all or config.option.path:
         return list(katas)
     first = getattr(config.option, "from")
     named = katas_named(config.stash[course_key], first) if first else []

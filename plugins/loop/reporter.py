@@ -299,7 +299,9 @@ class Teller:
         return {kata.id for kata in path} <= {kata.id for kata in self.katas}
 
     def scope(self) -> str:
-        """Return the lectures that the command names, in words."""
+        """Return the path or the lectures that the command names, in words."""
+        if path := self.config.option.path:
+            return f"the path {path}"
         names = [self.katas[0].lecture, self.katas[-1].lecture]
         return "the course" if self.whole else " to ".join(dict.fromkeys(names))
 

@@ -101,8 +101,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     capture.suspend(in_=True)
     if why := find_obstacle(config):
         option.watch = False
-        # Without --next all tests run anyway, and --all would be refused.
-        option.all = option.all and wants_next(config)
+        # Without --next all tests run anyway, and these would be refused.
+        if not wants_next(config):
+            option.all, option.path = False, None
         print(f"katas: {why}: the tests run once", file=sys.stderr)  # noqa: T201 - no reporter yet
         return None
     return stay(config, katas)
@@ -122,9 +123,7 @@ def katas_to_watch(config: pytest.Config) -> list[Kata]:
         raise pytest.UsageError(DEBUGGER)
     if importlib.util.find_spec("watchfiles") is None:
         raise pytest.UsageError(ABSENT.format(install_command("-r requirements.txt")))
-    first = getattr(option, "from")
-    course, start = read_session_course(config), config.invocation_params.dir
-    return choose_katas(course, config.args, start, first, "--watch")
+    return choose_katas(config, read_session_course(config), "--watch")
 
 
 def find_obstacle(config: pytest.Config) -> str | None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from plugins.course.model import Course
     from plugins.course.model import Kata
     from plugins.course.model import Lecture
+    from plugins.course.paths import CoursePath
     from plugins.progress.standing import Results
     from plugins.progress.standing import Standing
     from plugins.progress.standing import State
@@ -41,6 +42,8 @@ WIDTH = 80
 BAR = 14
 # The most letters of a kata's name.
 NAME = 22
+# On a terminal, the least rows of the map, and those of them that lectures have beside the katas.
+LEAST, LECTURES = 8, 5
 ALL_DONE = "Everything that can run here is solved."
 # A failing kata shows how many of its tests pass instead, or this if none can be imported.
 BROKEN = "import fails"
@@ -116,7 +119,12 @@ def next_place(places: Sequence[Place]) -> Place | None:
     What is optional comes after the core path, where ``--next --all`` shows it.
     """
     path = {kata.id for kata in core_path([place.kata for place in places if not place.done])}
-    left = {place.kata.id: place for place in places if place.kata.id in path}
+    return first_of([place for place in places if place.kata.id in path])
+
+
+def first_of(places: Iterable[Place]) -> Place | None:
+    """Return the place to which a learner goes, of those where something is left to do."""
+    left = {place.kata.id: place for place in places if not place.done}
     skipped = sorted((at, name) for name, place in left.items() for at in place.skipped)
     ordered = order_katas((place.kata for place in left.values()), [name for _, name in skipped])
     return left[ordered[0].id] if ordered else None
@@ -135,12 +143,29 @@ def place_after(kata: Kata, places: Sequence[Place]) -> Place | None:
 
 
 def format_map(
-    course: Course, places: Sequence[Place], *, start: Path, blocks: bool
-) -> Iterator[str]:
+    course: Course, places: Sequence[Place], *, start: Path, blocks: bool, rows: int | None = None
+) -> list[str]:
     """Return the lines of the map for a learner in the folder `start`.
 
-    `blocks` says whether the terminal can show more than ASCII.
+    `blocks` says whether the terminal can show more than ASCII. On one of so many `rows` the map
+    is folded around the learner's place.
     """
+    here = next_place(places)
+    head, tail = [*format_sums(places), ""], ["", *format_next_step(here, start)]
+    errors = [f"broken: {error}" for error in course.errors]
+    if rows is None:
+        body = lecture_rows(course, places, here, blocks=blocks)
+        return [*head, *body, *errors, *missing_lines(places), *tail]
+    away = sum(count_skip_reasons(places).values())
+    tests = "1 test is" if away == 1 else f"{away} tests are"
+    tail = [*errors, *([f"{tests} not run on this machine."] if away else []), *tail]
+    # The last row is for the prompt.
+    room = max(rows - 1 - len(head) - len(tail), LEAST)
+    return [*head, *fold_map(course, places, here, room, blocks=blocks), *tail]
+
+
+def format_sums(places: Sequence[Place]) -> Iterator[str]:
+    """Return the lines that count what is solved."""
     solved = sum(place.state == "solved" for place in places)
     spent = format_duration(sum(place.standing.seconds for place in places))
     taken = sum(place.hints for place in places)
@@ -150,22 +175,105 @@ def format_map(
     if len(core) < len(places):
         done = sum(place.state == "solved" for place in core)
         yield f"{done} of the {len(core)} on the core path, which --next follows"
-    yield ""
-    here = next_place(places)
+
+
+def lecture_rows(
+    course: Course, places: Sequence[Place], here: Place | None, *, blocks: bool
+) -> Iterator[str]:
+    """Return a line for each lecture, and one for each kata of that where the learner is."""
     for lecture in course.lectures:
         own = [place for place in places if place.kata.lecture == lecture.name]
         yield lecture_line(lecture, own, here, blocks=blocks)
         if here in own:
             yield from kata_lines(own, here)
-    yield from (f"broken: {error}" for error in course.errors)
+
+
+def fold_map(
+    course: Course, places: Sequence[Place], here: Place | None, room: int, *, blocks: bool
+) -> Iterator[str]:
+    """Return so many of these lines as there is room for, and what the others would say."""
+    lectures = course.lectures
+    names = [lecture.name for lecture in lectures]
+    own = [place for place in places if here and place.kata.lecture == here.kata.lecture]
+    at = names.index(here.kata.lecture) if here else 0
+    wide = min(len(lectures), max(LECTURES, room - len(own)))
+    begin, end = window(len(lectures), at, wide)
+    if begin:
+        yield f"  {sum_up(places, names[:begin])}"
+    for lecture in lectures[begin:end]:
+        among = [place for place in places if place.kata.lecture == lecture.name]
+        yield lecture_line(lecture, among, here, blocks=blocks)
+        if here and lecture.name == here.kata.lecture:
+            lines = list(kata_lines(own, here))
+            first, last = window(len(own), own.index(here), room - wide)
+            yield from [f"    {first} before"] if first else []
+            yield from lines[first:last]
+            yield from [f"    {len(own) - last} more"] if last < len(own) else []
+    if end < len(names):
+        yield f"  {sum_up(places, names[end:])}; -v shows all"
+
+
+def window(count: int, at: int, room: int) -> tuple[int, int]:
+    """Return which of `count` lines to show around the one `at`, as the ends of a slice.
+
+    What is left out on either side takes one row, which says so.
+    """
+    if count <= room:
+        return 0, count
+    begin = at - (room - 2) // 2
+    if begin <= 1:
+        return 0, room - 1
+    if begin + room - 2 >= count - 1:
+        return count - room + 1, count
+    return begin, begin + room - 2
+
+
+def sum_up(places: Sequence[Place], names: Sequence[str]) -> str:
+    """Return what is solved of lectures that have no line of their own."""
+    own = [place for place in places if place.kata.lecture in names]
+    solved = sum(place.state == "solved" for place in own)
+    which = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return f"{which}: {solved} of {len(own)} solved"
+
+
+def missing_lines(places: Sequence[Place]) -> Iterator[str]:
+    """Return what did not run on this machine, and why."""
     if missing := count_skip_reasons(places):
         yield ""
         yield "Not run on this machine:"
         for reason, count in missing.items():
             text = f"{count} tests: {reason}" if count > 1 else f"1 test: {reason}"
             yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
-    yield ""
-    yield from format_next_step(here, start)
+
+
+def format_path(path: CoursePath, places: Sequence[Place], *, rows: int | None = None) -> list[str]:
+    """Return the lines of the map of a path: its katas, and the command that goes on."""
+    ids = {kata.id for kata in path.katas}
+    own = [place for place in places if place.kata.id in ids]
+    here = first_of(own)
+    solved = sum(place.state == "solved" for place in own)
+    time = f"; all take about {format_duration(60 * path.minutes)}" if path.minutes else ""
+    head = [
+        *textwrap.wrap(f"{path.title}: {path.about}", WIDTH),
+        f"{solved} of {len(own)} katas solved{time}",
+        "",
+    ]
+    tail = ["", *path_step(path, here)]
+    lines = list(kata_lines(own, here, by_id=True))
+    begin, end = 0, len(lines)
+    if rows is not None:
+        room = max(rows - 1 - len(head) - len(tail), LEAST)
+        begin, end = window(len(lines), own.index(here) if here else 0, room)
+    above = [f"    {begin} before"] if begin else []
+    below = [f"    {len(lines) - end} more; -v shows all"] if end < len(lines) else []
+    return [*head, *above, *lines[begin:end], *below, *tail]
+
+
+def path_step(path: CoursePath, here: Place | None) -> list[str]:
+    """Return the lines that name the next kata of a path, and the command that goes on there."""
+    if here is None:
+        return ["What of this path can run here is solved."]
+    return [f"Next, {here.kata.id}:", f"  pytest katas --next --path {path.name}"]
 
 
 def lecture_line(
@@ -183,13 +291,15 @@ def lecture_line(
     return f"{head}{shorten_words(lecture.title, room):{room}}  {bar} {count}"
 
 
-def kata_lines(places: Sequence[Place], here: Place | None) -> Iterator[str]:
+def kata_lines(
+    places: Sequence[Place], here: Place | None, *, by_id: bool = False
+) -> Iterator[str]:
     """Return the line of each kata of a lecture: name, title, effort, state and time spent.
 
     A column is as wide as its longest entry, and the titles have the rest. The effort is in
     parentheses beside the core path.
     """
-    names = [shorten_words(place.kata.name, NAME) for place in places]
+    names = [place.kata.id if by_id else shorten_words(place.kata.name, NAME) for place in places]
     rows = [(effort_of(place), word_of(place), spent_on(place)) for place in places]
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     name_width = max(map(len, names), default=0)

@@ -127,7 +127,7 @@ def order_katas(
 
 def blocking(kata: Kata, left: Collection[str]) -> list[str]:
     """Return those of the katas that are left, by their ids, on which `kata` builds."""
-    return [name for each in kata.after if (name := f"{kata.lecture}/{each}") in left]
+    return [name for name in kata.builds_on if name in left]
 
 
 def postpone(skipped: Sequence[str], kata: Kata, left: Iterable[Kata]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from plugins.course.paths import read_paths
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.syllabus import FILE
@@ -83,12 +84,15 @@ def gather_page(config: pytest.Config) -> Page:
     root, course = course_root(config), config.stash[course_key]
     try:
         syllabus = read_syllabus(root / FILE)
+        paths = read_paths(course, root)
     except TomlError as error:
         raise pytest.UsageError(f"--page: {error}") from None
     now = datetime.now().astimezone()
     catalogue = catalogue_of(config)
     places = merely_shown(root, places_of(root, course))
-    return page_of(course, places, syllabus, catalogue=catalogue, tag=torch_tag(), now=now)
+    return page_of(
+        course, places, syllabus, catalogue=catalogue, tag=torch_tag(), now=now, paths=paths
+    )
 
 
 def merely_shown(root: Path, places: Sequence[Place]) -> list[Place]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from plugins.course.model import Course
     from plugins.course.model import Kata
     from plugins.course.model import Lecture
+    from plugins.course.paths import CoursePath
     from plugins.course.syllabus import Part
     from plugins.guide.catalogue import Catalogue
     from plugins.guide.catalogue import Episode
@@ -182,6 +183,19 @@ class Station:
 
 
 @dataclass(frozen=True)
+class PathRow:
+    """A path through the course on the page, and how many of its katas are solved."""
+
+    path: CoursePath
+    solved: int
+
+    @property
+    def time(self) -> str:
+        """``14 h 05 min``."""
+        return format_duration(60 * self.path.minutes)
+
+
+@dataclass(frozen=True)
 class Page:
     """The page; `days` has the number of katas solved by the end of each day."""
 
@@ -190,6 +204,7 @@ class Page:
     places: Sequence[Place]
     days: Sequence[tuple[date, int]]
     errors: tuple[str, ...]
+    paths: tuple[PathRow, ...] = ()
 
     @property
     def stops(self) -> list[Station]:
@@ -230,6 +245,7 @@ def page_of(
     catalogue: Catalogue,
     tag: str,
     now: datetime,
+    paths: Iterable[CoursePath] = (),
 ) -> Page:
     """Return the page; its links to PyTorch's source are at `tag`."""
     cards: dict[str, list[Card]] = {}
@@ -249,7 +265,11 @@ def page_of(
     )
     solved = (place.standing.solved_at for place in places)
     errors = (*course.errors, *catalogue.errors)
-    return Page(now, stops, places, solved_by_day(solved, now), errors)
+    states = {place.kata.id: place.state for place in places}
+    rows = (
+        PathRow(path, sum(states[kata.id] == "solved" for kata in path.katas)) for path in paths
+    )
+    return Page(now, stops, places, solved_by_day(solved, now), errors, tuple(rows))
 
 
 def card_of(place: Place, catalogue: Catalogue, tag: str) -> Card:

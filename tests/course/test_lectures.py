@@ -75,6 +75,24 @@ def test_katas_come_in_the_order_of_their_names(folder: Path) -> None:
     assert lecture.syllabus == {"a": "the first line"}
 
 
+def test_a_kata_may_build_on_one_of_another_lecture(folder: Path) -> None:
+    """By its id; one that does not exist is an error of the course, in one line."""
+    text = LECTURE.replace('["k01_first"]', '["k01_first", "lecture76/k01_root"]')
+    (folder / "lecture.toml").write_text(text)
+    other = folder.with_name("lecture76")
+    other.mkdir()
+    (other / "lecture.toml").write_text(LECTURE.replace("k01_first", "k01_root"))
+    sound = read_course([other, folder])
+    alone = read_course([folder])
+    (other / "lecture.toml").write_text(LECTURE)
+    broken = read_course([other, folder])
+
+    assert ["lecture77/k01_first", "lecture76/k01_root"] == sound.katas[-1].builds_on
+    assert sound.errors == alone.errors == ()
+    says = f"{folder}/lecture.toml: kata k02_later: after: no kata is called 'lecture76/k01_root'"
+    assert (says,) == broken.errors
+
+
 def test_a_kata_knows_its_files(folder: Path) -> None:
     """The exercise is the C++ source where there is one, else the Python module."""
     first, later = read_lecture(folder).katas

@@ -82,7 +82,7 @@ def has_entries(kata: Kata) -> Iterator[str]:
     if any("TODO" in word or not word.strip() for word in words):
         fields = "title, learned, hint, episode or upstream"
         yield f"lecture.toml still says TODO, or is empty, in a {fields}"
-    numbers = [name for name in kata.after if name >= kata.name]
+    numbers = [name for name in kata.builds_on if name >= kata.id]
     if numbers:
         yield f"after names {', '.join(numbers)}, which come later: name earlier katas"
 

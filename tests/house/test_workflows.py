@@ -191,7 +191,7 @@ def test_the_environments_exist() -> None:
     named += re.findall(r"^ +- ([\w,-]+)$", text, re.MULTILINE)
     words = {word for name in named for env in name.split(",") for word in known(env)}
 
-    assert {*found["quick"], "coverage", "torch213"} <= {*named}
+    assert {*found["quick"], "coverage", "domains"} <= {*named}
     assert set() == words - toxes()
 
 
@@ -200,7 +200,7 @@ def test_proofs_are_made_in_parts() -> None:
     ci = jobs(GITHUB / "workflows/ci.yml")["proofs"]
     nightly = jobs(GITHUB / "workflows/nightly.yml")["proofs"]
     shards = plan([])["proofs"]
-    run = "tox exec -e torch213 -- python -m tests.gate.verify "
+    run = "tox exec -e domains -- python -m tests.gate.verify "
 
     assert ["1/4", "2/4", "3/4", "4/4"] == shards == nightly["strategy"]["matrix"]["shard"]
     assert f'{run}--base "$BASE" --shard "$SHARD" --minutes 55' == ci["steps"][-1]["run"]
@@ -209,14 +209,17 @@ def test_proofs_are_made_in_parts() -> None:
     assert 'python -m tests.ciplan --base "$BASE"' == asked[-1]["run"]
     assert 0 == asked[0]["with"]["fetch-depth"]
     # A push may bring several commits.
-    before = "${{ github.event_name == 'push' && github.event.before || 'origin/main' }}"
-    assert before == asked[-1]["env"]["BASE"] == ci["steps"][-1]["env"]["BASE"]
+    base = "${{ github.event_name == 'push' && github.event.before || 'origin/main' }}"
+    assert base == asked[-1]["env"]["BASE"] == ci["steps"][-1]["env"]["BASE"]
     sample = jobs(GITHUB / "workflows/ci.yml")["sample"]
     assert f"{run}--again --minutes 10" == sample["steps"][-1]["run"]
     assert 0 == sample["steps"][0]["with"]["fetch-depth"]
-    # Not made with libraries that lie in the checkout.
-    for step in (ci["steps"][-1], sample["steps"][-1], nightly["steps"][-2]):
-        assert "${{ runner.temp }}/tox" == step["env"]["TOX_WORK_DIR"]
+    # Beside all that is optional, and not made with libraries that lie in the checkout.
+    for made, step in ((ci, -1), (sample, -1), (nightly, -2)):
+        before, proofs = made["steps"][step - 1], made["steps"][step]
+        assert "tox -e domains" == before["run"]
+        for each in (before, proofs):
+            assert "${{ runner.temp }}/tox" == each["env"]["TOX_WORK_DIR"]
     assert 55 < ci["timeout-minutes"]
     prove = nightly["steps"][-2]
     assert f'{run}all --nights "$NIGHTS" --shard "$SHARD" --write' == prove["run"]

@@ -281,6 +281,51 @@ def test_all_is_for_what_goes_on(three: MiniCourse) -> None:
     result.stderr.fnmatch_lines(["ERROR: --all is for --next and --watch, which leave*"])
 
 
+PATHS = """
+[[path]]
+name = "short"
+title = "A short way"
+about = "For those in a hurry."
+katas = ["lecture01/k02_second", "lecture02/k01_third"]
+"""
+
+
+def test_a_path_has_its_own_katas(three: MiniCourse) -> None:
+    """Optional ones too, and no others; its end is that of the path."""
+    three.write("katas/paths.toml", PATHS)
+    state_sizes(three, "lecture01/k02_second")
+    first = three.run("katas", "--next", "--path", "short")
+    solve(three, "lecture01/k02_second")
+    second = three.run("katas", "--next", "--path", "short")
+    solve(three, "lecture02/k01_third")
+    done = three.run("katas", "--next", "--path", "short")
+
+    assert "lecture01/k02_second" == read_heading(first)
+    assert "lecture02/k01_third" == read_heading(second)
+    done.stdout.fnmatch_lines(
+        ["Everything in the path short is solved: 2 of 2 katas.", "*pytest katas --next"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["katas", "--next", "--path", "long"], "--path: no path is called 'long'; *: short"),
+        (["katas/lecture01/test_k01_first.py", "--next", "--path", "short"], "no kata of short *"),
+        (["katas", "--path", "short"], "--path is for *: pytest katas --next --path short"),
+    ],
+)
+def test_a_path_that_cannot_be_meant_is_refused(
+    three: MiniCourse, arguments: list[str], says: str
+) -> None:
+    """In one message."""
+    three.write("katas/paths.toml", PATHS)
+    result = three.run(*arguments)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([f"ERROR: *{says}"])
+
+
 def test_a_lab_is_at_a_step(three: MiniCourse) -> None:
     """The heading names the step of the test that fails."""
     name = "katas/lecture01/test_k01_first.py"

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins.course.model import Course
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
+from plugins.course.paths import CoursePath
 from plugins.progress.map import WIDTH
 from plugins.progress.map import Place
 from plugins.progress.map import format_map
+from plugins.progress.map import format_path
 from plugins.progress.map import next_place
 from plugins.progress.map import why_away
 from plugins.progress.standing import Results
 from plugins.progress.standing import Standing
 from plugins.progress.standing import State
 from plugins.progress.standing import TestOutcome
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +46,13 @@ def a_place(
 
 def a_map(*places: Place, blocks: bool = False, title: str = "A title") -> list[str]:
     """Return the lines of a map of these places."""
+    return format_map(Course(lectures_of(places, title), ()), places, start=ROOT, blocks=blocks)
+
+
+def lectures_of(places: Sequence[Place], title: str) -> tuple[Lecture, ...]:
+    """Return the lectures of these katas."""
     names = dict.fromkeys(place.kata.lecture for place in places)
-    lectures = [
+    return tuple(
         Lecture(
             name,
             title,
@@ -49,8 +61,7 @@ def a_map(*places: Place, blocks: bool = False, title: str = "A title") -> list[
             Path(name),
         )
         for name in names
-    ]
-    return list(format_map(Course(tuple(lectures), ()), places, start=ROOT, blocks=blocks))
+    )
 
 
 def test_the_map_of_a_course() -> None:
@@ -82,6 +93,91 @@ def test_the_map_of_a_course() -> None:
         "Next, Title k02_second:",
         "  pytest katas/lecture01/test_k02_second.py -x",
     ]
+
+
+def folded(rows: int, here: int) -> list[str]:
+    """Return the map of ten lectures of six katas, folded around one of the katas."""
+    places = [
+        a_place(
+            f"k{kata:02}_kata",
+            "solved" if 6 * lecture + kata <= here else "new",
+            lecture=f"lecture{lecture + 1:02}",
+        )
+        for lecture in range(10)
+        for kata in range(1, 7)
+    ]
+    course = Course(lectures_of(places, "A title"), ())
+    return format_map(course, places, start=ROOT, blocks=False, rows=rows)
+
+
+@pytest.mark.parametrize("rows", [16, 18, 24])
+@pytest.mark.parametrize("here", [0, 5, 6, 29, 33, 55, 59, 60])
+def test_a_folded_map_fits(rows: int, here: int) -> None:
+    """The learner's place is on it, and a row is left for the prompt."""
+    text = folded(rows, here)
+
+    assert len(text) < rows
+    assert (here == 60) == (not [line for line in text if line.startswith("  > k")])
+
+
+def test_what_is_folded_is_counted() -> None:
+    """Lectures before and after, and katas of the lecture where the learner is."""
+    assert folded(16, 33)[2:-3] == [
+        "  lecture01 to lecture04: 24 of 24 solved",
+        "  lecture05  A title                                     ##############  6 of 6",
+        "> lecture06  A title                                     #######.......  3 of 6",
+        "    2 before",
+        "    k03_kata  Title k03_kata  solved",
+        "  > k04_kata  Title k04_kata",
+        "    k05_kata  Title k05_kata",
+        "    k06_kata  Title k06_kata",
+        "  lecture07  A title                                     ..............  0 of 6",
+        "  lecture08 to lecture10: 0 of 18 solved; -v shows all",
+    ]
+
+
+def test_a_folded_map_counts_what_did_not_run() -> None:
+    """The whole map says why."""
+    results = {"a": TestOutcome("skipped", "gpu"), "b": TestOutcome("skipped", "gpu")}
+    places = [a_place("k01_first", "unavailable", results), a_place("k02_second")]
+    course = Course(lectures_of(places, "A title"), ())
+
+    text = format_map(course, places, start=ROOT, blocks=False, rows=24)
+
+    assert "2 tests are not run on this machine." in text
+
+
+def test_a_path_has_katas_of_several_lectures() -> None:
+    """Folded, it keeps the learner's place on the screen."""
+    places = [
+        a_place("k01_a", "solved" if number < 6 else "new", lecture=f"lecture{number:02}")
+        for number in range(1, 21)
+    ]
+    path = CoursePath("short", "A way", "For all.", tuple(place.kata for place in places))
+    text = format_path(path, places, rows=16)
+
+    assert len(text) == 15
+    assert text[:3] == [
+        "A way: For all.",
+        "5 of 20 katas solved",
+        "",
+    ]
+    assert ["    2 before", "    lecture03/k01_a  Title k01_a  solved"] == text[3:5]
+    assert "  > lecture06/k01_a  Title k01_a" in text
+    assert text[-4:] == [
+        "    11 more; -v shows all",
+        "",
+        "Next, lecture06/k01_a:",
+        "  pytest katas --next --path short",
+    ]
+
+
+def test_a_path_that_is_done_says_so() -> None:
+    """It does not go on elsewhere by itself."""
+    places = [a_place("k01_a", "solved"), a_place("k02_b", "unavailable")]
+    path = CoursePath("short", "A way", "For all.", tuple(place.kata for place in places))
+
+    assert "What of this path can run here is solved." == format_path(path, places)[-1]
 
 
 def test_a_course_that_is_done_says_so() -> None:

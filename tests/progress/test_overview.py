@@ -99,6 +99,76 @@ def test_the_bar_is_what_the_terminal_can_show(
     assert re.search(bar * 14, course.run("--course").stdout.str())
 
 
+PATHS = """
+[[path]]
+name = "short"
+title = "A short way"
+about = "For those in a hurry."
+katas = ["lecture01/k01_first", "lecture02/k01_third"]
+"""
+
+
+def test_the_map_of_a_path(course: MiniCourse) -> None:
+    """It has the path's katas alone, with their lectures, and the command that goes on."""
+    course.kata("k01_first", "def test(): pass")
+    course.kata("k02_second")
+    course.kata("k01_third", lecture="lecture02")
+    course.write("katas/paths.toml", PATHS)
+    course.run("katas/lecture01/test_k01_first.py")
+
+    assert [
+        "A short way: For those in a hurry.",
+        "1 of 2 katas solved",
+        "",
+        "    lecture01/k01_first  The title of k01_first  solved  0 min",
+        "  > lecture02/k01_third  The title of k01_third",
+        "",
+        "Next, lecture02/k01_third:",
+        "  pytest katas --next --path short",
+    ] == course.run("--course", "--path", "short").outlines
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (PATHS, "ERROR: --path: no path is called 'long'; the nearest: short"),
+        ("", "ERROR: --path: * path: expected an array of tables, found nothing"),
+        (None, "ERROR: --path: no path is called 'long': katas/paths.toml is missing"),
+    ],
+    ids=["unknown", "broken", "missing"],
+)
+def test_a_path_that_is_unknown_is_refused(course: MiniCourse, text: str | None, says: str) -> None:
+    """With the names of those that exist."""
+    course.kata("k01_first")
+    course.kata("k01_third", lecture="lecture02")
+    if text is not None:
+        course.write("katas/paths.toml", text)
+    result = course.run("--course", "--path", "long")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([says])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty")
+def test_on_a_terminal_the_map_fits_the_screen(course: MiniCourse) -> None:
+    """With ``-v``, and in a pipe, it is whole."""
+    pexpect = pytest.importorskip("pexpect")
+    for number in range(1, 15):
+        for kata in range(1, 10 if number == 7 else 3):
+            course.kata(f"k{kata:02}_kata", lecture=f"lecture{number:02}")
+    lines = []
+    for more in ([], ["-v"]):
+        command = ["-m", "pytest", "--course", *more]
+        child = pexpect.spawn(
+            sys.executable, command, cwd=str(course.path), dimensions=(18, 80), encoding="utf-8"
+        )
+        lines.append(child.read().splitlines())
+        child.close()
+
+    assert [17, len(course.run("--course").outlines)] == [len(each) for each in lines]
+    assert "-v shows all" in "".join(lines[0])
+
+
 COUNT = """
 import sys
 from pathlib import Path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.course.paths import CoursePath
 from plugins.progress.pagehtml import RADIUS
 from plugins.progress.pagehtml import SIZE
 from plugins.progress.pagehtml import arc_paths
@@ -52,6 +53,19 @@ class Reader(HTMLParser):
     def of(self, tag: str) -> list[dict[str, str | None]]:
         """Return the attributes of all elements with a tag."""
         return [attributes for name, attributes in self.elements if name == tag]
+
+
+def test_paths_are_offered() -> None:
+    """Each with what is solved of it, its time and its command; a course may have none."""
+    places = (a_place("k01_one", "solved"), a_place("k02_two"))
+    path = CoursePath("short", "A short <way>", "For you.", tuple(it.kata for it in places))
+    text = Reader(html_of(a_page(*places, paths=(path,)))).text
+    told = " ".join(text.partition("Paths through the course")[2].split())
+
+    assert told.startswith(
+        "A short <way> For you. 1 of 2 solved, 0 min pytest katas --next --path short"
+    )
+    assert "Paths through" not in html_of(a_page(*places))
 
 
 def test_nothing_is_loaded() -> None:

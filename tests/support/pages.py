@@ -25,6 +25,7 @@ from plugins.progress.standing import TestOutcome
 
 
 if TYPE_CHECKING:
+    from plugins.course.paths import CoursePath
     from plugins.progress.pagedata import Page
     from plugins.progress.standing import State
 
@@ -88,6 +89,7 @@ def a_page(
     episodes: tuple[Episode, ...] = (an_episode(1),),
     parts: tuple[Part, ...] | None = None,
     errors: tuple[str, ...] = (),
+    paths: tuple[CoursePath, ...] = (),
 ) -> Page:
     """Return a page with these katas; its first part plans one lecture more."""
     names = dict.fromkeys(place.kata.lecture for place in places)
@@ -105,7 +107,7 @@ def a_page(
         parts = (Part("Internals", {"lecture01": "One", "lecture02": "Two", "lecture03": "Three"}),)
     catalogue = Catalogue({episode.slug: episode for episode in episodes})
     course = Course(tuple(lectures), errors)
-    return page_of(course, places, parts, catalogue=catalogue, tag="v2.13.0", now=NOW)
+    return page_of(course, places, parts, catalogue=catalogue, tag="v2.13.0", now=NOW, paths=paths)
 
 
 def everything() -> Page:

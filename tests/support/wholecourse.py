@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from plugins import ROOT
 from plugins.course.files import content_of
 from plugins.course.lectures import read_course
+from plugins.course.paths import read_paths
 from plugins.course.syllabus import read_syllabus
 from plugins.guide.catalogue import read_catalogue
 from plugins.progress.map import Place
@@ -71,7 +72,15 @@ def whole_page(place: Invented) -> Page:
     places = [place(number, kata) for number, kata in enumerate(real_katas())]
     catalogue = read_catalogue([ROOT / "episodes.toml"])
     syllabus = read_syllabus(ROOT / "syllabus.toml")
-    return page_of(real_course(), places, syllabus, catalogue=catalogue, tag="v2.13.0", now=NOW)
+    return page_of(
+        real_course(),
+        places,
+        syllabus,
+        catalogue=catalogue,
+        tag="v2.13.0",
+        now=NOW,
+        paths=read_paths(real_course(), ROOT),
+    )
 
 
 def untouched(_: int, kata: Kata) -> Place:
