@@ -12,8 +12,8 @@ Write three functions, about 16 lines:
 
 1. `anchors`: round the corners of the centered boxes, then shift them to each place.
 2. `encode`: from a box and its anchor to codes, what training aims at.
-3. `decode`: back again, for each class. An untrained network predicts any log size, so cut dw and
-   dh at `CLIP` before you take exp.
+3. `decode`: back again, for each class. An untrained network predicts any log size: after division
+   by 5, cut both logarithms at `CLIP` (from above only), before exp.
 
 Begin on paper: which corners has a centered box of size 32 and ratio 0.5, and which after rounding?
 Afterwards read ``meshgrid`` in ``torch/functional.py``, in site-packages: why must `indexing` be

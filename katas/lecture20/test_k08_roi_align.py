@@ -105,8 +105,10 @@ def test_points_of_a_short_box() -> None:
     expected = [[3.125, 3.375, 3.625, 3.875]]
     close(on_line(3, 3, 2, 2, aligned=False), expected, "3 to 3, not aligned: 3 to 4 is read")
     close(on_line(3, 3.5, 2, 2, aligned=False), expected, "3 to 3.5, not aligned")
-    close(on_line(3, 3, 2, 2, aligned=True), [[2.5] * 4], "3 to 3, aligned: no length at all")
-    close(on_line(3, 3.8, 1, 1, aligned=True), [[2.9]], "3 to 3.8, aligned: its own length")
+    why = "aligned boxes have no minimum length"
+    close(on_line(3, 3, 2, 2, aligned=True), [[2.5] * 4], f"3 to 3, aligned: {why}")
+    close(on_line(3, 3.8, 1, 1, aligned=True), [[2.9]], f"3 to 3.8, aligned: {why}")
+    close(on_line(6, 2, 2, 1, aligned=True), [[4.5, 2.5]], f"6 back to 2, aligned: {why}")
 
 
 def test_points_of_several_boxes() -> None:

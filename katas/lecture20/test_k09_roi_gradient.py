@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import count
 from typing import TYPE_CHECKING
 from typing import Any
@@ -89,6 +91,16 @@ def test_spread_is_the_transpose() -> None:
         close((yours * maps).sum(), (grad * forward).sum(), why, 1e-11)
 
 
+def test_the_gradient_is_contiguous() -> None:
+    """With two images of three channels, exchanged dims show in the strides."""
+    yours = kata.spread(numbers(3, 3, 2, 4), ROIS, (2, 3, 5, 6), 1.0)
+    assert yours.is_contiguous(), (
+        f"a gradient [2, 3, 5, 6]: yours has the strides {yours.stride()}, expected"
+        " (90, 30, 6, 1): a compiled program trusts the strides of the fake kernel, which has no"
+        " transpose"
+    )
+
+
 def test_no_boxes_and_float32() -> None:
     """Maps that nobody reads have a gradient of zeros, in the dtype of grad."""
     yours = kata.spread(torch.empty(0, 2, 3, 3), torch.empty(0, 5), (1, 2, 4, 4), 1.0)
@@ -132,6 +144,9 @@ def test_fake_kernels() -> None:
             facts = [*found.shape], found.dtype, found.device.type
             expected = [*shape], dtype, "meta"
             assert facts == expected, f"fake {what} kernel: yours {facts}, expected {expected}"
+            assert found.is_contiguous(), (
+                f"fake {what} kernel: yours has the strides {found.stride()}, expected contiguous"
+            )
 
 
 def test_gradcheck_agrees() -> None:
@@ -177,6 +192,13 @@ def test_only_rois_are_kept() -> None:
         operator(maps, rois, 2, 2, 1.0)
     assert kept == [[3, 5]], f"tensors kept: yours {kept}, expected [[3, 5]], the shape of rois"
     patches = operator(maps, rois, 2, 2, 1.0)
+    gone = weakref.ref(maps)
+    del maps
+    gc.collect()
+    assert gone() is None, (
+        "the maps are deleted, and yours still keeps them alive, by an attribute of ctx perhaps:"
+        " the formula needs their shape alone"
+    )
     rois[:, 1:].mul_(0.5)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         patches.sum().backward()

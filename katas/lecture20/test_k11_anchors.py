@@ -75,6 +75,15 @@ def test_places_go_row_by_row() -> None:
     close(yours, expected, "an image of 11 x 24 (height x width) on a grid of 2 x 3")
 
 
+def test_corners_are_rounded_before_the_shift() -> None:
+    """At an odd shift, half a pixel would go to another even number."""
+    yours = anchors((9, 9), (3, 3), [5.0], [1.0])
+    places = [(x, y) for y in (0.0, 3.0, 6.0) for x in (0.0, 3.0, 6.0)]
+    expected = [[x - 2, y - 2, x + 2, y + 2] for x, y in places]
+    why = "size 5 on a stride of 3: corners 2.5 are 2 around (0, 0), and only then they are shifted"
+    close(yours, expected, why)
+
+
 def test_the_anchors_of_a_place_are_together() -> None:
     """The shape of a detector's head, [rows, columns, anchors, 4], is how they are read."""
     yours = anchors((60, 40), (3, 2), [4.0, 8.0], [1.0, 4.0])
@@ -124,6 +133,22 @@ def test_each_class_has_four_numbers_in_a_row() -> None:
     close(yours, [[[0.0, 0, 2, 4], [1, 8, 5, 12]]], why, 1e-6)
 
 
+def test_a_log_size_is_cut() -> None:
+    """Sizes alone, from above alone: exp(100) overflows in float32, and exp(-100) is no harm."""
+    at = torch.tensor([[0.0, 0, 16, 16]])
+    yours = decode(torch.tensor([[0.0, 0, 500, 500]]), at)
+    close(yours, [[[-492.0, -492, 508, 508]]], "log sizes of 100: 16 pixels grow to 1000", 1e-3)
+    yours = decode(torch.tensor([[0.0, 0, -500, -500]]), at)
+    close(
+        yours,
+        [[[8.0, 8, 8, 8]]],
+        "log sizes of -100: the box is its center; CLIP is an upper limit only",
+        1e-6,
+    )
+    yours = decode(torch.tensor([[1000.0, 0, 0, 0]]), at)
+    close(yours, [[[1600.0, 0, 1616, 16]]], "dx = 100 is an offset, no log size", 1e-3)
+
+
 @given(seed=st.integers(0, 1000), n=st.integers(1, 5))
 def test_decode_brings_the_box_back(seed: int, n: int) -> None:
     """Of every box no more than 62.5 times as wide and as high as its anchor."""
@@ -132,17 +157,6 @@ def test_decode_brings_the_box_back(seed: int, n: int) -> None:
     keep = (codes[:, 2:] < 5 * CLIP).all(1)
     yours = decode(codes, at)[:, 0]
     close(yours[keep], boxes[keep], f"seed {seed}: decode(encode(boxes, anchors), anchors)", 1e-9)
-
-
-def test_a_log_size_is_cut() -> None:
-    """Sizes alone, from above alone: exp(100) overflows in float32, and exp(-100) is no harm."""
-    at = torch.tensor([[0.0, 0, 16, 16]])
-    yours = decode(torch.tensor([[0.0, 0, 500, 500]]), at)
-    close(yours, [[[-492.0, -492, 508, 508]]], "log sizes of 100: 16 pixels grow to 1000", 1e-3)
-    yours = decode(torch.tensor([[0.0, 0, -500, -500]]), at)
-    close(yours, [[[8.0, 8, 8, 8]]], "log sizes of -100: the box is its center", 1e-6)
-    yours = decode(torch.tensor([[1000.0, 0, 0, 0]]), at)
-    close(yours, [[[1600.0, 0, 1616, 16]]], "dx = 100 is an offset, no log size", 1e-3)
 
 
 def test_gradients_of_decode() -> None:

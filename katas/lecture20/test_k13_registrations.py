@@ -10,6 +10,7 @@ import pytest
 import torch
 from expecttest import assert_expected_inline
 
+from katas.lecture20 import k13_registrations as kata
 from katas.lecture20.k13_registrations import KEYS
 from katas.lecture20.k13_registrations import row
 
@@ -40,8 +41,11 @@ def text(found: dict[str, str]) -> str:
 def test_an_operator_in_python() -> None:
     """One decorator fills three of six keys, all of them in Python."""
     _, name = custom()
+    yours = row(name)
+    assert [*yours] == [*KEYS], f"keys in the order of KEYS: yours {[*yours]}, expected {[*KEYS]}"
+    # A line of the dump for Autograd[alias] is one for Autograd.
     assert_expected_inline(
-        text(row(name)),
+        text(yours),
         """\
 CPU              Python
 CUDA             nobody
@@ -63,6 +67,42 @@ def test_what_is_registered_later() -> None:
     changed = {key: (before[key], after[key]) for key in KEYS if before[key] != after[key]}
     expected = dict.fromkeys(("AutocastCPU", "FuncTorchBatched"), ("nobody", "Python"))
     assert changed == expected, f"what changed: yours {changed}, expected {expected}"
+
+
+def test_a_key_is_a_whole_name() -> None:
+    """AutogradCPU is a key of its own, and is not one of KEYS."""
+    name = f"triple{next(NUMBERS)}"
+    with torch.library._scoped_library("lecture20_k13", "FRAGMENT") as library:  # noqa: SLF001
+        library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl(name, double, "AutogradCPU")
+        yours = row(f"lecture20_k13::{name}")
+    filled = {key: who for key, who in yours.items() if who != "nobody"}
+    assert not filled, (
+        f"only AutogradCPU is registered: yours {filled}, expected nobody under each of KEYS:"
+        " AutogradCPU is not Autograd, and not CPU"
+    )
+
+
+def test_the_file_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A C++ or CUDA file may be in any folder: the end of its name decides."""
+    name, places = "aten::grid_sampler_2d", {}
+    lines = torch._C._dispatch_dump(name).splitlines()  # noqa: SLF001
+    for key, file in (
+        ("CPU", "/home/my torch.py/a b/Register.cpp"),
+        ("AutocastCPU", "/src/roi.cu"),
+    ):
+        (at,) = (i for i, line in enumerate(lines) if line.startswith(f"{key}: registered at "))
+        lines[at] = f"{key}: registered at {file}:123 :: (Tensor x) -> Tensor [ boxed unboxed ]"
+        places[key] = file
+    dump = "\n".join(lines)
+    monkeypatch.setattr(torch._C, "_dispatch_dump", lambda _name: dump)  # noqa: SLF001
+    monkeypatch.setattr(kata, "_dispatch_dump", lambda _name: dump, raising=False)
+    yours = row(name)
+    for key, file in places.items():
+        assert yours[key] == "C++", (
+            f"{key}, registered at {file}:123: yours {yours[key]!r}, expected 'C++': only a name"
+            " that ends in .py is that of a Python file, and a path may have spaces"
+        )
 
 
 @pytest.mark.parametrize("name", ["grid_sampler_2d", "sort", "relu"])

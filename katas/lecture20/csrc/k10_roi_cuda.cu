@@ -17,7 +17,7 @@
 //
 // Begin on paper: which box, channel, row and column of bins has element i of grad?
 // Afterwards read the note above alertNotDeterministic in aten/src/ATen/Context.h; on your disk it is
-// torch/include/ATen/Context.h.
+// torch/include/ATen/Context.h. Its example spells the name differently.
 // Real life differs: torchvision's kernel takes double and half too, and any number of points.
 
 #include <cuda_runtime.h>
@@ -30,7 +30,7 @@ struct Side {
     float weight[2];
 };
 
-// Given: what point k of `points` between `first` and `last` reads, of so many pixels. False if it is
+// Given: what point k of `points` between `first` and `last` reads, of `pixels` pixels. False if it is
 // more than one pixel outside: then it reads nothing, and `side` stays as it was.
 __device__ bool reads(float first, float last, int points, int k, int pixels, Side& side) {
     float at = first - 0.5f + (last - first) * (k + 0.5f) / points;
@@ -43,20 +43,20 @@ __device__ bool reads(float first, float last, int points, int k, int pixels, Si
     return true;
 }
 
-// Given: enough for a thread each, and at most 64.
+// Given: enough blocks for one thread per element, at most 64.
 static int blocks_for(int n) { return min((n + THREADS - 1) / THREADS, 64); }
 
 // Adds to grad_maps [images, channels, height, width] what the n elements of grad [boxes, channels,
-// bins_y, bins_x] hand back. rois is [boxes, 5]: image, x1, y1, x2, y2, in pixels once times `scale`.
-// A bin has two points along each side; the four points share its gradient equally. Any grid is right,
-// and a point takes at most 4 atomics. n, and every index, fits an int.
+// bins_y, bins_x] hand back. rois is [boxes, 5]: image, x1, y1, x2, y2, in pixels after multiplying by
+// `scale`. A bin has two points along each side; the four points share its gradient equally. Any grid is
+// right, and a point takes at most 4 atomics. n, and every index, fits an int.
 __global__ void spread(int n, int channels, int height, int width, int bins_y, int bins_x, float scale, const float* grad,
                        const float* rois, float* grad_maps) {
     // TODO: a grid-stride loop over i, and what grad[i] adds to its map
 }
 
-// One launch on the stream, after grad_maps (so many bytes) is set to 0 there: it holds anything before.
-// n may be 0. Return cudaGetLastError().
+// One launch on the stream, after grad_maps (`bytes` bytes) is set to 0 there: its contents are
+// arbitrary before. n may be 0. Return cudaGetLastError().
 extern "C" cudaError_t kata_spread(int n, int channels, int height, int width, int bins_y, int bins_x, float scale, size_t bytes,
                                    const float* grad, const float* rois, float* grad_maps, cudaStream_t stream) {
     // TODO: zeros, then blocks_for(n) blocks of THREADS

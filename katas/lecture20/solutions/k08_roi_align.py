@@ -1,4 +1,4 @@
-"""RoIAlign from two operators of PyTorch, and where it is neither.
+"""RoIAlign from two operators of PyTorch, and a border that neither of them has.
 
 A detector cuts a patch of fixed size out of a feature map for each box. A box ends between pixels,
 so RoIAlign reads between them: it divides the box into bins, samples each bin at a few points, and
@@ -32,11 +32,12 @@ from torch.nn.functional import grid_sample
 def points(
     first: torch.Tensor, last: torch.Tensor, bins: int, samples: int, *, aligned: bool
 ) -> torch.Tensor:
-    """Return the sampled coordinates, [boxes, bins * samples], in pixels of the map, ascending.
+    """Return the sampled coordinates, [boxes, bins * samples], in pixels of the map.
 
     `first` and `last` are where each box begins and ends, already scaled. If `aligned`, both move
     by -0.5, since pixel i covers i to i + 1 and is read at its middle. If not, nothing moves, and a
-    box shorter than one pixel is made one pixel long, from `first` on.
+    box shorter than one pixel is made one pixel long, from `first` on. If aligned, a box may have
+    any length, also a negative one: nothing is clamped.
     """
     start, length = first, last - first
     if aligned:
@@ -59,9 +60,9 @@ def roi_align(
 ) -> torch.Tensor:
     """Return a patch for each box, [boxes, channels, *size].
 
-    `maps` is [images, channels, height, width]; a row of `rois` is (number of the image, x1, y1,
-    x2, y2), in pixels of the image, of which `scale` makes pixels of the map. `size` is (height,
-    width) in bins, each with samples * samples points. There may be no boxes.
+    `maps` is [images, channels, height, width], of finite numbers; a row of `rois` is (number of
+    the image, x1, y1, x2, y2), in pixels of the image, of which `scale` makes pixels of the map.
+    `size` is (height, width) in bins, each with samples * samples points. There may be no boxes.
     """
     images, boxes = rois[:, 0].long(), rois[:, 1:] * scale
     x = points(boxes[:, 0], boxes[:, 2], size[1], samples, aligned=aligned)[:, None, :]

@@ -87,10 +87,11 @@ def kernel(
 def spread(
     grad: torch.Tensor, rois: torch.Tensor, shape: Sequence[int], scale: float
 ) -> torch.Tensor:
-    """Return the gradient of the maps, of this shape and grad's dtype, for the gradient of patches.
+    """Return the gradient of the maps, contiguous, of this shape and grad's dtype.
 
-    `grad` is [boxes, channels, height, width], of as many bins as forward made. A pixel that no
-    bin reads has gradient 0; there may be no boxes. Loop over nothing.
+    `grad`, that of the patches, is [boxes, channels, height, width]: as many bins as forward made.
+    Maps, rois and grad have one dtype. A pixel that no bin reads has gradient 0; there may be no
+    boxes. Loop over nothing.
     """
     index, weight = taps(rois, shape, grad.shape[-2:], scale)
     images, channels, height, width = shape
@@ -103,7 +104,8 @@ def spread(
 def build(name: str) -> CustomOpDef:
     """Return the operator lecture20_k09::{name}, with everything registered.
 
-    - Fake kernels of both operators return empty tensors of the right shape and dtype.
+    - Fake kernels of both operators return empty tensors with the shape, the dtype and the strides
+      of the real results: contiguous.
     - The formula calls lecture20_k09::{name}_backward. Only maps have a gradient. Of the inputs,
       keep `rois` alone, by save_for_backward, and what is not a tensor on ctx.
     - Under autocast on the CPU both tensors are cast to float32.

@@ -60,6 +60,7 @@ class Levels(fx.Tracer):
 def level(boxes: torch.Tensor, low: int, high: int) -> torch.Tensor:
     """Return for each box (x1, y1, x2, y2) the index of its map, int64, 0 for the finest.
 
+    No box ends before it begins: x2 >= x1, y2 >= y1.
     A box of area 224 * 224 belongs to level 4, one with twice its sides to level 5, and so on:
     4 + log2(sqrt(area) / 224), rounded down. Add 1e-6 before rounding, lest a box of 224 pixels in
     float32 falls to level 3. Only levels `low` to `high` exist, and index 0 is level `low`.
@@ -74,7 +75,7 @@ def pyramid(
 ) -> list[torch.Tensor]:
     """Return a map for each of `maps`, in the same order: the finest is first.
 
-    Each merged map is its lateral plus the coarser merged map, enlarged to its very size by
+    Each merged map is its lateral plus the coarser merged map, enlarged to exactly its size by
     mode="nearest". Sizes may be odd. `smooth` comes last, on what is returned only.
     """
     merged, returned = None, []

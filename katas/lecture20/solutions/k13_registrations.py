@@ -25,8 +25,9 @@ KEYS = ("CPU", "CUDA", "Meta", "Autograd", "AutocastCPU", "FuncTorchBatched")
 def row(name: str) -> dict[str, str]:
     """Return "C++", "Python" or "nobody" for each of KEYS, in this order.
 
-    It says in which language the kernel is registered that is active now under that very key: a
-    Python file ends in .py. Lines that are (inactive) tell of kernels that were replaced.
+    It is the language of the kernel that is active now under exactly this key (AutogradCPU is not
+    Autograd). The file in which it was registered tells: .py is Python. Lines that are (inactive)
+    tell of kernels that were replaced.
     """
     found = dict.fromkeys(KEYS, "nobody")
     line = r"(\w+)(?:\[alias\])?: registered at (.+?):\d+ ::"
