@@ -24,6 +24,7 @@ WITHOUT_TORCH = (
     "lecture16",
     "lecture18",
     "lecture19",
+    "lecture20",
     "lecture21",
     "lecture22",
     "lecture23",

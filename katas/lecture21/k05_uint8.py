@@ -1,8 +1,8 @@
 """Resize bytes with whole numbers.
 
 To resize a uint8 image, you convert it to float32 and round at the end. PyTorch's kernel does not:
-it multiplies bytes by whole numbers, as Pillow does. About one pixel in eight of yours differs from
-its result, nearly always by 1. And most weights of a resize are 0, yet a matrix product
+it multiplies bytes by whole numbers, as Pillow does. One pixel in four to eight of yours differs
+from its result, nearly always by 1. And most weights of a resize are 0, yet a matrix product
 multiplies by them:
 
     64 to 28      a row of R: 64 weights, at most 5 of them not 0        taps: 5

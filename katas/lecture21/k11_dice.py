@@ -1,6 +1,6 @@
 """Count a quarter of a million pixels.
 
-Two ways to compare masks of 512 x 512, and two types that are too small for it:
+Two ways to compare masks of 512 x 512, and two types too small for it:
 
     torch.ones(512, 512, dtype=torch.float16).sum()         inf: the largest float16 is 65504
     21 * torch.tensor([20], dtype=torch.uint8) + 3          167: bytes count modulo 256

@@ -2,7 +2,7 @@
 
 Edit a spectrogram, and its overlapping frames no longer agree on the samples that they share.
 ``torch.istft`` takes the sound whose frames come nearest: window each frame once more, add them up
-where they overlap, and divide by what the windows alone add up to, squared:
+where they overlap, and divide by the sum of the squared windows there:
 
     frame 0       a b c d
     frame 1           e f g h              hop 2

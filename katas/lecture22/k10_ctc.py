@@ -6,7 +6,7 @@ around the labels, and a path moves to the right through these states:
 
     labels    1 1 2
     states    0   1   0   1   0   2   0      stay, go on by 1, or
-                            `-------^        by 2, but not from 1 to 1: why?
+                          `-------^          by 2, but not from 1 to 1: why?
 
 1. `extend`: the states, and which of them may be entered by a step of 2.
 2. `alphas`: the log-probability of all beginnings that end in a state, frame by frame.

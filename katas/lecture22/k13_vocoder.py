@@ -1,7 +1,7 @@
 """Play faster, at the same pitch: a phase vocoder.
 
 Drop every second column of a spectrogram, and the sound is twice as fast. But a tone of 470 Hz, at
-16 kHz, comes back with 440 Hz at a third of its level: the phases of the columns no longer
+16 kHz, comes back with 440 Hz at a fifth of its level: the phases of the columns no longer
 join up. So keep the levels, and work out the phases anew:
 
     column           3 ---- 4            turn = angle of column 4 - angle of column 3
@@ -14,8 +14,8 @@ join up. So keep the levels, and work out the phases anew:
 No loop runs over columns or bins. Begin on paper: with rate 1, what comes out?
 Listen: ``python -m katas.lecture22.k13_vocoder`` writes three WAV files.
 Afterwards see ``istft`` in ``torch/functional.py``, in site-packages. torchaudio's phase_vocoder
-takes a phase_advance as well; here frames keep their hop, and it cancels. Real life differs: phases
-of neighbouring bins drift apart, which sounds like a distant room.
+takes a phase_advance as well; it adds whole turns only, which change nothing. Real life differs:
+phases of neighbouring bins drift apart, which sounds like a distant room.
 """
 
 from __future__ import annotations

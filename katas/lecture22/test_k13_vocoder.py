@@ -182,7 +182,7 @@ def test_stretch(rate: float) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 1.3])
 def test_the_pitch_stays(rate: float) -> None:
-    """470 Hz, and its level; with every second column it would be 440 at a third."""
+    """470 Hz, and its level; with every second column it would be 440 at a fifth."""
     x = cosine(470).float()
     yours = stretch(x, rate)
 
