@@ -16,7 +16,7 @@ boxes has 7 GB.
 
 Begin on paper: which IoU does a box without an area have with itself?
 Afterwards read about ``stable`` at ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real
-life differs: a GPU computes the whole matrix, a bit for each pair.
+life differs: a GPU compares all pairs at once, with a bit for each.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 torch.export runs a program without data. How many boxes survive is data, so a fake kernel can only
 give that size a name. torchvision 0.28 does, too narrowly: a detector exported with it works until
-a picture has one survivor.
+a picture has fewer than two survivors.
 
     RuntimeError: Runtime assertion failed for expression u0 >= 2
 
@@ -16,7 +16,7 @@ for an operator with two results:
 3. `mend`: a new fake kernel for somebody else's NMS. About 9 lines in all.
 
 Begin with two results of size n, and ask ``torch.library.opcheck`` about `split`. Then give it two
-unrelated sizes, or a result on the wrong device: it does not object.
+unrelated sizes, or results that are always on the CPU: with boxes there it does not object.
 Afterwards read ``new_dynamic_size`` in ``torch/_library/fake_impl.py``, in site-packages.
 """
 

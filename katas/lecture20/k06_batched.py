@@ -2,7 +2,7 @@
 
 A cat's box must not drop a dog's. Instead of a loop over classes, libraries move each class to a
 place of its own, so that one call of `nms` does. Here this is `shifted`, as torchvision 0.28 does
-it in `batched_nms` for up to 1,000 boxes. Two users write:
+it in `batched_nms` for up to 1,000 boxes on a CPU, 25,000 on a GPU. Two users write:
 
     "My coordinates are relative to the middle of the picture. A cat is gone, because of a dog."
     "10,000 classes. Two equal boxes give one survivor in class 3, and two in class 9,999."
