@@ -24,8 +24,12 @@ WITHOUT_TORCH = (
     "lecture16",
     "lecture18",
     "lecture19",
+    "lecture20",
+    "lecture21",
+    "lecture22",
     "lecture23",
     "lecture24",
+    "lecture26",
     "lecture28",
 )
 

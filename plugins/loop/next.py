@@ -18,6 +18,7 @@ from plugins.course.paths import read_paths
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import katas_among
+from plugins.course.session import wanted_path
 from plugins.crash.plugin import is_distributed
 from plugins.loop.kata_session import Walk
 from plugins.progress.order import core_path
@@ -116,8 +117,8 @@ def refuse_alone(config: pytest.Config) -> None:
         return
     if option.all:
         raise pytest.UsageError(ALL)
-    if option.path:
-        raise pytest.UsageError(PATH.format(option.path))
+    if path := wanted_path(config):
+        raise pytest.UsageError(PATH.format(path))
 
 
 def refuse_conflicts(name: str, config: pytest.Config) -> None:
@@ -146,7 +147,7 @@ def choose_katas(config: pytest.Config, course: Course, option: str = "--next") 
     katas = katas_among(course, config.args, config.invocation_params.dir)
     if not katas:
         raise pytest.UsageError("; ".join([WANTED.replace("--next", option), *course.errors]))
-    if config.option.path:
+    if wanted_path(config):
         katas = katas_on_path(config, course, katas)
     first = getattr(config.option, "from")
     if not first:
@@ -170,7 +171,8 @@ def katas_on_path(config: pytest.Config, course: Course, katas: Iterable[Kata]) 
         If there is no such path, or none of the katas is on it.
     """
     try:
-        path = path_named(config.option.path, read_paths(course, course_root(config)))
+        paths = read_paths(course, course_root(config))
+        path = path_named(wanted_path(config), paths)
     except (TomlError, UnknownNameError) as error:
         raise pytest.UsageError(f"--path: {error}") from None
     ids = {kata.id for kata in path.katas}
@@ -185,7 +187,7 @@ def choose_path(config: pytest.Config, katas: Sequence[Kata]) -> list[Kata]:
 
     An optional kata that ``--from`` names is taken too, and all those of ``--path``.
     """
-    if config.option.all or config.option.path:
+    if config.option.all or wanted_path(config):
         return list(katas)
     first = getattr(config.option, "from")
     named = katas_named(config.stash[course_key], first) if first else []

@@ -18,6 +18,7 @@ from plugins.course.names import name_for_pytest
 from plugins.course.notes import status_key
 from plugins.course.session import course_key
 from plugins.course.session import course_root
+from plugins.course.session import wanted_path
 from plugins.guide.definitions import places_to_write
 from plugins.guide.definitions import read_text
 from plugins.guide.failures import failure_beside
@@ -300,7 +301,7 @@ class Teller:
 
     def scope(self) -> str:
         """Return the path or the lectures that the command names, in words."""
-        if path := self.config.option.path:
+        if path := wanted_path(self.config):
             return f"the path {path}"
         names = [self.katas[0].lecture, self.katas[-1].lecture]
         return "the course" if self.whole else " to ".join(dict.fromkeys(names))

@@ -65,7 +65,7 @@ def test_a_course_is_its_lectures(pytestconfig: pytest.Config) -> None:
     found = {path.name for path in folder.iterdir() if path.name != "__pycache__"}
     others = {name for name in found if not re.fullmatch(r"lecture\d\d", name)}
 
-    assert others == {"__init__.py", "compat.py"}
+    assert others == {"__init__.py", "compat.py", "paths.toml"}
 
 
 def test_a_lecture_holds_nothing_else(lecture: Lecture) -> None:

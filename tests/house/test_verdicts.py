@@ -122,6 +122,7 @@ def test_few_katas_need_what_is_optional() -> None:
         "lecture16/k14_calibrate": ["onnxruntime"],
         "lecture18/k06_scheduler": ["torchx"],
         "lecture18/k14_nightly": ["torchx"],
+        "lecture26/k13_cartpole_learns": ["torchrl"],
     }
 
 

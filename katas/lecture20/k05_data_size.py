@@ -1,0 +1,90 @@
+"""A result whose size is data: fake kernels of NMS, and the one of torchvision 0.28.
+
+torch.export runs a program without data. How many boxes survive is data, so a fake kernel can only
+give that size a name. torchvision 0.28 does, too narrowly: a detector exported with it works until
+a picture has fewer than two survivors.
+
+    RuntimeError: Runtime assertion failed for expression u0 >= 2
+
+It calls ``create_unbacked_symint()``: the old name of ``new_dynamic_size(min=2)``. Do it better,
+for an operator with two results:
+
+    boxes [n, 4], scores [n]  ->  kept [k], dropped [n - k]
+
+1. `fake_split`: about 4 lines.
+2. `exported`: a program for any number of boxes.
+3. `mend`: a new fake kernel for somebody else's NMS. About 9 lines in all.
+
+Begin with two results of size n, and ask ``torch.library.opcheck`` about `split`. Then give it two
+unrelated sizes, or results that are always on the CPU: with boxes there it does not object.
+Afterwards read ``new_dynamic_size`` in ``torch/_library/fake_impl.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+
+
+# Given: register a fake kernel for an operator, which may have one already.
+override = partial(torch.library.register_fake, allow_override=True)
+
+
+def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    a, b = first.double()[:, None], second.double()
+    sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
+    both = sides.clamp(min=0).prod(-1)
+    areas = (a[..., 2:] - a[..., :2]).prod(-1) + (b[..., 2:] - b[..., :2]).prod(-1)
+    union = areas - both
+    return torch.where(union > 0, both / union, 0.0)
+
+
+@torch.library.custom_op(
+    "lecture20_k05::split",
+    mutates_args=(),
+    schema="(Tensor boxes, Tensor scores, float threshold) -> (Tensor kept, Tensor dropped)",
+)
+def split(
+    boxes: torch.Tensor, scores: torch.Tensor, threshold: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the numbers of the boxes that NMS keeps, and of those that it drops. Given."""
+    left, kept = scores.argsort(descending=True, stable=True), torch.zeros(len(scores)).bool()
+    while len(left):
+        kept[left[0]] = True
+        left = left[1:][iou(boxes[left[:1]], boxes[left[1:]])[0] <= threshold]
+    return kept.nonzero()[:, 0], (~kept).nonzero()[:, 0]
+
+
+@split.register_fake
+def fake_split(
+    boxes: torch.Tensor,
+    scores: torch.Tensor,
+    threshold: float,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return two tensors without data: those of `split` in size, dtype and device.
+
+    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up.
+    You need not say that no more are kept than there are boxes.
+    """
+    # TODO: torch.library.get_ctx() has new_dynamic_size.
+    raise NotImplementedError("fake_split")
+
+
+def exported(
+    model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
+) -> torch.export.ExportedProgram:
+    """Export model(boxes, scores) for any number of boxes, with one Dim; these are an example."""
+    # TODO: which dims may change, and do they change together?
+    raise NotImplementedError("exported")
+
+
+def mend(name: str) -> None:
+    """Give the operator `name`, such as "torchvision::nms", another fake kernel.
+
+    It takes boxes, scores and a threshold, and returns the numbers of the boxes that it keeps,
+    int64 [k], on the device of the boxes. k may be any number from 0 on.
+    """
+    # TODO: a function with the three arguments of the operator, for `override`
+    raise NotImplementedError("mend")

@@ -1,0 +1,90 @@
+"""A feature pyramid on a classifier that is cut off.
+
+A classifier throws its maps away and returns a thousand logits; a detector wants the maps, at
+several sizes, and no head. torch.fx cuts: trace the model, let the graph return other nodes, and
+remove what nobody uses.
+
+    x ── stem ── layer1 ────── layer2 ────── layer3 ── pool ── fc      head: dropped
+                   │             │             │
+                 lateral       lateral       lateral
+                   │             │             │
+                   + ◄─ enlarge ─ + ◄─ enlarge ─┤
+                   │             │             │
+                 smooth        smooth        smooth
+                level 0       level 1       level 2
+
+Write three functions, about 20 lines:
+
+1. `level`: which map a box reads from: a large box from a coarse one.
+2. `pyramid`: from the coarsest map down to the finest.
+3. `cut`: leave the model as it is, and share its layers. Make the GraphModule before you eliminate
+   dead code: the graph asks its module which layers have side effects.
+
+Begin with print(Levels(["layer1"]).trace(model)) on a model of yours: which node is last?
+Afterwards read ``eliminate_dead_code`` in ``torch/fx/graph.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import fx
+from torch.nn.functional import interpolate
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+    from torch import nn
+
+    Layer = Callable[[torch.Tensor], torch.Tensor]
+
+
+class Levels(fx.Tracer):
+    """Given: a tracer for which each named submodule is one node, whatever is inside."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self.names = {*names}
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        """Return whether a call of `m` is recorded as one node."""
+        return module_qualified_name in self.names or super().is_leaf_module(
+            m, module_qualified_name
+        )
+
+
+def level(boxes: torch.Tensor, low: int, high: int) -> torch.Tensor:
+    """Return for each box (x1, y1, x2, y2) the index of its map, int64, 0 for the finest.
+
+    No box ends before it begins: x2 >= x1, y2 >= y1.
+    A box of area 224 * 224 belongs to level 4, one with twice its sides to level 5, and so on:
+    4 + log2(sqrt(area) / 224), rounded down. Add 1e-6 before rounding, lest a box of 224 pixels in
+    float32 falls to level 3. Only levels `low` to `high` exist, and index 0 is level `low`.
+    """
+    # TODO: the formula, kept between low and high; a box without area belongs to the finest map
+    raise NotImplementedError("level")
+
+
+def pyramid(
+    maps: Sequence[torch.Tensor], lateral: Sequence[Layer], smooth: Sequence[Layer]
+) -> list[torch.Tensor]:
+    """Return a map for each of `maps`, in the same order: the finest is first.
+
+    Each merged map is its lateral plus the coarser merged map, enlarged to exactly its size by
+    mode="nearest". Sizes may be odd. `smooth` comes last, on what is returned only.
+    """
+    # TODO: go from the coarsest to the finest
+    raise NotImplementedError("pyramid")
+
+
+def cut(model: nn.Module, names: Sequence[str]) -> fx.GraphModule:
+    """Return a module that returns {name: output of that submodule}, in the order of `names`.
+
+    It runs the same layers as `model` and has no others. Each named submodule is called once.
+    """
+    # TODO: trace, change what the output node returns, make a GraphModule, drop nodes and layers
+    raise NotImplementedError("cut")

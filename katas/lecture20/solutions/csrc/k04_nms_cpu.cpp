@@ -1,0 +1,112 @@
+// tier: small
+//
+// NMS as an operator in C++: no operator is called for a pair of boxes.
+//
+#include <ATen/Dispatch.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+using at::Tensor;
+
+namespace {
+
+// ---- given: do not change ----------------------------------------------------------------
+
+using Box = std::array<double, 4>; // x0, y0, x1, y1
+
+// The IoU of two boxes; counts its calls.
+double iou(const Box& a, const Box& b);
+
+// The numbers of the boxes from the best score to the worst: NaN first, of equal ones the first first.
+std::vector<int64_t> ranked(const Tensor& scores);
+
+// Refuses what is not float32 or float64 [n, 4], with scores [n] of the same dtype.
+void check(const Tensor& boxes, const Tensor& scores);
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// Returns the numbers of the survivors, int64 [k], best score first. After `check`:
+// - visit the boxes as `ranked` says; a box survives unless its iou with a survivor is above the
+//   threshold, both in double;
+// - n may be 0; boxes and scores may have any strides, and stay as they are.
+Tensor nms_cpu(const Tensor& boxes, const Tensor& scores, double threshold) {
+  check(boxes, scores);
+  std::vector<int64_t> kept;
+  std::vector<Box> survivors;
+  AT_DISPATCH_FLOATING_TYPES(boxes.scalar_type(), "nms", [&] {
+    const auto b = boxes.accessor<const scalar_t, 2>();
+    for (const int64_t i : ranked(scores)) {
+      const Box box{b[i][0], b[i][1], b[i][2], b[i][3]};
+      bool dropped = false;
+      for (size_t k = 0; k < kept.size() && !dropped; ++k) {
+        dropped = iou(survivors[k], box) > threshold;
+      }
+      if (!dropped) {
+        kept.push_back(i);
+        survivors.push_back(box);
+      }
+    }
+  });
+  const auto count = static_cast<int64_t>(kept.size());
+  const Tensor result = at::empty({count}, boxes.options().dtype(at::kLong));
+  std::copy(kept.begin(), kept.end(), result.mutable_data_ptr<int64_t>());
+  return result;
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+int64_t calls = 0;
+
+double iou(const Box& a, const Box& b) {
+  ++calls;
+  const double width = std::min(a[2], b[2]) - std::max(a[0], b[0]);
+  const double height = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  const double both = std::max(width, 0.0) * std::max(height, 0.0);
+  const double areas = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]);
+  return areas > both ? both / (areas - both) : 0.0;
+}
+
+std::vector<int64_t> ranked(const Tensor& scores) {
+  std::vector<int64_t> order(scores.numel());
+  std::iota(order.begin(), order.end(), 0);
+  AT_DISPATCH_FLOATING_TYPES(scores.scalar_type(), "ranked", [&] {
+    const auto s = scores.accessor<const scalar_t, 1>();
+    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+      return std::isnan(s[i]) ? !std::isnan(s[j]) : s[i] > s[j];
+    });
+  });
+  return order;
+}
+
+void check(const Tensor& boxes, const Tensor& scores) {
+  const auto dtype = boxes.scalar_type();
+  TORCH_CHECK_TYPE(dtype == at::kFloat || dtype == at::kDouble, "nms: expected float32 or float64, got ", dtype);
+  TORCH_CHECK_TYPE(scores.scalar_type() == dtype, "nms: expected scores of ", dtype, ", got ", scores.scalar_type());
+  TORCH_CHECK_VALUE(boxes.dim() == 2 && boxes.size(1) == 4, "nms: expected boxes [n, 4], got ", boxes.sizes());
+  TORCH_CHECK_VALUE(scores.dim() == 1 && scores.size(0) == boxes.size(0), "nms: expected a score for each of ", boxes.size(0), " boxes, got ", scores.sizes());
+}
+
+// How often iou was called since the last call of this.
+int64_t pairs() {
+  const int64_t found = calls;
+  calls = 0;
+  return found;
+}
+
+} // namespace
+
+TORCH_LIBRARY(lecture20_k04, m) {
+  m.def("pairs() -> int", &pairs);
+  m.def("nms(Tensor boxes, Tensor scores, float threshold) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(lecture20_k04, CPU, m) {
+  m.impl("nms", &nms_cpu);
+}

@@ -1,0 +1,38 @@
+"""Explore: find out who fills an operator's keys.
+
+An operator is a name and a row of kernels. Somebody wrote the one for the CPU in C++, somebody the
+gradient in Python, and nobody a batching rule. The dispatcher says who:
+
+    print(torch._C._dispatch_dump("aten::grid_sampler_2d"))
+
+Write `row`, about 7 lines.
+
+Begin with that dump: which of KEYS does it leave to nobody?
+Afterwards ask torchvision::nms and torchvision::deform_conv2d, if you have torchvision, and read
+``_register_to_dispatcher`` in ``torch/_library/custom_ops.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+
+KEYS = ("CPU", "CUDA", "Meta", "Autograd", "AutocastCPU", "FuncTorchBatched")
+
+
+def row(name: str) -> dict[str, str]:
+    """Return "C++", "Python" or "nobody" for each of KEYS, in this order.
+
+    It is the language of the kernel that is active now under exactly this key (AutogradCPU is not
+    Autograd). The file in which it was registered tells: .py is Python. Lines that are (inactive)
+    tell of kernels that were replaced.
+    """
+    found = dict.fromkeys(KEYS, "nobody")
+    line = r"(\w+)(?:\[alias\])?: registered at (.+?):\d+ ::"
+    for text in torch._C._dispatch_dump(name).splitlines():  # noqa: SLF001
+        match = re.match(line, text)
+        if match and match[1] in found:
+            found[match[1]] = "Python" if match[2].endswith(".py") else "C++"
+    return found

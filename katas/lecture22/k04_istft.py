@@ -1,0 +1,59 @@
+"""Go back from a spectrum to the sound, also from one that no sound has.
+
+Edit a spectrogram, and its overlapping frames no longer agree on the samples that they share.
+``torch.istft`` takes the sound whose frames come nearest: window each frame once more, add them up
+where they overlap, and divide by the sum of the squared windows there:
+
+    frame 0       a b c d
+    frame 1           e f g h              hop 2
+    added         a b c+e d+f g h
+
+    envelope      the same with frames of window ** 2
+
+1. `overlap_add`, which is to ``unfold`` what a transposed matrix is to the matrix. No loop.
+2. `istft`: transform, window, add, remove what was padded, divide.
+
+`refuse_gaps` is given: call it for the envelope of the samples that you return, and of no others:
+with `center`, those that were padded are not asked about.
+About 13 lines.
+
+Begin on paper: with Hann of 4 and hop 2, what is the envelope at samples 0, 1, 2 and 3?
+Afterwards read ``istft`` in ``aten/src/ATen/native/SpectralOps.cpp``. Its overlap-add is an
+operator that was written for another purpose.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def refuse_gaps(envelope: torch.Tensor) -> None:
+    """Raise ValueError if there is a sample that no window covers. Given."""
+    least = envelope.min().item()
+    if least < 1e-11:
+        message = (
+            f"window overlap add min: {least:.1e}: no window covers some sample; if it was padded,"
+            " call this after you leave out what was padded"
+        )
+        raise ValueError(message)
+
+
+def overlap_add(frames: torch.Tensor, hop: int) -> torch.Tensor:
+    """Return the sums of frames [..., frames, size] that begin `hop` samples apart: [..., samples].
+
+    The first frame begins at sample 0, and the last sample is the last one of the last frame.
+    """
+    # TODO: to which sample does each number of each frame go?
+    raise NotImplementedError("overlap_add")
+
+
+def istft(
+    spectrum: torch.Tensor, n_fft: int, hop: int, window: torch.Tensor, *, center: bool = True
+) -> torch.Tensor:
+    """Return the sound, [samples] or [batch, samples], of a spectrum as torch.stft returns it.
+
+    `spectrum` is [bins, frames] or [batch, bins, frames], of a real sound; `window` has `n_fft`
+    numbers. With `center`, ``n_fft // 2`` samples were padded on both sides: leave them out.
+    """
+    # TODO
+    raise NotImplementedError("istft")

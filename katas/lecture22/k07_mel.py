@@ -1,0 +1,46 @@
+"""Weigh bins by ear, and take a log that training survives.
+
+Below 1 kHz we hear steps of equally many hertz, above it equal ratios. The mel scale has both:
+
+    m = 2595 log10(1 + f / 700)          f = 700 (10^(m / 2595) - 1)
+
+A filter is a triangle in hertz, between three neighbours of points that are equally far in mel:
+
+    points      0 Hz    p1      p2      p3       rate / 2
+    filter 0     0 ---- 1 ---- 0
+    filter 1            0 ---- 1 ---- 0
+
+1. `filters`: a matrix [bins, mels], mostly zeros.
+2. `log_mel`: one product, and the log of at least `floor`. Why not ``log(x + floor)``? Its gradient
+   in silence is 1 / floor.
+
+- Write no loop over bins or filters.
+
+About 10 lines. Begin on paper: why do 128 mels on 201 bins have filters that are all 0?
+Afterwards see ``clamp`` in ``torch/_torch_docs.py``, in site-packages, and ``melscale_fbanks`` of
+torchaudio, which has these triangles.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def filters(bins: int, mels: int, rate: int) -> torch.Tensor:
+    """Return the triangles as a float64 matrix [bins, mels].
+
+    Bin k is at k / (bins - 1) of rate / 2 hertz. There are mels + 2 points, from 0 to rate / 2.
+    A bin at a filter's middle point has 1; outside of its outer points it has 0.
+    """
+    # TODO: going up and coming down are two lines; the triangle is the smaller one, or 0.
+    raise NotImplementedError("filters")
+
+
+def log_mel(power: torch.Tensor, matrix: torch.Tensor, floor: float = 1e-10) -> torch.Tensor:
+    """Return the natural logs of powers [..., bins, frames] in mels, [..., mels, frames].
+
+    What is smaller than `floor` counts as `floor`, and has gradient 0. The matrix may have another
+    dtype than `power`: multiply in the dtype of `power`, which is also that of the result.
+    """
+    # TODO
+    raise NotImplementedError("log_mel")

@@ -1,0 +1,95 @@
+"""A replay buffer that survives the process.
+
+An agent learns from a million past rows, and a list of a million small tensors is slow, and gone
+after a crash. A buffer reserves one storage instead, and every field is a tensor that views it:
+
+    storage  | count | . . . . . | . . . . . | . . . . . |        capacity 5
+               int64   state       action      done
+                       float32 [5, 2]          bool [5]
+
+    after row 0 to row 7, slots hold rows  5 6 7 3 4              row i is in slot i % 5
+
+With a file as its storage, each write goes to the file, that of the count too: a second process
+that opens it finds all rows.
+
+1. `reserve`: the storage.
+2. ``__init__``: the views, by ``Tensor.set_(storage, offset, size)``.
+3. `extend`, `sample`, `by_age`. About 20 lines.
+
+- No loop over rows, and no slot twice in one write: PyTorch does not say which value would stay.
+
+Begin on paper: eight rows arrive at once in an empty buffer of five. Which go where?
+Afterwards read ``set_`` in ``torch/_tensor_docs.py``, in site-packages. Real life differs: in
+TorchRL's ``LazyMemmapStorage`` each field has a file of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Layout = dict[str, tuple[torch.dtype, tuple[int, ...]]]
+ALIGN = 8
+
+
+# Given: do not change.
+def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
+    """Return the byte at which each field begins, a multiple of 8, and the bytes of all."""
+    starts, end = {"count": 0}, ALIGN
+    for name, (dtype, shape) in layout.items():
+        starts[name] = end
+        end += capacity * math.prod(shape) * dtype.itemsize
+        end += -end % ALIGN
+    return starts, end
+
+
+# The exercise.
+def reserve(nbytes: int, path: Path | None) -> torch.UntypedStorage:
+    """Return a storage of zeros; or the bytes of the file, which is created if there is none."""
+    # TODO: torch.UntypedStorage, and its from_file.
+    raise NotImplementedError("reserve")
+
+
+class Replay:
+    """The last `capacity` rows; a row has a tensor of each name in the layout."""
+
+    def __init__(self, capacity: int, layout: Layout, path: Path | None = None) -> None:
+        self.capacity = capacity
+        # TODO: `plan`, then `reserve`. Then self.count, int64 of [1]: how many rows ever came. And
+        # self.fields, a dict: for each name a tensor [capacity, *shape]. An offset counts elements,
+        # and a start counts bytes.
+        raise NotImplementedError("Replay.__init__")
+
+    def __len__(self) -> int:
+        """Return how many rows it holds."""
+        return min(int(self.count), self.capacity)
+
+    def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
+        """Append a batch of rows, as if one after another; row number i goes to i % capacity.
+
+        A batch may be empty, or have more rows than the buffer; `rows` may require gradients, and
+        the buffer does not.
+        """
+        # TODO
+        raise NotImplementedError("Replay.extend")
+
+    def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
+        """Return a batch of rows, each drawn from the rows it holds, with replacement.
+
+        All chances are equal, and each row is drawn independently of the others, by the generator
+        alone. A later `extend` changes no batch.
+        """
+        # TODO
+        raise NotImplementedError("Replay.sample")
+
+    def by_age(self) -> dict[str, torch.Tensor]:
+        """Return a copy of all rows it holds, the oldest first."""
+        # TODO
+        raise NotImplementedError("Replay.by_age")

@@ -1,0 +1,55 @@
+"""Find out whose dice they are.
+
+Two policies are compared on ten noisy poles. One wins: is it better, or luckier? Give both the same
+noise, and the comparison needs far fewer poles. But vmap draws no random number unless you say
+whose it is:
+
+    vmap(lambda s: s + torch.randn(()))(torch.zeros(3))      # RuntimeError: vmap: called random
+    vmap(torch.bernoulli, randomness="same")(torch.rand(3))  # and this one?
+
+1. `crowd` and `fair`: call `play` one time each.
+2. `coupled`: n chances, one throw.
+
+Begin with both lines, and ``randomness="different"``.
+Afterwards read ``randomness`` in ``torch/_functorch/apis.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.func import vmap
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Play = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+    """Return the score of one policy from each state, [states]: each meets noise of its own.
+
+    ``play(policy, state)`` draws random numbers, and returns a score without a dim.
+    """
+    # TODO
+    raise NotImplementedError("crowd")
+
+
+def fair(play: Play, policies: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+    """Return the scores [policies, states], where policies meet the same noise in a state.
+
+    Different states get different noise.
+    """
+    # TODO
+    raise NotImplementedError("fair")
+
+
+def coupled(chances: torch.Tensor) -> torch.Tensor:
+    """Return a bool for each chance, True with this chance, all from one random number.
+
+    So where a chance is True, each larger one is True as well.
+    """
+    # TODO: chances is [n], between 0 and 1.
+    raise NotImplementedError("coupled")

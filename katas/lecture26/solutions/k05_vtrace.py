@@ -1,0 +1,68 @@
+"""Learn from steps that an older policy took: V-trace, with its two clips.
+
+A hundred actors play with a policy that is some updates old: mu chose the action, pi is what you
+train. Weights pi / mu say how much more often pi would have chosen it. Unclipped, their product
+over an episode explodes; so they are clipped, once for each of two tasks:
+
+    rho = min(pi / mu, rho_max)      how much a step's own surprise counts
+    c   = min(pi / mu, c_max)        how far what comes later flows back
+
+    delta  = rho (reward + gamma V' - V)               V' = 0 if terminated
+    target = V + delta + gamma c (the next step's target - its V)
+
+    advantage = rho (reward + gamma (what follows) - V)
+
+What follows is the next step's target; where the row has no next step of this episode, it is V'.
+After a terminated step it is 0.
+
+1. `weights`: rho and c, of logarithms of probabilities.
+2. `vtrace`: advantage and target, numbers without a gradient.
+
+Begin on paper: if pi is mu, and both clips are 1, which estimator is left?
+Afterwards read ``clamp`` in ``torch/_torch_docs.py``, and try what it does not say: what becomes of
+a NaN among the weights?
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+
+class Rollout(NamedTuple):
+    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given.
+
+    Numbers are finite, except that V' of a terminated step may be NaN or infinite.
+    """
+
+    reward: torch.Tensor
+    value: torch.Tensor
+    next_value: torch.Tensor
+    terminated: torch.Tensor
+    done: torch.Tensor
+
+
+@torch.no_grad()
+def weights(
+    log_pi: torch.Tensor, log_mu: torch.Tensor, rho_max: float, c_max: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return rho and c, without a gradient."""
+    ratio = (log_pi - log_mu).exp()
+    return ratio.clamp(max=rho_max), ratio.clamp(max=c_max)
+
+
+@torch.no_grad()
+def vtrace(
+    rollout: Rollout, rho: torch.Tensor, c: torch.Tensor, gamma: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the advantage and the critic's target, [..., time], without a gradient."""
+    reward, value, next_value, terminated, done = rollout
+    flows = gamma * c.masked_fill(done, 0)
+    more = rho * (reward + gamma * next_value.masked_fill(terminated, 0) - value)
+    for t in reversed(range(reward.shape[-1] - 1)):
+        more[..., t] += flows[..., t] * more[..., t + 1]
+    target = value + more
+    later = torch.cat([target[..., 1:], next_value[..., -1:]], -1)
+    follows = torch.where(done, next_value, later).masked_fill(terminated, 0)
+    return rho * (reward + gamma * follows - value), target

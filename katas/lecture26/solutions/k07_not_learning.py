@@ -1,0 +1,79 @@
+"""Debug: five agents that do not learn.
+
+Nothing raises, each loss looks like one, and none of them gets better. Their tickets:
+
+    record      "PPO, one update for each rollout: the policy's gradient is 0, in all layers."
+    td_target   "A robot walks until the clock stops it. My critic has learned that its last steps
+                 are worth almost nothing, however well it walks."
+    reinforce   "Whatever the reward is, my policy becomes uniform."
+    critic      "The critic predicts the mean of all returns for every state."
+    target_of   "Q-learning diverges. I do have a target network!"
+
+Find and mend them, a line or two each. Return what the docstrings say.
+
+Begin with the first: compute a PPO ratio of what it returns, and ask for its gradient.
+Afterwards read ``Categorical.sample`` in ``torch/distributions/categorical.py``, in site-packages:
+which line is it that cuts the graph?
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import torch
+from torch.distributions import Categorical
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from torch import nn
+
+
+def record(policy: nn.Module, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return actions that the policy draws, and their log-probabilities, for later updates.
+
+    The policy returns logits. What is recorded stays what it was when the actions were drawn.
+    """
+    choice = Categorical(logits=policy(seen))
+    action = choice.sample()
+    return action, choice.log_prob(action).detach()
+
+
+def td_target(
+    step: Mapping[str, torch.Tensor], next_value: torch.Tensor, gamma: float
+) -> torch.Tensor:
+    """Return the reward, plus gamma times the value of what would have followed.
+
+    A step has "reward", "terminated", "truncated" and "done"; "done" is true if either of the
+    other two is.
+    """
+    return step["reward"] + gamma * next_value.detach() * ~step["terminated"]
+
+
+def reinforce(
+    policy: nn.Module,
+    seen: torch.Tensor,
+    pays: Callable[[torch.Tensor], torch.Tensor],
+    bonus: float = 0.01,
+) -> torch.Tensor:
+    """Return a loss whose gradient makes actions likely that pay.
+
+    `pays` returns the reward of each action. `bonus` times the
+    entropy of each step is paid too.
+    """
+    choice = Categorical(logits=policy(seen))
+    action = choice.sample()
+    return -(choice.log_prob(action) * pays(action) + bonus * choice.entropy()).mean()
+
+
+def critic(model: nn.Module, seen: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error of the model's values [N, 1] for the targets [N]."""
+    return ((model(seen).squeeze(1) - target) ** 2).mean()
+
+
+def target_of(online: nn.Module) -> nn.Module:
+    """Return a network that stays what `online` is now, and that no optimizer trains."""
+    return copy.deepcopy(online).eval().requires_grad_(requires_grad=False)
