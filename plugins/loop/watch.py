@@ -19,6 +19,7 @@ from plugins import HERE
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import read_session_course
+from plugins.course.session import wanted_path
 from plugins.crash.plugin import is_program
 from plugins.loop.kata_session import OneKata
 from plugins.loop.kata_session import order_key
@@ -102,8 +103,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if why := find_obstacle(config):
         option.watch = False
         # Without --next all tests run anyway, and these would be refused.
-        if not wants_next(config):
-            option.all, option.path = False, None
+        goes_on = wants_next(config)
+        option.all, option.path = option.all and goes_on, wanted_path(config) if goes_on else ""
         print(f"katas: {why}: the tests run once", file=sys.stderr)  # noqa: T201 - no reporter yet
         return None
     return stay(config, katas)

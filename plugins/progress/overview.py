@@ -67,15 +67,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def terminal_rows(manager: pytest.PytestPluginManager) -> int | None:
     """Return how many rows the terminal has to which pytest will print; None without one."""
     capture: Any = manager.get_plugin("capturemanager")
-    if capture:
-        capture.suspend_global_capture()
+    capture.suspend_global_capture()
     try:
         return os.get_terminal_size(1).lines
     except OSError:
         return None
     finally:
-        if capture:
-            capture.resume_global_capture()
+        capture.resume_global_capture()
 
 
 def print_map(
