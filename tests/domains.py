@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.parts import keep
+
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -31,9 +33,7 @@ def pytest_report_header() -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the other tests."""
-    others = [item for item in items if not compares(item)]
-    items[:] = [item for item in items if compares(item)]
-    config.hook.pytest_deselected(items=others)
+    keep(config, items, compares)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

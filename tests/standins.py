@@ -70,11 +70,12 @@ def build(missing: Missing, folder: Path) -> list[Path]:
         names = sorted(name for name, version in missing.symbols if version in versions)
         source = folder / f"{library}.s"
         source.write_text(write_assembly(names), "utf-8")
-        versioned = folder / f"{library}.map"
-        versioned.write_text(f"{library} {{ global: *; }};\n", "utf-8")
         target = folder / library
-        options = [] if library in plain else [f"-Wl,--version-script={versioned}"]
-        command = ["gcc", "-shared", "-nostdlib", f"-Wl,-soname,{library}", *options]
+        command = ["gcc", "-shared", "-nostdlib", f"-Wl,-soname,{library}"]
+        if library not in plain:
+            versioned = folder / f"{library}.map"
+            versioned.write_text(f"{library} {{ global: *; }};\n", "utf-8")
+            command.append(f"-Wl,--version-script={versioned}")
         subprocess.run([*command, "-o", target, source], check=True)
         built.append(target)
     return built

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.parts import keep
+
 
 TESTS = Path(__file__).parent
 # The wings that build; tests of others name a compiler, a tool, or katas that are built.
@@ -60,6 +62,4 @@ def pytest_report_header() -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the other tests."""
-    others = [item for item in items if not depends_on_tools(item)]
-    items[:] = [item for item in items if depends_on_tools(item)]
-    config.hook.pytest_deselected(items=others)
+    keep(config, items, depends_on_tools)

@@ -154,15 +154,6 @@ def pytest_pycollect_makemodule(
     return pytest.Module.from_parent(parent, path=module_path, nodeid=nodeid)
 
 
-def wanted_path(config: pytest.Config) -> str:
-    """Return the name of ``--path``, or "".
-
-    With the settings of another project there is no such option: `plugins.progress.overview`, which
-    adds it, is a plugin of the course's own settings.
-    """
-    return getattr(config.option, "path", None) or ""
-
-
 def katas_among(course: Course, args: Iterable[str], start: Path) -> list[Kata]:
     """Return the katas that the command line's arguments name by folder, file or test."""
     paths = [(start / argument.partition("::")[0]).resolve() for argument in args]

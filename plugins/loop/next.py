@@ -13,25 +13,23 @@ import pytest
 
 from plugins.course.names import UnknownNameError
 from plugins.course.names import katas_named
-from plugins.course.paths import path_named
-from plugins.course.paths import read_paths
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import katas_among
-from plugins.course.session import wanted_path
 from plugins.crash.plugin import is_distributed
 from plugins.loop.kata_session import Walk
 from plugins.progress.order import core_path
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.order import postpone
+from plugins.progress.overview import find_path
+from plugins.progress.overview import wanted_path
 from plugins.progress.plugin import learners_own
 from plugins.progress.standing import DONE
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import state_of
 from plugins.tools.files import why_nothing_is_kept
-from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
@@ -170,11 +168,7 @@ def katas_on_path(config: pytest.Config, course: Course, katas: Iterable[Kata]) 
     pytest.UsageError
         If there is no such path, or none of the katas is on it.
     """
-    try:
-        paths = read_paths(course, course_root(config))
-        path = path_named(wanted_path(config), paths)
-    except (TomlError, UnknownNameError) as error:
-        raise pytest.UsageError(f"--path: {error}") from None
+    path = find_path(course, course_root(config), wanted_path(config))
     ids = {kata.id for kata in path.katas}
     found = [kata for kata in katas if kata.id in ids]
     if not found:

@@ -18,7 +18,6 @@ from plugins.course.names import name_for_pytest
 from plugins.course.notes import status_key
 from plugins.course.session import course_key
 from plugins.course.session import course_root
-from plugins.course.session import wanted_path
 from plugins.guide.definitions import places_to_write
 from plugins.guide.definitions import read_text
 from plugins.guide.failures import failure_beside
@@ -52,6 +51,7 @@ from plugins.progress.order import first_outside
 from plugins.progress.order import lecture_command
 from plugins.progress.order import offer_optional
 from plugins.progress.order import passed_over
+from plugins.progress.overview import wanted_path
 from plugins.progress.plugin import outcome_of
 from plugins.progress.plugin import totals_key
 from plugins.progress.standing import DONE

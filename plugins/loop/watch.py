@@ -19,7 +19,6 @@ from plugins import HERE
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import read_session_course
-from plugins.course.session import wanted_path
 from plugins.crash.plugin import is_program
 from plugins.loop.kata_session import OneKata
 from plugins.loop.kata_session import order_key
@@ -32,6 +31,7 @@ from plugins.loop.warm import Loaded
 from plugins.loop.warm import warm_up
 from plugins.loop.watch_state import Desk
 from plugins.loop.watcher import Saves
+from plugins.progress.overview import wanted_path
 from plugins.tools.showing import shows_only
 from plugins.tools.terminal import install_command
 

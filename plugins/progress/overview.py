@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plugins.course.model import Course
+    from plugins.course.paths import CoursePath
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,31 +77,44 @@ def terminal_rows(manager: pytest.PytestPluginManager) -> int | None:
         capture.resume_global_capture()
 
 
-def print_map(
-    root: Path, start: Path, course: Course, name: str | None = None, rows: int | None = None
-) -> None:
-    """Print the map, or that of a path; its commands are for a shell in the folder `start`.
+def wanted_path(config: pytest.Config) -> str:
+    """Return the name of ``--path``, or "".
+
+    With the settings of another project this plugin is not loaded, and there is no such option.
+    """
+    return getattr(config.option, "path", None) or ""
+
+
+def find_path(course: Course, root: Path, name: str) -> CoursePath:
+    """Return the path through the course that ``--path`` names.
 
     Raises
     ------
     pytest.UsageError
-        If no path has this name.
+        If no path has this name, or the file of the paths is broken.
     """
     from plugins.course.names import UnknownNameError  # noqa: PLC0415 - only this option needs it
     from plugins.course.paths import path_named  # noqa: PLC0415
     from plugins.course.paths import read_paths  # noqa: PLC0415
-    from plugins.progress.map import format_map  # noqa: PLC0415
+    from plugins.tools.toml import TomlError  # noqa: PLC0415
+
+    try:
+        return path_named(name, read_paths(course, root))
+    except (TomlError, UnknownNameError) as error:
+        raise pytest.UsageError(f"--path: {error}") from None
+
+
+def print_map(
+    root: Path, start: Path, course: Course, name: str | None = None, rows: int | None = None
+) -> None:
+    """Print the map, or that of a path; its commands are for a shell in the folder `start`."""
+    from plugins.progress.map import format_map  # noqa: PLC0415 - only this option needs it
     from plugins.progress.map import format_path  # noqa: PLC0415
     from plugins.progress.map import places_of  # noqa: PLC0415
-    from plugins.tools.toml import TomlError  # noqa: PLC0415
 
     places = places_of(root, course)
     if name:
-        try:
-            path = path_named(name, read_paths(course, root))
-        except (TomlError, UnknownNameError) as error:
-            raise pytest.UsageError(f"--path: {error}") from None
-        lines = format_path(path, places, rows=rows)
+        lines = format_path(find_path(course, root, name), places, rows=rows)
     else:
         lines = format_map(course, places, start=start, blocks=shows_blocks(), rows=rows)
     # pytest captures the output, and prints it when the process exits.
