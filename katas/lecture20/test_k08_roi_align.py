@@ -148,7 +148,7 @@ def test_scale_is_for_boxes() -> None:
 
 
 def test_each_box_has_its_image() -> None:
-    """The first column says which, and scale has no part in that."""
+    """The first column says which image, and the scale does not change it."""
     maps = torch.tensor([1.0, 10, 100])[:, None, None, None].expand(3, 2, 8, 8).double()
     rois = torch.tensor([[2.0, 2, 2, 6, 6], [0, 2, 2, 6, 6], [2, 4, 4, 8, 8]]).double()
     yours = roi_align(maps, rois, (1, 1), 0.5, 1, aligned=True)

@@ -13,8 +13,8 @@ where they overlap, and divide by the sum of the squared windows there:
 1. `overlap_add`, which is to ``unfold`` what a transposed matrix is to the matrix. No loop.
 2. `istft`: transform, window, add, remove what was padded, divide.
 
-`refuse_gaps` is given: call it for the envelope of the samples that you return, and of no others:
-with `center`, those that were padded are not asked about.
+Call the given `refuse_gaps` with the envelope of the samples that you return, and of no others:
+with `center`, leave out the padded ones first.
 About 13 lines.
 
 Begin on paper: with Hann of 4 and hop 2, what is the envelope at samples 0, 1, 2 and 3?

@@ -46,7 +46,7 @@ def affine(inner: Maps, outer: Maps) -> Maps:
 
 
 def scan(combine: Callable[[Maps, Maps], Maps], maps: Maps) -> Maps:
-    """Return for each step the join of its map with those of all later steps.
+    """Join the map of each step with those of all later steps.
 
     `maps` are tensors [..., time] with one step at least. `combine(inner, outer)` takes and returns
     as many tensors as `maps` has, for any number of steps; `inner` are the later ones.
