@@ -260,7 +260,12 @@ def test_a_layer_begins_as_a_convolution() -> None:
     with unchanged(x=x):
         yours = layer(x)
 
-    close(yours.detach(), layer.conv(x).detach(), "a new layer, against its own `conv`")
+    close(
+        yours.detach(),
+        layer.conv(x).detach(),
+        "a new layer, against its own `conv`: are its offsets 0 (both parameters of `ask`), "
+        "and its masks 1 (2 * sigmoid(0))?",
+    )
 
 
 @five
