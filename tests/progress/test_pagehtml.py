@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.course.paths import CoursePath
+from plugins.course.syllabus import Part
+from plugins.progress.pagedata import WORDS
 from plugins.progress.pagehtml import RADIUS
 from plugins.progress.pagehtml import SIZE
 from plugins.progress.pagehtml import arc_paths
@@ -29,6 +31,8 @@ from tests.support.pages import everything
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from plugins.progress.standing import State
 
 FIRST, SECOND = date(2026, 11, 20), date(2026, 11, 22)
 
@@ -136,6 +140,24 @@ def test_every_state_is_shown() -> None:
     assert ["lecture01", "lecture02"] == [
         found["id"] for found in page.of("section") if found.get("class") == "lecture"
     ]
+
+
+@pytest.mark.parametrize("state", list(WORDS))
+def test_the_legend_names_what_occurs(state: State) -> None:
+    """A course that is written to its end has no lecture that is "not written yet"."""
+    parts = (Part("Internals", {"lecture01": "One"}),)
+    written = html_of(a_page(a_place("k01_a", state), parts=parts))
+    planned = html_of(a_page(a_place("k01_a", state)))
+
+    assert [WORDS[state]] == legend(written)
+    assert [WORDS[state], "not written yet"] == legend(planned)
+    assert [] == legend(html_of(a_page(parts=())))
+
+
+def legend(text: str) -> list[str]:
+    """Return the words of the map's legend."""
+    found = re.search(r'<ul class="legend">(.*?)</ul>', text, re.DOTALL)
+    return re.findall(r"</svg>(.*)</li>", found[1]) if found else []
 
 
 def test_a_kata_that_is_not_decided_is_called_so() -> None:
