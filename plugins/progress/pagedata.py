@@ -172,9 +172,9 @@ class Station:
 
     @property
     def path(self) -> str:
-        """``6 h 30 min on the core path``, or "" if it states no sizes."""
+        """``6 h 30 min``, the time of its core path, or "" if it states no sizes."""
         minutes = self.lecture.minutes if self.lecture else 0
-        return f"{format_duration(60 * minutes)} on the core path" if minutes else ""
+        return format_duration(60 * minutes) if minutes else ""
 
     @property
     def time(self) -> str:

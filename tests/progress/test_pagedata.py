@@ -203,7 +203,7 @@ def test_a_lecture_says_how_long_its_core_path_takes() -> None:
     sized = replace(place, kata=replace(place.kata, size="lab", minutes=90))
 
     assert "" == a_page(place).stops[0].path
-    assert "1 h 30 min on the core path" == a_page(sized).stops[0].path
+    assert "1 h 30 min" == a_page(sized).stops[0].path
 
 
 def test_a_kata_that_never_ran_took_no_time() -> None:

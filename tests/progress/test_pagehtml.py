@@ -203,7 +203,7 @@ def test_size_and_minutes_are_shown(tmp_path: Path) -> None:
     text = html_of(a_page(place))
 
     for fact in ("1 of 2 tests pass", "2 lines of code", "2 min spent"):
-        assert f"<span>{fact}</span>" in text
+        assert f">{fact}</span>" in text
     assert "0 of 1 solved, 1 failing, 2 tests, 2 min spent" in Reader(text).text
 
 
@@ -214,6 +214,16 @@ def test_one_lecture_is_unfolded() -> None:
 
     assert [False, True] == ["open" in each for each in folds(html_of(a_page(first, second)))]
     assert [False] == ["open" in each for each in folds(done)]
+
+
+def test_the_next_kata_is_marked() -> None:
+    """On a phone its card alone shows a message outside its fold."""
+    places = (a_place("k01_a", "solved"), a_place("k02_b", "failing"), a_place("k03_c", "failing"))
+    page = Reader(html_of(a_page(*places)))
+
+    assert ["lecture01/k02_b"] == [
+        found["id"] for found in page.of("article") if "due" in str(found["class"]).split()
+    ]
 
 
 def folds(text: str) -> list[dict[str, str | None]]:

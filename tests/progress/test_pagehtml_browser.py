@@ -11,8 +11,11 @@ import pytest
 
 from plugins import ROOT
 from plugins.progress.pagehtml import html_of
+from plugins.progress.standing import TestOutcome
 from tests.support.browser import chromium
 from tests.support.pages import HOSTILE
+from tests.support.pages import a_page
+from tests.support.pages import a_place
 from tests.support.pages import everything
 from tests.support.webserver import answer
 from tests.support.webserver import web_server
@@ -332,6 +335,8 @@ def test_the_colours_follow_the_system_or_the_reader(visit: Callable[..., Visit]
 STOPS = """[...document.querySelectorAll("a, button, input, select, summary, audio, [tabindex]")]
     .filter(each => each.tabIndex >= 0 && each.checkVisibility({visibilityProperty: true}))
     .length"""
+# The pixels that the page of the whole course may be high, however wide its window is.
+HIGHEST = 6000
 
 
 @pytest.mark.parametrize("place", [all_wrong, as_stub, solved, untouched])
@@ -353,8 +358,66 @@ def test_a_whole_course_stays_short(
 
     height = found.page.evaluate("document.documentElement.scrollHeight")
     assert height <= each * len(real_katas())
+    assert height <= HIGHEST
     assert 120 >= found.page.evaluate(STOPS)
     assert width >= found.page.evaluate("document.documentElement.scrollWidth")
+
+
+# The controls that are lower than a fingertip, of those that are shown.
+LOW = """[...document.querySelectorAll("button, summary, .chip, #text, select, .line a")]
+    .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 40)
+    .map(each => each.outerHTML)"""
+
+
+def test_a_finger_finds_what_it_taps(visit: Callable[..., Visit]) -> None:
+    """On a phone, whatever is unfolded."""
+    found = visit(width=390)
+    folded = found.page.evaluate(LOW)
+    found.page.locator("details").evaluate_all("all => all.forEach(more => more.open = true)")
+
+    assert [] == folded
+    assert [] == found.page.evaluate(LOW)
+
+
+def test_filters_are_one_fold_on_a_phone(visit: Callable[..., Visit]) -> None:
+    """It opens where there is room, and for a filter that the browser restores."""
+    phone, wide = visit(width=390), visit()
+    fold, text = phone.page.locator("#filters summary"), phone.page.locator("#text")
+    shown = [text.is_visible(), wide.page.locator("#text").is_visible()]
+    text.evaluate("text => { text.value = 'second'; }")
+    text.dispatch_event("input")
+    narrowed, shown = phone.katas(), [*shown, text.is_visible()]
+    fold.click()
+    told = phone.page.locator("#found").inner_text()
+    phone.page.set_viewport_size({"width": 900, "height": 390})
+    text.wait_for()
+
+    assert [False, True, True] == shown
+    assert not wide.page.locator("#filters summary").is_visible()
+    assert (FAILING[:1], "1 of 6 katas") == (narrowed, told)
+
+
+def test_a_phone_shows_the_next_message_and_folds_the_others(
+    visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    """What a phone leaves out is in the fold; a wide window and paper show every message."""
+    file = tmp_path / FILE
+    failed = {name: TestOutcome("failed", f"{name} is wrong") for name in ("test_a", "test_b")}
+    names = ("k01_first", "k02_second", "k03_third")
+    places = [a_place(name, "failing", tests=failed) for name in names[:2]]
+    file.write_text(html_of(a_page(*places, a_place(names[2], "failing"))), encoding="utf-8")
+    found = visit(file.as_uri(), width=390)
+    messages = found.page.locator(".kata > .failure:visible")
+    phone = messages.count()
+    found.page.locator(".rest").nth(1).locator("summary").click()
+    unfolded = found.page.locator(".rest").nth(1).inner_text()
+    found.page.emulate_media(media="print")
+    paper = messages.count()
+    wide = visit(file.as_uri()).page.locator(".kata > .failure:visible").count()
+
+    # The third kata has one test that fails, and so no fold.
+    assert (2, 3, 3) == (phone, paper, wide)
+    assert "test_a is wrong" in unfolded
 
 
 @pytest.mark.parametrize("width", [320, 375, 800, 1280])

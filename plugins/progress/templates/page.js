@@ -23,6 +23,12 @@
   // Filters: a kata is shown if it has every word, the lecture and one of the states. What a
   // filter finds is unfolded; without one, the lectures are folded as the reader has left them.
   const form = id("filters");
+  // On a phone the filters are a fold, which only the reader closes.
+  const fold = form.querySelector("details");
+  const phone = matchMedia("(max-width: 40rem)");
+  const fit = () => { fold.open ||= !phone.matches; };
+  phone.addEventListener("change", fit);
+  fit();
   const words = (card) => `${card.id} ${card.closest(".lecture").querySelector("h3").textContent} ${card.textContent}`;
   const katas = all(".kata").map((card) => ({ card, text: words(card).toLowerCase() }));
   const folds = all(".lecture > details");
@@ -36,7 +42,9 @@
     const wanted = id("text").value.toLowerCase().split(/\s+/).filter(Boolean);
     const lecture = id("lecture").value;
     const states = all("[name=state]:checked", form).map((box) => box.value);
-    unfold(Boolean(wanted.length || lecture || states.length));
+    const narrowed = Boolean(wanted.length || lecture || states.length);
+    fold.open ||= narrowed;
+    unfold(narrowed);
     let found = 0;
     for (const { card, text } of katas) {
       const shown = wanted.every((word) => text.includes(word))
