@@ -1,0 +1,124 @@
+// tier: small
+//
+// Sum rows of a table bag by bag, in threads.
+//
+// A user has any number of interests, and the model wants one vector: the sum of their rows. A lookup
+// and then a sum write a row for each id first. EmbeddingBag reads the table and adds at once. Bags lie
+// one behind the other in ids, and offsets says where each begins:
+//
+//   ids       3  1 | | 1  4  0            result[0] = table[3] + table[1]
+//   offsets   0     2 2                   result[1] = 0
+//                                         result[2] = table[1] + table[4] + table[0]
+//
+// Write bag_cpu, about 20 lines, for sums, means and maxima.
+// - Share the bags among threads, with the given parallel_for: then each row of the result has one
+//   writer.
+// - Read tensors of any strides with accessors, and call no operator on elements.
+//
+// Begin on paper: which ids has the last bag, and what does offsets say of its end?
+// Afterwards find this loop in aten/src/ATen/native/EmbeddingBag.cpp. Real life differs: on x86,
+// PyTorch's kernel for float32 is fbgemm's, compiled while it runs for the width of your table.
+//
+#include <ATen/Dispatch.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+using at::Tensor;
+
+namespace {
+
+// ---- given: do not change ----------------------------------------------------------------
+
+constexpr int64_t SUM = 0, MEAN = 1, MAX = 2;
+// The smallest number of bags that is worth a thread.
+constexpr int64_t GRAIN = 4;
+
+std::vector<int64_t> chunks;
+// The number of the only chunk that is run, in a test; -1 for all of them.
+int64_t only = -1;
+
+// Calls f(first, last) for chunks of begin to end, at most three, each in a thread of its own, as
+// at::parallel_for does within PyTorch. In a library that is compiled without OpenMP, like this one,
+// that would be one call of f.
+template <class F>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
+  const int64_t count = std::min<int64_t>(3, (end - begin + grain - 1) / grain);
+  const int64_t size = count > 0 ? (end - begin + count - 1) / count : 1;
+  std::atomic<int64_t> waiting{0};
+  std::vector<std::thread> team;
+  for (int64_t first = begin; first < end; first += size) {
+    ++waiting;
+    chunks.insert(chunks.end(), {first, std::min(first + size, end)});
+  }
+  for (int64_t first = begin; first < end; first += size) {
+    team.emplace_back([&, first] {
+      // All begin at once.
+      for (--waiting; waiting > 0;) std::this_thread::yield();
+      if (only < 0 || first == begin + only * size) f(first, std::min(first + size, end));
+    });
+  }
+  for (auto& thread : team) thread.join();
+}
+
+// Refuses tensors of other dtypes or dims, offsets that do not begin at 0 or that decrease, and ids
+// that the table does not have.
+void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// Returns [bags, width] in the dtype of the table [rows, width], which is float32 or float64. ids [n] and
+// offsets [bags] are int64. Bag b has the ids from offsets[b] up to the next offset; the last bag has all
+// that are left. An empty bag is 0 in each mode; there may be no ids, and no bags. After `check`.
+Tensor bag_cpu(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode) {
+  check(table, ids, offsets, mode);
+  // TODO: zeros, AT_DISPATCH_FLOATING_TYPES, four accessors, parallel_for over bags
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: bag_cpu");
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode) {
+  const auto dtype = table.scalar_type();
+  TORCH_CHECK_TYPE(dtype == at::kFloat || dtype == at::kDouble, "bag: expected a table of float32 or float64, got ", dtype);
+  TORCH_CHECK_TYPE(ids.scalar_type() == at::kLong && offsets.scalar_type() == at::kLong, "bag: expected ids and offsets of int64");
+  TORCH_CHECK_VALUE(table.dim() == 2 && ids.dim() == 1 && offsets.dim() == 1, "bag: expected table [rows, width], ids [n], offsets [bags]");
+  TORCH_CHECK_VALUE(mode >= SUM && mode <= MAX, "bag: expected mode 0 (sum), 1 (mean) or 2 (max), got ", mode);
+  const auto i = ids.accessor<const int64_t, 1>();
+  const auto o = offsets.accessor<const int64_t, 1>();
+  for (int64_t k = 0; k < i.size(0); ++k) {
+    TORCH_CHECK_INDEX(i[k] >= 0 && i[k] < table.size(0), "bag: id ", i[k], " of a table with ", table.size(0), " rows");
+  }
+  TORCH_CHECK_VALUE(o.size(0) ? o[0] == 0 : i.size(0) == 0, "bag: the first bag begins at 0");
+  for (int64_t b = 0; b < o.size(0); ++b) {
+    TORCH_CHECK_VALUE((b == 0 || o[b - 1] <= o[b]) && o[b] <= i.size(0), "bag: offsets increase up to the number of ids");
+  }
+}
+
+// The chunks that parallel_for has made since the last call of this: first, last, first, last, ...
+std::vector<int64_t> chunks_made() {
+  std::vector<int64_t> found;
+  found.swap(chunks);
+  return found;
+}
+
+void run_only(int64_t chunk) {
+  only = chunk;
+}
+
+} // namespace
+
+TORCH_LIBRARY(lecture25_k02, m) {
+  m.def("bag(Tensor table, Tensor ids, Tensor offsets, int mode) -> Tensor");
+  m.def("chunks() -> int[]", &chunks_made);
+  m.def("run_only(int chunk) -> ()", &run_only);
+}
+
+TORCH_LIBRARY_IMPL(lecture25_k02, CPU, m) {
+  m.impl("bag", &bag_cpu);
+}

@@ -1,0 +1,54 @@
+"""Look at the gradient of a table, entry by entry.
+
+    table = torch.zeros(5, 2, requires_grad=True)
+    F.embedding(torch.tensor([[2, 0], [2, 4]]), table, sparse=True).sum().backward()
+    print(table.grad)
+
+Four ids, `nnz=4`, and row 2 is there twice. Nobody has written zeros for rows 1 and 3, and nobody
+has added up row 2: `coalesce()` does, later.
+
+Write `table_gradient`, which makes this tensor by hand, and `report`, which lists its entries.
+About 6 lines.
+
+Begin with ``table.grad.indices()``. What does it refuse?
+Afterwards see ``coalesce`` in ``torch/_tensor_docs.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def sparse(rows: torch.Tensor, values: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """Given: return a sparse tensor of this size; rows is [1, n], values is [n, size[1]]."""
+    return torch.sparse_coo_tensor(rows, values, size, check_invariants=True)
+
+
+def line(what: str, row: int, values: Sequence[float]) -> str:
+    """Given: return the line of one entry, such as "stored row 2: 1.0 0.5"."""
+    return f"{what} row {row}: {' '.join(map(str, values))}\n"
+
+
+def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return the gradient of a table [rows, width], sparse, with one entry for each id.
+
+    `ids` has any shape, and `grad`, the gradient of the rows looked up, is [*ids.shape, width].
+    Entries are in the order of the ids.
+    """
+    # TODO: one call of `sparse`
+    raise NotImplementedError("table_gradient")
+
+
+def report(gradient: torch.Tensor) -> str:
+    """Return a line "stored" for each entry as it is stored, then a line "merged" for each row.
+
+    An entry that is stored twice has two lines "stored". Merged rows are in ascending order.
+    """
+    # TODO: two methods with an underscore read what is stored
+    raise NotImplementedError("report")

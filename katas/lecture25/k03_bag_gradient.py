@@ -1,0 +1,71 @@
+"""Give a bag its sparse gradient.
+
+k02's operator has no gradient: backward stops there with an error. A bag is a sum, so each id hands
+its row the gradient of its whole bag, divided by the number of ids if the bag is a mean:
+
+    ids       3  1 | | 1  4  0            entry of row 3: grad[0]      row 1: grad[2]
+    offsets   0     2 2                   entry of row 1: grad[0]      row 4: grad[2]   ...
+
+A table of 10 ** 9 rows has no room for a dense gradient: make one entry for each id, as in k01.
+
+1. `table_gradient`: the entries, without a loop (4 lines).
+2. `build`: a fake kernel and the formula (8 lines).
+
+A traced program runs the formula on fake tensors, which have sizes and no values. A size that is
+computed from values stops it: the number of entries has to come from a size.
+
+Begin on paper: which bag has id number 3, and which rule finds it from offsets?
+Afterwards read ``register_autograd`` in ``torch/library.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from torch.library import CustomOpDef
+
+
+NAMESPACE = "lecture25_k03"
+SCHEMA = "(Tensor table, Tensor ids, Tensor offsets, str mode) -> Tensor"
+
+
+def kernel(
+    table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor, mode: str
+) -> torch.Tensor:
+    """Given: return the bags [bags, width] of ids [n]; mode is "sum" or "mean"."""
+    return torch.nn.functional.embedding_bag(ids, table, offsets, mode=mode)
+
+
+def sparse(ids: torch.Tensor, values: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """Given: return a sparse tensor of this size, with values [n, width] for the rows ids [n]."""
+    return torch.sparse_coo_tensor(ids[None], values, size, check_invariants=False)
+
+
+def table_gradient(
+    grad: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor, rows: int, mode: str
+) -> torch.Tensor:
+    """Return the gradient of a table [rows, width], sparse, if that of the bags is grad.
+
+    `grad` is [bags, width], and `mode` "sum" or "mean". There is an entry for each id, in the
+    order of the ids, not merged. A bag may be empty, and there may be no ids. Loop over nothing.
+    """
+    # TODO: how many ids has each bag? Then one row of grad for each id
+    raise NotImplementedError("table_gradient")
+
+
+def build(name: str) -> CustomOpDef:
+    """Return the operator lecture25_k03::{name}, with a fake kernel and a formula.
+
+    - The fake kernel returns an empty tensor with the shape, dtype and device of the bags.
+    - Only the table has a gradient, `table_gradient`. For it keep ids and offsets, by
+      save_for_backward, and of the table nothing but numbers.
+    """
+    operator = torch.library.custom_op(  # noqa: F841
+        f"{NAMESPACE}::{name}", kernel, mutates_args=(), schema=SCHEMA
+    )
+    # TODO: register_fake; register_autograd with setup_context; return the operator
+    raise NotImplementedError("build")

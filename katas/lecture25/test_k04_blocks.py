@@ -1,0 +1,223 @@
+"""Tests of k04_blocks: bags, two gradients, and whose last bits stay the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+IDS = (1, 1, 0, 1, 4)
+OFFSETS = (0, 2, 2)
+# Sums of float32, in any order.
+CLOSE = 1e-5
+WIDTHS = (1, 31, 32, 33, 70)
+
+
+def draw(*shape: int) -> torch.Tensor:
+    """Return normal float32 numbers."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def whole(values: Sequence[int]) -> torch.Tensor:
+    """Return an int64 vector."""
+    return torch.tensor(values, dtype=torch.int64)
+
+
+def many(bags: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return ids below 6 and offsets of bags with 0 to 4 ids, which are not sorted."""
+    lengths = [k * 7 % 5 for k in range(bags)]
+    offsets = [sum(lengths[:k]) for k in range(bags)]
+    return [k * k % 6 for k in range(sum(lengths))], offsets
+
+
+def bag_of(ids: Sequence[int], offsets: Sequence[int]) -> torch.Tensor:
+    """Return the bag of each id."""
+    return torch.searchsorted(whole(offsets), torch.arange(len(ids)), right=True) - 1
+
+
+def compare(yours: torch.Tensor, right: torch.Tensor, why: str) -> torch.Tensor:
+    """Compare with sums in float64, and return yours on the CPU."""
+    __tracebackhide__ = True
+    found, expected = yours.cpu().double(), right.double()
+    assert found.shape == expected.shape, f"{why}: yours is {[*found.shape]}"
+    wrong = ((found - expected).abs() > CLOSE) | found.isnan()
+    if not wrong.any():
+        return yours.cpu()
+    row, column = wrong.nonzero()[0].tolist()
+    raise AssertionError(
+        f"{why}: {int(wrong.sum())} of {wrong.numel()} elements are wrong, first row {row}, column"
+        f" {column}: yours {found[row, column]:.5f}, expected {expected[row, column]:.5f}"
+    )
+
+
+def pooled(
+    extension: CudaExtension,
+    device: str,
+    ids: Sequence[int],
+    offsets: Sequence[int],
+    width: int = 3,
+) -> torch.Tensor:
+    """Check pool."""
+    __tracebackhide__ = True
+    table = draw(6, width)
+    arguments = (x.to(device) for x in (table, whole(ids), whole(offsets)))
+    yours = extension.op("pool")(*arguments)
+    rows = table.double()[whole(ids)]
+    right = torch.zeros(len(offsets), width).double()
+    right = right.index_add(0, bag_of(ids, offsets), rows) if ids else right
+    why = f"pool of ids {[*ids][:12]}, offsets {[*offsets][:9]}, width {width}"
+    return compare(yours, right, why)
+
+
+def spread(
+    extension: CudaExtension,
+    device: str,
+    ids: Sequence[int],
+    offsets: Sequence[int],
+    width: int = 3,
+    *,
+    how: str,
+) -> torch.Tensor:
+    """Check scatter or gather."""
+    __tracebackhide__ = True
+    grad, i, bags = draw(len(offsets), width), whole(ids), bag_of(ids, offsets)
+    if how == "scatter":
+        given = i, whole(offsets)
+    else:
+        order = i.argsort(stable=True)
+        given = i[order], bags[order]
+    yours = extension.op(how)(grad.to(device), *(x.to(device) for x in given), 6)
+    right = torch.zeros(6, width).double().index_add(0, i, grad.double()[bags])
+    why = f"{how} of ids {[*ids][:12]}, offsets {[*offsets][:9]}, width {width}"
+    return compare(yours, right, why)
+
+
+def test_pool_a_bag_of_two_and_of_three(extension: CudaExtension, device: str) -> None:
+    """The last bag has all that are left; an empty one is 0, also at the end."""
+    for offsets in ((0, 2), OFFSETS, (0, 0, 5)):
+        pooled(extension, device, IDS, offsets)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pool_any_width(extension: CudaExtension, device: str, width: int) -> None:
+    """Threads share the columns, of which there may be fewer or more."""
+    pooled(extension, device, *many(9), width)
+
+
+def test_pool_nothing(extension: CudaExtension, device: str) -> None:
+    """No bags, and bags without ids."""
+    pooled(extension, device, (), ())
+    pooled(extension, device, (), (0, 0))
+
+
+def test_pool_has_a_block_for_each_bag(extension: CudaExtension) -> None:
+    """Nine blocks of 32 threads, which add in the order of the ids; any block size is right."""
+    ids, offsets = many(9)
+    yours = pooled(extension, "cpu", ids, offsets, 33)
+    _blocks(extension, 9)
+    expected, table = torch.zeros(9, 33), draw(6, 33)
+    for i, bag in zip(ids, bag_of(ids, offsets).tolist(), strict=True):
+        expected[bag] += table[i]
+    assert torch.equal(yours, expected), (
+        "pool: the last bits are not those of a sum from the first id of a bag to the last"
+    )
+    for block in (7, 64):
+        with extension.simulated(block=block):
+            pooled(extension, "cpu", *many(9), 33)
+
+
+@pytest.mark.parametrize("how", ["scatter", "gather"])
+def test_two_bags_add_to_one_row(extension: CudaExtension, device: str, how: str) -> None:
+    """Row 1 has the gradient of bag 0 twice, and that of bag 2; rows that nobody read have 0."""
+    yours = spread(extension, device, IDS, OFFSETS, how=how)
+    assert not yours[[2, 3, 5]].any(), f"{how}: rows 2, 3 and 5 are in no bag: expected 0"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("how", ["scatter", "gather"])
+def test_backward_of_any_width(extension: CudaExtension, device: str, how: str, width: int) -> None:
+    """Twenty bags, of which some are empty."""
+    spread(extension, device, *many(20), width, how=how)
+
+
+@pytest.mark.parametrize("how", ["scatter", "gather"])
+def test_backward_of_nothing(extension: CudaExtension, device: str, how: str) -> None:
+    """No bags, or bags without ids: zeros all the same."""
+    spread(extension, device, (), (), how=how)
+    spread(extension, device, (), (0, 0), how=how)
+
+
+def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtension) -> None:
+    """The order of the atomics shows in the last bits."""
+    ids, offsets = many(20)
+    runs = set()
+    for _ in range(8):
+        yours = spread(extension, "cpu", ids, offsets, 40, how="scatter")
+        runs.add(yours.numpy().tobytes())
+    (launch,) = _blocks(extension, 20)
+    atomics = launch.count("global", "atomic").accesses
+    assert atomics == 40 * len(ids), (
+        f"{len(ids)} ids, 40 columns: yours takes {atomics} atomics, expected {40 * len(ids)}\n"
+        f"{launch.table()}"
+    )
+    assert len(runs) > 1, "eight runs in other orders agree in each bit: who adds to grad_table?"
+
+
+def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
+    """Each row that occurs is written once, without atomics, and is the same in each run."""
+    ids, offsets = many(20)
+    runs = set()
+    for _ in range(8):
+        yours = spread(extension, "cpu", ids, offsets, 40, how="gather")
+        runs.add(yours.numpy().tobytes())
+    (launch,) = _blocks(extension, len(ids))
+    atomics = launch.count("global", "atomic").accesses
+    assert atomics == 0, f"gather: yours takes {atomics} atomics, expected none\n{launch.table()}"
+    writes, right = launch.count("global", "write").accesses, 40 * len({*ids})
+    assert writes == right, (
+        f"gather: {len({*ids})} rows of 40 columns occur: yours writes {writes} times, expected"
+        f" {right}: a block that begins no run writes nothing\n{launch.table()}"
+    )
+    assert len(runs) == 1, f"gather: {len(runs)} of eight runs differ in the last bits, expected 1"
+    order = whole(ids).argsort(stable=True)
+    grad, bags = draw(20, 40), bag_of(ids, offsets)
+    expected = torch.zeros(6, 40)
+    for k in order.tolist():
+        expected[ids[k]] += grad[bags[k]]
+    assert torch.equal(yours, expected), (
+        "gather: the last bits are not those of a sum from the first entry of a run to the last"
+    )
+
+
+def test_streams_and_failures(extension: CudaExtension) -> None:
+    """Launches are on the stream of the caller, and one that fails is reported."""
+    with extension.simulated(stream=11):
+        pooled(extension, "cpu", IDS, OFFSETS)
+        spread(extension, "cpu", IDS, OFFSETS, how="scatter")
+        spread(extension, "cpu", IDS, OFFSETS, how="gather")
+    with extension.refused(1):
+        pooled(extension, "cpu", IDS, OFFSETS)
+    for how in ("scatter", "gather"):
+        with extension.refused(1):
+            spread(extension, "cpu", IDS, OFFSETS, how=how)
+
+
+def _blocks(extension: CudaExtension, expected: int) -> Sequence[Launch]:
+    """Return the one launch of the last call, with so many blocks of 32 threads."""
+    __tracebackhide__ = True
+    launches = extension.launches()
+    shapes = [(launch.grid, launch.block) for launch in launches]
+    right = [((expected, 1, 1), (32, 1, 1))]
+    assert shapes == right, f"grids and blocks: yours launches {shapes}, expected {right}"
+    return launches
