@@ -85,7 +85,7 @@ def test_mixed(ids: list[int]) -> None:
 
 def test_bucket_of_one_id() -> None:
     """Seed 0 is the default, and mixes twice too."""
-    same(bucket(torch.tensor([42]), 10), [right_bucket(42, 10, 0)], "the bucket of 42 among 10")
+    same(bucket(torch.tensor([42]), 1000), [right_bucket(42, 1000, 0)], "id 42 among 1000")
 
 
 @example(EDGES, 1, 0)
