@@ -1,12 +1,12 @@
 """Hash ids into a table that is too small for them.
 
-Ids are sparse numbers of 64 bits. `ids % buckets` is a row, but a generator that counts in steps
+Ids are 64-bit numbers, far apart. `ids % buckets` is a row, but a generator that counts in steps
 of 16 reaches only 1,024 of 16,384 rows. So ids are mixed first, such as by MurmurHash3's last step
 on unsigned numbers:
 
     x ^= x >> 33;  x *= FIRST;  x ^= x >> 33;  x *= SECOND;  x ^= x >> 33;
 
-PyTorch has uint64, but `%` and `>>` do not exist for it. In int64, products have the same 64 bits:
+PyTorch has uint64, but no eager `%` or `>>` for it. In int64, products have the same 64 bits:
 they wrap around. Right shift and remainder differ for negative numbers.
 
 1. `shifted`: zeros come in from the left.
