@@ -1,0 +1,92 @@
+"""Pay for the rows that a step touches.
+
+A table has a million rows of 32 numbers, and a batch has 512 ids. After `backward`, the gradient
+is as large as the table, 128 MB, and nearly all of it is 0. What each way makes:
+
+    F.embedding             a row for each row of the table
+    ..., sparse=True        a row for each id, also for one that occurs ten times
+    yours                   a row for each id that occurs
+
+A parameter server does it this way: send the rows that occur, train them as a table of their own,
+and take the changes back.
+
+1. `pooled`: the sum of each bag of ids, by one function.
+2. `step`: copy the rows that occur, renumber the ids, differentiate, and change the rows in the
+   large table. About 7 lines.
+
+`Meter` counts bytes and operators: no loop runs over ids, bags or rows.
+
+Begin on paper: the ids are 7 3 7. Which rows do you copy, and by which numbers are they called?
+Afterwards see ``embedding_bag`` in ``torch/nn/functional.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Meter(TorchDispatchMode):
+    """Counts operators, and the bytes of results that share no memory with an argument. Given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operators = self.bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operator, and count."""
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        self.operators += 1
+        old = {part.data_ptr() for each in (*args, *kwargs.values()) for part in storages(each)}
+        self.bytes += sum(it.nbytes() for it in storages(result) if it.data_ptr() not in old)
+        return result
+
+
+def storages(value: Any) -> list[torch.UntypedStorage]:
+    """Return the storages of a tensor, or of a sequence of tensors. Given."""
+    if isinstance(value, tuple | list):
+        return [it for each in value for it in storages(each)]
+    if not isinstance(value, torch.Tensor):
+        return []
+    # The indices and the values of a sparse tensor; `_values` does not ask whether it is coalesced.
+    parts = [value._indices(), value._values()] if value.is_sparse else [value]  # noqa: SLF001
+    return [part.untyped_storage() for part in parts]
+
+
+def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Return for each bag the sum of its rows: [bags, dim].
+
+    Bag b is ids[offsets[b] : offsets[b + 1]], the last one goes to the end, and one may be empty.
+    Autograd differentiates with respect to the table. Do not make a row for each id.
+    """
+    # TODO
+    raise NotImplementedError("pooled")
+
+
+def step(
+    table: torch.Tensor,
+    ids: torch.Tensor,
+    offsets: torch.Tensor,
+    loss: Callable[[torch.Tensor], torch.Tensor],
+    *,
+    lr: float,
+    decay: float,
+) -> torch.Tensor:
+    """Take one step of SGD on `loss(pooled(table, ids, offsets))`, and return the loss, detached.
+
+    Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
+    occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
+    `loss` and `backward` once: parameters in `loss` get their gradients, which you leave there.
+    `ids` may be empty. Make nothing of the size of the table, and no row for each id.
+    """
+    # TODO
+    raise NotImplementedError("step")

@@ -1,0 +1,41 @@
+"""Ask the optimizers which rows they move.
+
+A batch looks up rows 1 and 4, the next one row 2. Which rows does the second step change? Adam with
+a dense gradient changes rows 1, 2 and 4. Adam with a sparse gradient raises.
+
+Write `moved`, about 8 lines; a test makes a table of optimizers with it.
+
+Begin with a guess: SGD, SGD with momentum, SGD with weight decay, Adagrad, Adam. Which take a
+sparse gradient?
+Afterwards read ``_single_tensor_adagrad`` in ``torch/optim/adagrad.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def new_table(*, sparse: bool) -> nn.Embedding:
+    """Return a table of 6 rows of 3 irrational numbers. Given."""
+    weight = torch.arange(18, dtype=torch.float64).reshape(6, 3).sqrt() + 0.1
+    return nn.Embedding.from_pretrained(weight, freeze=False, sparse=sparse)
+
+
+def moved(
+    table: nn.Embedding, optimizer: torch.optim.Optimizer, ids: Sequence[int]
+) -> list[int] | None:
+    """Take one step for these ids, and return the rows that it changes, in order.
+
+    The loss is the sum of the squares of what is looked up. Clear the gradient first: there may be
+    one from an earlier batch. Return None if `optimizer.step` raises a RuntimeError, which is how
+    an optimizer refuses a sparse gradient; let other errors through.
+    """
+    # TODO
+    raise NotImplementedError("moved")

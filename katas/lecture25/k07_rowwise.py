@@ -1,0 +1,59 @@
+"""Train a table while backward still runs.
+
+Adagrad keeps a number for each number of a table: of 100 GB of rows it makes 200. Row-wise Adagrad
+keeps one for each row. With g the row's gradient:
+
+    state[row]  += mean of g * g over dim
+    weight[row] -= lr * g / (sqrt(state[row]) + eps)          with the new state
+
+Nor need the gradients of all tables be there at once. A hook of the weight runs inside backward,
+as soon as its gradient is complete: train there and forget the gradient. No optimizer, no step.
+
+1. `rowwise_adagrad`: the formula, for the rows of a sparse gradient.
+2. `train_in_backward`: a state and a `register_post_accumulate_grad_hook` for each table. Both
+   about 13 lines.
+
+- A hook lives as long as its weight. If it refers to the weight or its table, they form a cycle.
+
+Begin on paper: row 5 occurs twice with a gradient of 1 each. Is its state 2 or 4?
+Afterwards see ``register_post_accumulate_grad_hook`` in ``torch/_tensor.py``. FBGEMM fuses the
+same formula into its backward.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+
+def rowwise_adagrad(
+    weight: torch.Tensor, gradient: torch.Tensor, state: torch.Tensor, *, lr: float, eps: float
+) -> None:
+    """Change `weight`, [rows, dim], and `state`, [rows], in place by the rows of the gradient.
+
+    `gradient` is a sparse tensor of the shape of `weight`, which may hold a row several times: add
+    these up first. It stays as it is. Read and write only rows that it holds; it may hold none.
+    """
+    # TODO
+    raise NotImplementedError("rowwise_adagrad")
+
+
+def train_in_backward(
+    tables: Sequence[nn.Embedding | nn.EmbeddingBag], *, lr: float, eps: float = 1e-8
+) -> list[torch.Tensor]:
+    """Let each backward train these tables, and return their states, zeros at first.
+
+    A state has one number a row, and dtype and device of its table's weight. When a table's
+    gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables
+    and states are freed with the last reference to them, without the garbage collector. The tables
+    have sparse gradients.
+    """
+    # TODO
+    raise NotImplementedError("train_in_backward")

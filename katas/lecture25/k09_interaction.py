@@ -1,0 +1,41 @@
+"""All pairs, with and without the pairs.
+
+A recommender such as DLRM multiplies each feature's vector by each other one. `bmm` makes all dot
+products; of n * n a model keeps those below the diagonal:
+
+    . . . .
+    0 . . .        the order of the result, n = 4
+    1 2 . .
+    3 4 5 .
+
+A factorisation machine wants only their sum, and that needs no product of a pair.
+
+1. `interactions`, by `bmm` and `torch.tril_indices`.
+2. `interaction_sum`. About 5 lines, no loop.
+
+Begin on paper: multiply (a + b + c) by itself.
+Afterwards see ``tril_indices`` in ``torch/_torch_docs.py``.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def interactions(features: torch.Tensor) -> torch.Tensor:
+    """Return the dot product of each pair of features: [batch, n * (n - 1) / 2].
+
+    `features` is [batch, n, dim]. Pairs are in the order of the brief; a feature with itself is no
+    pair. `batch`, n and `dim` may be 0, and n 1.
+    """
+    # TODO
+    raise NotImplementedError("interactions")
+
+
+def interaction_sum(features: torch.Tensor) -> torch.Tensor:
+    """Return for each sample of [batch, n, dim] the sum of `interactions`: [batch].
+
+    Make no tensor with more numbers than `features`.
+    """
+    # TODO
+    raise NotImplementedError("interaction_sum")
