@@ -9,7 +9,7 @@ values, key after key, and a table of lengths with a row per key and a column pe
 
     values = 50 51 60 61 62 63
 
-Four functions, about 12 lines in all:
+Four functions, about 10 lines in all:
 1. `offsets_of`: where each bag begins.
 2. `runs`: the positions of many bags, in one tensor. The other two are a gather with it.
 3. `permute`: choose keys.

@@ -15,7 +15,7 @@ the ids.
 3. `lookup`: rows and gradients equal those of one process to the bit.
 4. `lookup_unique`: a few ids are in every batch. Ask for each once.
 
-About 20 lines. Send through ``table.swap`` alone: most tests put a swap between threads there.
+About 15 lines. Send through ``table.swap`` alone: most tests put a swap between threads there.
 
 Begin on paper: the rows come back to rank 0 as those of 0 1 4 5. At which place is the row of its
 first id?
@@ -35,7 +35,7 @@ from torch import distributed as dist
 
 
 def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
-    """Exchange rows with all ranks. Given.
+    """Exchange rows with all ranks; without a gradient. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
     What comes is returned: ``take[0]`` rows of rank 0, then ``take[1]`` of rank 1, and so on.
@@ -50,7 +50,9 @@ class Table:
     """A rank's part of a table. Given."""
 
     shard: torch.Tensor
-    """On rank r the rows from r * per_rank on, of [rows, dim]; they may require a gradient."""
+    """The rows from ``rank * per_rank`` on, of [rows, dim]; they may require a gradient."""
+    rank: int
+    """Which rank this is."""
     per_rank: int
     """How many rows a rank has. The last ranks may have fewer, or none."""
     ranks: int

@@ -184,7 +184,7 @@ def on_a_rank(
     shard = whole[rank * per_rank : (rank + 1) * per_rank].clone().requires_grad_()
     mine = integers(ids[rank])
     before = shard.detach().clone()
-    rows = find(mine, Table(shard, per_rank, len(ids), *([swap] if swap else [])))
+    rows = find(mine, Table(shard, rank, per_rank, len(ids), *([swap] if swap else [])))
     assert rows.requires_grad, "the shard requires a gradient, and the rows do not"
     (grad,) = torch.autograd.grad((rows * weights_of(rank, len(mine))).sum(), shard)
     assert torch.equal(shard.detach(), before), f"yours writes to the shard of rank {rank}"

@@ -11,7 +11,7 @@ from torch import distributed as dist
 
 
 def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
-    """Exchange rows with all ranks. Given.
+    """Exchange rows with all ranks; without a gradient. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
     What comes is returned: ``take[0]`` rows of rank 0, then ``take[1]`` of rank 1, and so on.
@@ -26,7 +26,9 @@ class Table:
     """A rank's part of a table. Given."""
 
     shard: torch.Tensor
-    """On rank r the rows from r * per_rank on, of [rows, dim]; they may require a gradient."""
+    """The rows from ``rank * per_rank`` on, of [rows, dim]; they may require a gradient."""
+    rank: int
+    """Which rank this is."""
     per_rank: int
     """How many rows a rank has. The last ranks may have fewer, or none."""
     ranks: int
@@ -73,7 +75,7 @@ def lookup(ids: torch.Tensor, table: Table) -> torch.Tensor:
     each = [1] * table.ranks
     ours, theirs = counts.tolist(), table.swap(counts, each, each).tolist()
     wanted = table.swap(ids[order], ours, theirs)
-    rows = table.shard[wanted % table.per_rank]
+    rows = table.shard[wanted - table.rank * table.per_rank]
     back = Exchange.apply(rows, table.swap, theirs, ours)
     return back[order.argsort()]
 
