@@ -1,0 +1,61 @@
+"""An int8 table: each row's scale and minimum behind its codes.
+
+For serving, tables are packed. 64 float32 are 256 bytes; a code of one byte for each, and what
+turns codes into numbers again, are 72:
+
+    code 0 ... code 63 | scale, 4 bytes | minimum, 4 bytes       number = code * scale + minimum
+
+So a lookup reads one stretch of memory, and an outlier spoils only its own row.
+
+1. `pack`: codes and the bytes of two float32, row by row.
+2. `unpack`: the numbers again, which differ by half a scale at most.
+3. `pooled`: sums over bags. Unpack only what the ids ask for: the table as float32 may not fit.
+
+About 10 lines. Begin by printing ``torch.tensor([0.01, 0.0]).view(torch.uint8)``. How many rows,
+and how many columns, has the same of a [3, 2] tensor?
+Afterwards compare ``torch.ops.quantized.embedding_bag_byte_prepack`` on a table of yours: it is
+written in ``aten/src/ATen/native/quantized/cpu/qembeddingbag_prepack.cpp``.
+Real life differs: FBGEMM reads the codes and adds them up in one kernel; there are 4 bits too.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def floats_in(raw: torch.Tensor) -> torch.Tensor:
+    """Return bytes of [rows, 4 * n] as float32 of [rows, n]. Given.
+
+    A view as float32 needs an offset and strides that 4 divides: copy the bytes first.
+    """
+    return raw.clone(memory_format=torch.contiguous_format).view(torch.float32)
+
+
+def pack(table: torch.Tensor) -> torch.Tensor:
+    """Return uint8 of [rows, dim + 8] for float32 of [rows, dim], which may be a parameter.
+
+    For each row, with its minimum `low` and its maximum `high`:
+
+        scale = (high - low) / 255
+        code = round((x - low) * (255 / (high - low + 1e-8)))    0 to 255, halves to even
+
+    The scale and then `low` are behind the codes, as the bytes of float32.
+    """
+    # TODO: step 1. Tensors of one dtype can be put side by side.
+    raise NotImplementedError("pack")
+
+
+def unpack(packed: torch.Tensor) -> torch.Tensor:
+    """Return code * scale + minimum: float32 of [rows, dim] for uint8 of [rows, dim + 8]."""
+    # TODO: step 2. The last eight bytes of each row are two float32: see floats_in.
+    raise NotImplementedError("unpack")
+
+
+def pooled(packed: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Return the sum of the rows of each bag: float32 of [bags, dim].
+
+    Bag i has the ids from ``offsets[i]`` to where the next bag begins, and the last bag those up to
+    the end, as in ``nn.EmbeddingBag``; both are int64. A bag may be empty: its sum is 0.
+    """
+    # TODO: step 3. Choose rows while they are bytes.
+    raise NotImplementedError("pooled")

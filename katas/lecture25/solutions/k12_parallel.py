@@ -1,0 +1,55 @@
+"""Layouts for a batch per rank, and gradients of one scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from torch import distributed as dist
+from torch import nn
+from torch.nn import functional as F
+
+
+if TYPE_CHECKING:
+    import torch
+
+
+def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
+    """Cut the table by rows over the ranks of `mesh`, of one dim, and return it.
+
+    Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Each rank has other
+    ids, and as many.
+    """
+    # Not at the top: it takes a second, for which nobody should wait who only opens this file.
+    from torch.distributed.tensor import Shard  # noqa: PLC0415
+    from torch.distributed.tensor.parallel import RowwiseParallel  # noqa: PLC0415
+    from torch.distributed.tensor.parallel import parallelize_module  # noqa: PLC0415
+
+    return parallelize_module(
+        table, mesh, RowwiseParallel(input_layouts=Shard(0), output_layouts=Shard(0))
+    )
+
+
+def backward_mean(
+    table: nn.Module, head: nn.Module, ids: torch.Tensor, target: torch.Tensor
+) -> float:
+    """Give both the gradient of the mean squared error of all ranks' examples, in ``.grad``.
+
+    `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
+    Each rank has as many examples. Return the mean squared error of this rank's own.
+    """
+    loss = F.mse_loss(head(table(ids).sum(1)), target)
+    loss.backward()
+    table.weight.grad.div_(dist.get_world_size())
+    return loss.item()
+
+
+def backward_sum(table: nn.Module, ids: torch.Tensor, weights: torch.Tensor) -> float:
+    """Give `table` the gradient of the sum of all ranks' losses, in ``.grad``.
+
+    `table` is a DistributedDataParallel of an ``nn.Embedding``, without a gradient yet. Return the
+    loss of this rank, which is the weighted sum of the rows of its ids.
+    """
+    loss = (table(ids) * weights).sum()
+    (loss * dist.get_world_size()).backward()
+    return loss.item()
