@@ -29,6 +29,7 @@ WITHOUT_TORCH = (
     "lecture22",
     "lecture23",
     "lecture24",
+    "lecture25",
     "lecture26",
     "lecture28",
 )
