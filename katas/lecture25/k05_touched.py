@@ -1,14 +1,14 @@
 """Pay for the rows that a step touches.
 
 A table has a million rows of 32 numbers, and a batch has 512 ids. After `backward`, the gradient
-is as large as the table, 128 MB, and nearly all of it is 0. What each way makes:
+is as large as the table, 128 MB, and nearly all of it is 0. The rows of a gradient:
 
-    F.embedding             a row for each row of the table
-    ..., sparse=True        a row for each id, also for one that occurs ten times
-    yours                   a row for each id that occurs
+    F.embedding             one for each row of the table
+    ..., sparse=True        one for each id, so ten for an id that occurs ten times
+    yours                   one for each distinct id
 
-A parameter server does it this way: send the rows that occur, train them as a table of their own,
-and take the changes back.
+A trainer beside a parameter server does the same: it pulls the distinct rows, trains them as a
+small table and sends the changes back.
 
 1. `pooled`: the sum of each bag of ids, by one function.
 2. `step`: copy the rows that occur, renumber the ids, differentiate, and change the rows in the
@@ -16,7 +16,7 @@ and take the changes back.
 
 `Meter` counts bytes and operators: no loop runs over ids, bags or rows.
 
-Begin on paper: the ids are 7 3 7. Which rows do you copy, and by which numbers are they called?
+Begin on paper: the ids are 7 3 7. Which rows do you copy, and what number does each id become?
 Afterwards see ``embedding_bag`` in ``torch/nn/functional.py``, in site-packages.
 """
 
@@ -65,8 +65,8 @@ def storages(value: Any) -> list[torch.UntypedStorage]:
 def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """Return for each bag the sum of its rows: [bags, dim].
 
-    Bag b is ids[offsets[b] : offsets[b + 1]], the last one goes to the end, and one may be empty.
-    Autograd differentiates with respect to the table. Do not make a row for each id.
+    Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag goes to the end, and any may be empty.
+    The result is differentiable with respect to the table. Do not make a row for each id.
     """
     # TODO
     raise NotImplementedError("pooled")
@@ -85,8 +85,8 @@ def step(
 
     Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
     occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
-    `loss` and `backward` once: parameters in `loss` get their gradients, which you leave there.
-    `ids` may be empty. Make nothing of the size of the table, and no row for each id.
+    `loss` and `backward` once: parameters in `loss` get their gradients, and you leave them there.
+    `ids` may be empty. Make nothing as large as the table, and no row for each id.
     """
     # TODO
     raise NotImplementedError("step")

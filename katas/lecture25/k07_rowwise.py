@@ -1,13 +1,13 @@
 """Train a table while backward still runs.
 
-Adagrad keeps a number for each number of a table: of 100 GB of rows it makes 200. Row-wise Adagrad
-keeps one for each row. With g the row's gradient:
+Adagrad keeps a number for each number of a table: it turns 100 GB of rows into 200. Row-wise
+Adagrad keeps one for each row. With g the row's gradient:
 
     state[row]  += mean of g * g over dim
     weight[row] -= lr * g / (sqrt(state[row]) + eps)          with the new state
 
-Nor need the gradients of all tables be there at once. A hook of the weight runs inside backward,
-as soon as its gradient is complete: train there and forget the gradient. No optimizer, no step.
+Nor do all tables need their gradients at once. A hook on the weight runs inside backward, as soon
+as its gradient is complete: train there and drop the gradient. No optimizer, no step.
 
 1. `rowwise_adagrad`: the formula, for the rows of a sparse gradient.
 2. `train_in_backward`: a state and a `register_post_accumulate_grad_hook` for each table. Both
@@ -15,7 +15,7 @@ as soon as its gradient is complete: train there and forget the gradient. No opt
 
 - A hook lives as long as its weight. If it refers to the weight or its table, they form a cycle.
 
-Begin on paper: row 5 occurs twice with a gradient of 1 each. Is its state 2 or 4?
+Begin on paper: row 5 occurs twice, each time with a gradient of ones. Is its state 2 or 4?
 Afterwards see ``register_post_accumulate_grad_hook`` in ``torch/_tensor.py``. FBGEMM fuses the
 same formula into its backward.
 """
@@ -50,7 +50,7 @@ def train_in_backward(
 ) -> list[torch.Tensor]:
     """Let each backward train these tables, and return their states, zeros at first.
 
-    A state has one number a row, and dtype and device of its table's weight. When a table's
+    A state has one number per row, and the dtype and device of its table's weight. When a table's
     gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables
     and states are freed with the last reference to them, without the garbage collector. The tables
     have sparse gradients.

@@ -1,8 +1,8 @@
 """Hash ids into a table that is too small for them.
 
-Ids are 64-bit numbers, far apart. `ids % buckets` is a row, but a generator that counts in steps
-of 16 reaches only 1,024 of 16,384 rows. So ids are mixed first, such as by MurmurHash3's last step
-on unsigned numbers:
+Ids are 64-bit numbers, far apart. `ids % buckets` is a row, but ids that were given out in steps
+of 16 reach only 1,024 of 16,384 rows. So ids are mixed first, for example by the last step of
+MurmurHash3, on unsigned numbers:
 
     x ^= x >> 33;  x *= FIRST;  x ^= x >> 33;  x *= SECOND;  x ^= x >> 33;
 
@@ -64,7 +64,7 @@ def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tens
     """Return for each id the sum of the rows in its buckets of seeds 0 to hashes - 1.
 
     `table` is [buckets, dim], the result [*ids.shape, dim], of the table's dtype. There is at least
-    one hash. Two ids share their vector only if they share every bucket.
+    one hash. Two ids get the same sum if they have the same buckets, in whatever order.
     """
     # TODO
     raise NotImplementedError("looked_up")

@@ -1,14 +1,14 @@
 """All pairs, with and without the pairs.
 
-A recommender such as DLRM multiplies each feature's vector by each other one. `bmm` makes all dot
-products; of n * n a model keeps those below the diagonal:
+A recommender such as DLRM takes the dot product of each pair of feature vectors. `bmm` makes all
+n * n of them; the model keeps those below the diagonal:
 
     . . . .
     0 . . .        the order of the result, n = 4
     1 2 . .
     3 4 5 .
 
-A factorisation machine wants only their sum, and that needs no product of a pair.
+A factorisation machine wants only their sum, which needs no product of a pair.
 
 1. `interactions`, by `bmm` and `torch.tril_indices`.
 2. `interaction_sum`. About 5 lines, no loop.
@@ -25,7 +25,7 @@ import torch
 def interactions(features: torch.Tensor) -> torch.Tensor:
     """Return the dot product of each pair of features: [batch, n * (n - 1) / 2].
 
-    `features` is [batch, n, dim]. Pairs are in the order of the brief; a feature with itself is no
+    `features` is [batch, n, dim]. Pairs are in the order of the brief; a feature and itself are no
     pair. `batch`, n and `dim` may be 0, and n 1.
     """
     # TODO

@@ -45,8 +45,8 @@ def storages(value: Any) -> list[torch.UntypedStorage]:
 def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """Return for each bag the sum of its rows: [bags, dim].
 
-    Bag b is ids[offsets[b] : offsets[b + 1]], the last one goes to the end, and one may be empty.
-    Autograd differentiates with respect to the table. Do not make a row for each id.
+    Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag goes to the end, and any may be empty.
+    The result is differentiable with respect to the table. Do not make a row for each id.
     """
     return F.embedding_bag(ids, table, offsets, mode="sum")
 
@@ -64,8 +64,8 @@ def step(
 
     Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
     occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
-    `loss` and `backward` once: parameters in `loss` get their gradients, which you leave there.
-    `ids` may be empty. Make nothing of the size of the table, and no row for each id.
+    `loss` and `backward` once: parameters in `loss` get their gradients, and you leave them there.
+    `ids` may be empty. Make nothing as large as the table, and no row for each id.
     """
     rows, places = ids.unique(return_inverse=True)
     small = table[rows].requires_grad_()

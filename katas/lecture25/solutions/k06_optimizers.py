@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def new_table(*, sparse: bool) -> nn.Embedding:
-    """Return a table of 6 rows of 3 irrational numbers. Given."""
+    """Return a table of 6 rows of 3 numbers, all different and none 0. Given."""
     weight = torch.arange(18, dtype=torch.float64).reshape(6, 3).sqrt() + 0.1
     return nn.Embedding.from_pretrained(weight, freeze=False, sparse=sparse)
 
