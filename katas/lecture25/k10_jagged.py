@@ -60,7 +60,7 @@ def permute(
 
 
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return them sample after sample, and in each sample key after key.
+    """Return both sample after sample, and in each sample key after key.
 
     The lengths that come back are [samples, keys]; called with those, it undoes itself.
     """

@@ -6,22 +6,22 @@ batch ask for rows of all ranks:
     rank 0   has rows 0 1 2   its ids 4 0 5 1   asks rank 0 for 0 1, rank 1 for 4 5
     rank 1   has rows 3 4 5   its ids 2 3 2     asks rank 0 for 2 2, rank 1 for 3
 
-Counts cross first, then ids; rows cross back. In backward the gradients of rows take the way of
-the ids.
+Counts cross first, then ids; rows cross back. In backward the gradients of the rows go where the
+ids went.
 
 1. `route`: group the ids by owner.
-2. `Exchange`: a swap with a gradient. What ``dist.all_to_all_single`` returns has
+2. `Exchange`: a swap with a gradient. The tensor that ``dist.all_to_all_single`` fills has
    ``requires_grad=False``, and no warning says so.
 3. `lookup`: rows and gradients equal those of one process to the bit.
 4. `lookup_unique`: a few ids are in every batch. Ask for each once.
 
 About 15 lines. Send through ``table.swap`` alone: most tests put a swap between threads there.
 
-Begin on paper: the rows come back to rank 0 as those of 0 1 4 5. At which place is the row of its
-first id?
+Begin on paper: the rows of 0 1 4 5 come back to rank 0 in this order. At which place is the row of
+its first id?
 Afterwards read ``all_to_all_single_autograd`` in
 ``torch/distributed/_functional_collectives.py``, in site-packages.
-Real life differs: owners often add up the rows of a bag before they send, and hot rows are cached.
+Real life differs: owners often send the sum of a bag's rows, and hot rows are cached.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
     """Exchange rows with all ranks; without a gradient. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
-    What comes is returned: ``take[0]`` rows of rank 0, then ``take[1]`` of rank 1, and so on.
+    Return what comes: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
     """
     taken = rows.new_empty(sum(take), *rows.shape[1:])
     dist.all_to_all_single(taken, rows.contiguous(), take, give)
@@ -65,7 +65,7 @@ def route(ids: torch.Tensor, per_rank: int, ranks: int) -> tuple[torch.Tensor, t
     """Return an order and counts, both int64.
 
     ``ids[order]`` has those of rank 0 first, then those of rank 1, ...; the ids of one owner
-    stay in their order. The counts, of [ranks], say how many each rank is asked for. `ids` is
+    stay in their order. The counts, of [ranks], say how many ids each rank is asked for. `ids` is
     int64, of [n]; n may be 0.
     """
     # TODO: step 1. Who owns id 5 if a rank has 3 rows? argsort takes stable=True.
@@ -94,7 +94,7 @@ def lookup(ids: torch.Tensor, table: Table) -> torch.Tensor:
     """Return the row of each id, [n, dim], in the order of `ids`, by three swaps.
 
     All ranks call it at the same time, each with its own ids, perhaps none. In backward each shard
-    gets the gradient from the ids of all ranks, by one swap more.
+    gets the gradient from the ids of all ranks, by one more swap.
     """
     # TODO: step 3. Counts, ids, rows; then undo the order.
     raise NotImplementedError("lookup")

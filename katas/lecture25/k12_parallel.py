@@ -1,20 +1,20 @@
 """Debug: a table over ranks, and gradients that are off.
 
-Each rank has a batch of its own. One model cuts its table by rows over the ranks, and its dense
-head is under DistributedDataParallel. Another model has a copy of a small table on each rank, under
-DistributedDataParallel too. Nothing raises, and these are the tickets:
+Each rank has a batch of its own. One model has its table cut by rows over the ranks, and its dense
+head under DistributedDataParallel. Another model has a copy of a small table on each rank, also
+under DistributedDataParallel. Nothing raises, and these are the tickets:
 
     sharded             "With one batch for all ranks the rows are right. In training a rank gets
                          rows that none of its ids asked for."
-    backward_mean       "The head learns as on one machine. The table is twice as fast on two ranks,
-                         and three times on three."
+    backward_mean       "The head learns as on one machine. The table's rows move twice as far on
+                         two ranks, and three times as far on three."
     backward_sum        "An id that one rank has moves half as far on two ranks as on one machine,
                          and a third on three."
 
 Find and mend them in this order, a line or two each.
 
-Begin with one question to each gradient: whose code brings the ranks' shares together, and does it
-add them up or take their mean?
+Begin with one question about each gradient: whose code brings the ranks' shares together, and does
+it add them up or take their mean?
 Afterwards read ``RowwiseParallel`` in ``torch/distributed/tensor/parallel/style.py``, in
 site-packages: its two layouts, and what they are if you leave them out.
 Real life differs: torchrec's ``DistributedModelParallel`` chooses for each table how it is cut.
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
     """Cut the table by rows over the ranks of `mesh`, of one dim, and return it.
 
-    Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Each rank has other
-    ids, and as many.
+    Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Ranks have
+    different ids, but equally many.
     """
     # Not at the top: it takes a second, for which nobody should wait who only opens this file.
     from torch.distributed.tensor import Replicate  # noqa: PLC0415
@@ -57,7 +57,7 @@ def backward_mean(
     """Give both the gradient of the mean squared error of all ranks' examples, in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
-    Each rank has as many examples. Return the mean squared error of this rank's own.
+    All ranks have equally many examples. Return the mean squared error of this rank's own.
     """
     loss = F.mse_loss(head(table(ids).sum(1)), target)
     loss.backward()

@@ -1,21 +1,21 @@
 """An int8 table: each row's scale and minimum behind its codes.
 
-For serving, tables are packed. 64 float32 are 256 bytes; a code of one byte for each, and what
-turns codes into numbers again, are 72:
+For serving, tables are packed. 64 float32 numbers take 256 bytes; a code of one byte for each, and
+what turns codes back into numbers, take 72:
 
     code 0 ... code 63 | scale, 4 bytes | minimum, 4 bytes       number = code * scale + minimum
 
 So a lookup reads one stretch of memory, and an outlier spoils only its own row.
 
 1. `pack`: codes and the bytes of two float32, row by row.
-2. `unpack`: the numbers again, which differ by half a scale at most.
+2. `unpack`: the numbers again, off by at most half a scale and some rounding.
 3. `pooled`: sums over bags. Unpack only what the ids ask for: the table as float32 may not fit.
 
-About 10 lines. Begin by printing ``torch.tensor([0.01, 0.0]).view(torch.uint8)``. How many rows,
-and how many columns, has the same of a [3, 2] tensor?
+About 10 lines. Begin by printing ``torch.tensor([0.01, 0.0]).view(torch.uint8)``. How many rows
+and columns does the same view of a [3, 2] tensor have?
 Afterwards compare ``torch.ops.quantized.embedding_bag_byte_prepack`` on a table of yours: it is
 written in ``aten/src/ATen/native/quantized/cpu/qembeddingbag_prepack.cpp``.
-Real life differs: FBGEMM reads the codes and adds them up in one kernel; there are 4 bits too.
+Real life differs: FBGEMM unpacks and adds up in one kernel, and has 4-bit tables too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pack(table: torch.Tensor) -> torch.Tensor:
         scale = (high - low) / 255
         code = round((x - low) * (255 / (high - low + 1e-8)))    0 to 255, halves to even
 
-    The scale and then `low` are behind the codes, as the bytes of float32.
+    The scale and then `low` follow the codes, as the bytes of float32.
     """
     # TODO: step 1. Tensors of one dtype can be put side by side.
     raise NotImplementedError("pack")

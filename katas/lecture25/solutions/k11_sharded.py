@@ -14,7 +14,7 @@ def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
     """Exchange rows with all ranks; without a gradient. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
-    What comes is returned: ``take[0]`` rows of rank 0, then ``take[1]`` of rank 1, and so on.
+    Return what comes: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
     """
     taken = rows.new_empty(sum(take), *rows.shape[1:])
     dist.all_to_all_single(taken, rows.contiguous(), take, give)
@@ -41,7 +41,7 @@ def route(ids: torch.Tensor, per_rank: int, ranks: int) -> tuple[torch.Tensor, t
     """Return an order and counts, both int64.
 
     ``ids[order]`` has those of rank 0 first, then those of rank 1, ...; the ids of one owner
-    stay in their order. The counts, of [ranks], say how many each rank is asked for. `ids` is
+    stay in their order. The counts, of [ranks], say how many ids each rank is asked for. `ids` is
     int64, of [n]; n may be 0.
     """
     owners = ids // per_rank
@@ -69,7 +69,7 @@ def lookup(ids: torch.Tensor, table: Table) -> torch.Tensor:
     """Return the row of each id, [n, dim], in the order of `ids`, by three swaps.
 
     All ranks call it at the same time, each with its own ids, perhaps none. In backward each shard
-    gets the gradient from the ids of all ranks, by one swap more.
+    gets the gradient from the ids of all ranks, by one more swap.
     """
     order, counts = route(ids, table.per_rank, table.ranks)
     each = [1] * table.ranks

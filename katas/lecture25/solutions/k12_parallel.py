@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
     """Cut the table by rows over the ranks of `mesh`, of one dim, and return it.
 
-    Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Each rank has other
-    ids, and as many.
+    Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Ranks have
+    different ids, but equally many.
     """
     # Not at the top: it takes a second, for which nobody should wait who only opens this file.
     from torch.distributed.tensor import Shard  # noqa: PLC0415
@@ -36,7 +36,7 @@ def backward_mean(
     """Give both the gradient of the mean squared error of all ranks' examples, in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
-    Each rank has as many examples. Return the mean squared error of this rank's own.
+    All ranks have equally many examples. Return the mean squared error of this rank's own.
     """
     loss = F.mse_loss(head(table(ids).sum(1)), target)
     loss.backward()

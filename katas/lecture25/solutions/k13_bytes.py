@@ -22,7 +22,7 @@ def pack(table: torch.Tensor) -> torch.Tensor:
         scale = (high - low) / 255
         code = round((x - low) * (255 / (high - low + 1e-8)))    0 to 255, halves to even
 
-    The scale and then `low` are behind the codes, as the bytes of float32.
+    The scale and then `low` follow the codes, as the bytes of float32.
     """
     low, high = table.detach().aminmax(dim=1, keepdim=True)
     codes = ((table.detach() - low) * (255 / (high - low + 1e-8))).round().to(torch.uint8)
