@@ -433,12 +433,12 @@ def test_what_a_fragment_may_be_called() -> None:
 
 
 def test_the_version_is_the_edition() -> None:
-    """A year and a month, the same for the package and the change log, which tells of it."""
+    """A year and a month, or a number more, in pyproject.toml and in the change log."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         settings = tomllib.load(file)
     version = settings["project"]["version"]
 
-    assert re.fullmatch(r"20\d\d\.(0[1-9]|1[0-2])", version)
+    assert re.fullmatch(r"20\d\d\.(0[1-9]|1[0-2])(\.[1-9]\d*)?", version)
     assert version == settings["tool"]["towncrier"]["version"]
     log = (ROOT / settings["tool"]["towncrier"]["filename"]).read_text(encoding="utf-8")
     assert f"\n## {version}, 20" in log
