@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from plugins.course.model import Kata
 
 
-WIDTH, HEIGHT = 1280, 1630
+WIDTH, HEIGHT = 1280, 1770
 # The percentage of the katas that the learner has solved.
 SOLVED = 43
 PASSED = TestOutcome("passed")

@@ -151,6 +151,8 @@ def test_the_legend_names_what_occurs(state: State) -> None:
 
     assert [WORDS[state]] == legend(written)
     assert [WORDS[state], "not written yet"] == legend(planned)
+    assert "lectures written" not in written
+    assert "lectures written" in planned
     assert [] == legend(html_of(a_page(parts=())))
 
 
