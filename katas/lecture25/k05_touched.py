@@ -1,7 +1,8 @@
 """Pay for the rows that a step touches.
 
 A table has a million rows of 32 numbers, and a batch has 512 ids. After `backward`, the gradient
-is as large as the table, 128 MB, and nearly all of it is 0. The rows of a gradient:
+is as large as the table, 128 MB, and nearly all of it is 0.
+How many rows the gradient has:
 
     F.embedding             one for each row of the table
     ..., sparse=True        one for each id, so ten for an id that occurs ten times
@@ -65,8 +66,8 @@ def storages(value: Any) -> list[torch.UntypedStorage]:
 def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """Return for each bag the sum of its rows: [bags, dim].
 
-    Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag goes to the end, and any may be empty.
-    The result is differentiable with respect to the table. Do not make a row for each id.
+    Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag runs to the end; a bag may be empty.
+    The gradient for the table is dense. Do not make a row for each id.
     """
     # TODO
     raise NotImplementedError("pooled")

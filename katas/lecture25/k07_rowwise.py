@@ -1,17 +1,18 @@
 """Train a table while backward still runs.
 
-Adagrad keeps a number for each number of a table: it turns 100 GB of rows into 200. Row-wise
+Adagrad keeps a number for each number of a table: a 100 GB table then takes 200 GB. Row-wise
 Adagrad keeps one for each row. With g the row's gradient:
 
     state[row]  += mean of g * g over dim
     weight[row] -= lr * g / (sqrt(state[row]) + eps)          with the new state
 
-Nor do all tables need their gradients at once. A hook on the weight runs inside backward, as soon
-as its gradient is complete: train there and drop the gradient. No optimizer, no step.
+Nor do the gradients of all tables have to exist at the same time. A hook on the weight runs inside
+backward, as soon as its gradient is complete: train there and drop the gradient. No optimizer, no
+step.
 
 1. `rowwise_adagrad`: the formula, for the rows of a sparse gradient.
-2. `train_in_backward`: a state and a `register_post_accumulate_grad_hook` for each table. Both
-   about 13 lines.
+2. `train_in_backward`: a state and a `register_post_accumulate_grad_hook` for each table.
+   Together about 13 lines.
 
 - A hook lives as long as its weight. If it refers to the weight or its table, they form a cycle.
 
@@ -53,7 +54,8 @@ def train_in_backward(
     A state has one number per row, and the dtype and device of its table's weight. When a table's
     gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables
     and states are freed with the last reference to them, without the garbage collector. The tables
-    have sparse gradients.
+    have sparse gradients. Also train under `backward(create_graph=True)`, when the hook runs with
+    grad mode on.
     """
     # TODO
     raise NotImplementedError("train_in_backward")

@@ -11,7 +11,8 @@ they wrap around. Right shift and remainder differ for negative numbers.
 
 1. `shifted`: zeros come in from the left.
 2. `mixed`: the line above; `signed` is given.
-3. `bucket`: the unsigned remainder. Take the last bit away, so that the rest is not negative.
+3. `bucket`: the unsigned remainder. Halve the number with `shifted`: the half is not
+   negative.
 4. `looked_up`: two ids rarely collide under several seeds.
 
 About 7 lines, without a loop over ids and without floats.
@@ -63,8 +64,9 @@ def bucket(ids: torch.Tensor, buckets: int, seed: int = 0) -> torch.Tensor:
 def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tensor:
     """Return for each id the sum of the rows in its buckets of seeds 0 to hashes - 1.
 
-    `table` is [buckets, dim], the result [*ids.shape, dim], of the table's dtype. There is at least
-    one hash. Two ids get the same sum if they have the same buckets, in whatever order.
+    `table` is [buckets, dim] of a floating dtype, the result [*ids.shape, dim] of the same dtype.
+    There is at least one hash. Two ids get the same sum if they have the same buckets, in whatever
+    order.
     """
     # TODO
     raise NotImplementedError("looked_up")

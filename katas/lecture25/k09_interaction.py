@@ -35,7 +35,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
     """Return for each sample of [batch, n, dim] the sum of `interactions`: [batch].
 
-    Make no tensor with more numbers than `features`.
+    Make no tensor with more numbers than `features`, if n and `dim` are not 0.
     """
     # TODO
     raise NotImplementedError("interaction_sum")

@@ -32,12 +32,18 @@ def squares(bags: torch.Tensor) -> torch.Tensor:
 
 
 def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Compare shapes and dtypes, then numbers."""
+    """Compare shapes and dtypes, then numbers; show the rows that differ."""
     __tracebackhide__ = True
     kinds = [([*each.shape], each.dtype) for each in (yours, expected)]
     assert kinds[0] == kinds[1], f"{what}: yours has {kinds[0]}, expected {kinds[1]}"
-    says = f"{what}: yours is {yours.tolist()}, expected {expected.tolist()}\n".__add__
-    torch.testing.assert_close(yours, expected, rtol=0, atol=1e-12, msg=says)
+    wrong = ~torch.isclose(yours, expected, rtol=0, atol=1e-12)
+    rows = [n for n, each in enumerate(torch.atleast_1d(wrong)) if each.any()]
+    both = [torch.atleast_1d(it.detach())[rows] for it in (yours, expected)]
+    shown = [it.round(decimals=4).tolist() for it in both]
+    assert not rows, (
+        f"{what}: rows {rows} are wrong; yours {shown[0]}, expected {shown[1]}, at most"
+        f" {(both[0] - both[1]).abs().max():.1e} apart"
+    )
 
 
 def summed(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
@@ -71,8 +77,13 @@ def test_the_sum_of_each_bag(offsets: list[int]) -> None:
 def test_the_bags_have_a_gradient() -> None:
     """Against finite differences; k02 and k03 have written what runs here."""
     table, ids, starts = numbers(4, 2), torch.tensor([3, 1, 3]), torch.tensor([0, 1])
+    table.requires_grad_()
+    total = pooled(table, ids, starts).sum()
+    (gradient,) = torch.autograd.grad(total, table, allow_unused=True)
+    assert gradient is not None, "the table gets no gradient: you pool a detached copy of it"
+    assert not gradient.is_sparse, "the gradient for the table is sparse: leave `sparse` off"
     right = torch.autograd.gradcheck(
-        lambda leaf: pooled(leaf, ids, starts), table.requires_grad_(), raise_exception=False
+        lambda leaf: pooled(leaf, ids, starts), table, raise_exception=False
     )
     assert right, "of `pooled`, the gradient for the table is not the slope"
 
@@ -114,10 +125,13 @@ def test_one_id() -> None:
 def test_a_step(ids: list[int], offsets: list[int]) -> None:
     """Gradients of an id that occurs again add up; decay counts once."""
     table, numbered, starts = numbers(10, 3), torch.tensor(ids), torch.tensor(offsets)
-    expected = stepped(table, numbered, starts, 0.3, 0.7)
+    expected, before = stepped(table, numbered, starts, 0.3, 0.7), table.clone()
     with unchanged(ids=numbered, offsets=starts):
         step(table, numbered, starts, squares, lr=0.3, decay=0.7)
 
+    moved = (table != before).any(1).nonzero().flatten().tolist()
+    others = [row for row in moved if row not in ids]
+    assert not others, f"ids {ids}: rows {others} change, and do not occur"
     close(table, expected, f"the table after ids {ids}, bags from {offsets}, lr 0.3, decay 0.7")
 
 

@@ -36,11 +36,13 @@ OPTIMIZERS: dict[str, Any] = {
 
 
 class Custom(torch.optim.Optimizer):
-    """Adds 1 to some rows, or raises, whatever the gradient is."""
+    """Adds a number to some rows, or raises, whatever the gradient is."""
 
-    def __init__(self, parameters: Any, rows: list[int], error: Exception | None = None) -> None:
+    def __init__(
+        self, parameters: Any, rows: list[int], error: Exception | None = None, by: float = 1.0
+    ) -> None:
         super().__init__(parameters, {"rows": rows})
-        self.error = error
+        self.error, self.by = error, by
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:
@@ -49,7 +51,7 @@ class Custom(torch.optim.Optimizer):
             raise self.error
         for group in self.param_groups:
             for parameter in group["params"]:
-                parameter[group["rows"]] += 1
+                parameter[group["rows"]] += self.by
 
 
 def rows_of(make: Any, *, sparse: bool) -> str:
@@ -82,6 +84,8 @@ def test_the_rows_that_the_optimizer_moves() -> None:
         f"an optimizer adds 1 to rows 0 and 5, another to none, for id 2: yours {found}, expected"
         f" [[0, 5], []]. Compare the table before and after; the gradient does not tell."
     )
+    found = moved(table, Custom(table.parameters(), [2], by=1e-12), [2])
+    assert found == [2], f"row 2 moves by 1e-12: yours {found}, expected [2]; compare with `!=`"
 
 
 def test_the_loss_is_a_sum_of_squares() -> None:

@@ -62,12 +62,18 @@ def trained(
 
 
 def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Compare shapes and dtypes, then numbers."""
+    """Compare shapes and dtypes, then numbers; show the rows that differ."""
     __tracebackhide__ = True
     kinds = [([*each.shape], each.dtype) for each in (yours, expected)]
     assert kinds[0] == kinds[1], f"{what}: yours has {kinds[0]}, expected {kinds[1]}"
-    says = f"{what}: yours is {yours.tolist()}, expected {expected.tolist()}\n".__add__
-    torch.testing.assert_close(yours, expected, rtol=0, atol=1e-12, msg=says)
+    wrong = ~torch.isclose(yours, expected, rtol=0, atol=1e-12)
+    rows = [n for n, each in enumerate(torch.atleast_1d(wrong)) if each.any()]
+    both = [torch.atleast_1d(it.detach())[rows] for it in (yours, expected)]
+    shown = [it.round(decimals=4).tolist() for it in both]
+    assert not rows, (
+        f"{what}: rows {rows} are wrong; yours {shown[0]}, expected {shown[1]}, at most"
+        f" {(both[0] - both[1]).abs().max():.1e} apart"
+    )
 
 
 def test_one_row() -> None:
@@ -77,6 +83,9 @@ def test_one_row() -> None:
     rowwise_adagrad(weight, gradient, state, lr=1.0, eps=0.0)
 
     close(state, torch.tensor([0, 12.5, 0], dtype=torch.float64), "the state, gradient 3 4")
+    assert not weight.isnan().any(), (
+        "the weight has NaN, from 0 / 0: work only with rows that the gradient holds"
+    )
     root = math.sqrt(12.5)
     expected = torch.tensor([[0, 0], [-3 / root, -4 / root], [0, 0]], dtype=torch.float64)
     close(weight, expected, "the weight, gradient 3 4, lr 1, eps 0")
@@ -106,7 +115,8 @@ def test_the_formula(rows: list[int], eps: float) -> None:
         rowwise_adagrad(weight, gradient, state, lr=0.3, eps=eps)
 
         close(state, expected[1], f"rows {rows}, time {n + 1}: the state")
-        close(weight, expected[0], f"rows {rows}, eps {eps}, time {n + 1}: the weight")
+        what = f"rows {rows}, eps {eps}, time {n + 1}: the weight, by lr * g / (sqrt(state) + eps)"
+        close(weight, expected[0], what)
 
 
 @pytest.mark.parametrize("rows", [[1, 4], [4, 1, 4]])
@@ -130,7 +140,7 @@ def test_other_rows() -> None:
     others = [row for row in range(1000) if row not in {3, 8}]
     for name, new, old in zip(("weight", "state"), (weight, state), before, strict=True):
         same = new[others].view(torch.int64) == old[others].view(torch.int64)
-        assert same.all(), f"rows 3 and 8 occur, but of {name} your step changes other rows too"
+        assert same.all(), f"`rowwise_adagrad` changes other rows of {name} than 3 and 8"
     assert made.numbers < 100, (
         f"your operators make a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
         f" rows of the gradient, not with the whole table"
@@ -188,12 +198,16 @@ def test_backward_trains() -> None:
 
 def test_each_table_has_its_own_state() -> None:
     """Different sizes, and one that the batch does not use."""
-    tables = [new_table(7), new_table(5, 2, seed=1), new_table(6, seed=2)]
+    tables = [new_table(7), new_table(5, 2, seed=1), new_table(9, seed=2)]
     before = [each.weight.detach().clone() for each in tables]
     states = train_in_backward(tables, lr=0.3, eps=0.2)
     loss = tables[0](torch.tensor([6, 6])).square().sum() + tables[1](torch.tensor([0, 4])).sum()
     loss.backward()
 
+    assert not states[2].any(), (
+        "the batch does not use table 2, but its state changes: a function made in a loop sees the"
+        " loop's last variable"
+    )
     gradients = [torch.zeros_like(each) for each in before]
     gradients[0][6] = 4 * before[0][6]
     gradients[1][[0, 4]] = 1
@@ -201,7 +215,8 @@ def test_each_table_has_its_own_state() -> None:
         zeros = torch.zeros(len(before[n]), dtype=torch.float64)
         right = trained(before[n], gradients[n], zeros, 0.3, 0.2)
         close(state, right[1], f"table {n} of 3: the state")
-        close(tables[n].weight.detach(), right[0], f"table {n} of 3: the weight")
+        what = f"table {n} of 3: the weight, by lr * g / (sqrt(state) + eps), eps 0.2"
+        close(tables[n].weight.detach(), right[0], what)
 
 
 def test_a_table_that_is_used_twice() -> None:
@@ -259,7 +274,11 @@ def test_everything_is_freed() -> None:
         sum(each(torch.tensor([1])).sum() for each in tables).backward()
         return [*tables, *(each.weight for each in tables), *states]
 
-    freed(run, "Use the hook's argument, not a weight or a table from around it.")
+    freed(
+        run,
+        "Use the hook's argument, not a weight or a table from around it. Keep a state in the list"
+        " that you return and in its hook, and nowhere else.",
+    )
 
 
 @pytest.mark.backend("torchrec")

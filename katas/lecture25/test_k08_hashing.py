@@ -68,7 +68,9 @@ def test_zeros_come_in(bits: int) -> None:
         yours = shifted(x, bits)
 
     expected = [signed((it & FULL) >> bits) for it in x.tolist()]
-    same(yours, expected, f"{x.tolist()} shifted by {bits}; `>>` repeats the sign")
+    negative = (yours < 0).any()
+    why = "`>>` repeats the sign" if negative else f"{64 - bits} bits are left, the first included"
+    same(yours, expected, f"{x.tolist()} shifted by {bits} ({why})")
 
 
 @example(EDGES)
@@ -103,7 +105,11 @@ def test_bucket(ids: list[int], buckets: int, seed: int) -> None:
         yours = bucket(x, buckets, seed)
 
     right = [right_bucket(it, buckets, seed) for it in ids]
-    same(yours, right, f"ids {ids}, {buckets} buckets, seed {seed}")
+    found = yours.flatten().tolist()
+    wrong = [it for it, a, b in zip(ids, found, right, strict=False) if a != b]
+    negative = [it for it in wrong if hashed(hashed(it) + seed) > FULL // 2]
+    what = f"ids {ids}, buckets: {buckets}, seed {seed}; wrong for ids {wrong}"
+    same(yours, right, f"{what}, of which {negative} have negative hashes if read as int64")
 
 
 def test_int32() -> None:
@@ -162,7 +168,7 @@ def test_looked_up(hashes: int) -> None:
     assert yours.shape == expected.shape, (
         f"yours has shape {[*yours.shape]}, expected {[*expected.shape]}"
     )
-    says = f"{hashes} hashes: yours {yours.tolist()}, expected {expected.tolist()}\n".__add__
+    says = f"hashes: {hashes}; yours {yours.tolist()}, expected {expected.tolist()}\n".__add__
     torch.testing.assert_close(yours, expected, rtol=0, atol=1e-12, msg=says)
 
 
@@ -176,7 +182,7 @@ def test_the_table_has_a_gradient() -> None:
     assert right, "of `looked_up`, the gradient for the table is not the slope"
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_dtype(dtype: torch.dtype) -> None:
     """Vectors have the table's dtype."""
     yours = looked_up(torch.ones(9, 2, dtype=dtype), torch.tensor([4]), 2).dtype

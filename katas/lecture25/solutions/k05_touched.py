@@ -45,8 +45,8 @@ def storages(value: Any) -> list[torch.UntypedStorage]:
 def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """Return for each bag the sum of its rows: [bags, dim].
 
-    Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag goes to the end, and any may be empty.
-    The result is differentiable with respect to the table. Do not make a row for each id.
+    Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag runs to the end; a bag may be empty.
+    The gradient for the table is dense. Do not make a row for each id.
     """
     return F.embedding_bag(ids, table, offsets, mode="sum")
 

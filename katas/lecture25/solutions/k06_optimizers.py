@@ -25,7 +25,7 @@ def moved(
 
     The loss is the sum of the squares of what is looked up. Clear the gradient first: there may be
     one from an earlier batch. Return None if `optimizer.step` raises a RuntimeError, which is how
-    an optimizer refuses a sparse gradient; let other errors through.
+    an optimizer refuses a sparse gradient; let other errors through. `ids` is not empty.
     """
     before = table.weight.detach().clone()
     optimizer.zero_grad()

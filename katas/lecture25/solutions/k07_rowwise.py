@@ -36,7 +36,8 @@ def train_in_backward(
     A state has one number per row, and the dtype and device of its table's weight. When a table's
     gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables
     and states are freed with the last reference to them, without the garbage collector. The tables
-    have sparse gradients.
+    have sparse gradients. Also train under `backward(create_graph=True)`, when the hook runs with
+    grad mode on.
     """
     states = []
     for table in tables:

@@ -43,7 +43,8 @@ def bucket(ids: torch.Tensor, buckets: int, seed: int = 0) -> torch.Tensor:
 def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tensor:
     """Return for each id the sum of the rows in its buckets of seeds 0 to hashes - 1.
 
-    `table` is [buckets, dim], the result [*ids.shape, dim], of the table's dtype. There is at least
-    one hash. Two ids get the same sum if they have the same buckets, in whatever order.
+    `table` is [buckets, dim] of a floating dtype, the result [*ids.shape, dim] of the same dtype.
+    There is at least one hash. Two ids get the same sum if they have the same buckets, in whatever
+    order.
     """
     return sum(table[bucket(ids, len(table), seed)] for seed in range(hashes))

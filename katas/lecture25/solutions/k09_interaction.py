@@ -19,7 +19,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
     """Return for each sample of [batch, n, dim] the sum of `interactions`: [batch].
 
-    Make no tensor with more numbers than `features`.
+    Make no tensor with more numbers than `features`, if n and `dim` are not 0.
     """
     total = features.sum(1).square().sum(1)
     return (total - features.square().sum((1, 2))) / 2

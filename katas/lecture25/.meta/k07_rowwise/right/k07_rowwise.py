@@ -35,10 +35,11 @@ def train_in_backward(
 ) -> list[torch.Tensor]:
     """Let each backward train these tables, and return their states, zeros at first.
 
-    A state has one number a row, and dtype and device of its table's weight. When a table's
+    A state has one number per row, and the dtype and device of its table's weight. When a table's
     gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables
     and states are freed with the last reference to them, without the garbage collector. The tables
-    have sparse gradients.
+    have sparse gradients. Also train under `backward(create_graph=True)`, when the hook runs with
+    grad mode on.
     """
     states = [torch.zeros_like(table.weight[:, 0], requires_grad=False) for table in tables]
     for table, state in zip(tables, states, strict=True):
