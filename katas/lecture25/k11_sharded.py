@@ -86,7 +86,8 @@ class Exchange(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
         """Return the gradient of each argument of forward, None for all but the rows."""
-        # TODO: step 2. Which ranks have sent these rows, and how many each?
+        # TODO: step 2. From which ranks did these rows come in forward, and how many
+        # from each?
         raise NotImplementedError("Exchange.backward")
 
 

@@ -43,7 +43,7 @@ def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
     Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Ranks have
     different ids, but equally many.
     """
-    # Not at the top: it takes a second, for which nobody should wait who only opens this file.
+    # Not at the top: it takes a second, and opening this file should not cost that.
     from torch.distributed.tensor import Replicate  # noqa: PLC0415
     from torch.distributed.tensor.parallel import RowwiseParallel  # noqa: PLC0415
     from torch.distributed.tensor.parallel import parallelize_module  # noqa: PLC0415

@@ -11,6 +11,7 @@ import torch
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.overrides import TorchFunctionMode
 
 from katas.lecture25.k10_jagged import by_sample
 from katas.lecture25.k10_jagged import offsets_of
@@ -39,7 +40,10 @@ def irrational(*size: int) -> torch.Tensor:
 
 def test_offsets_begin_with_zero_and_end_with_the_number_of_values() -> None:
     """One more than there are bags."""
-    same(offsets_of(torch.tensor([2, 1, 3])), [0, 2, 3, 6], "offsets of lengths 2, 1, 3")
+    lengths = torch.tensor([2, 1, 3])
+    with unchanged(lengths=lengths):
+        yours = offsets_of(lengths)
+    same(yours, [0, 2, 3, 6], "offsets of lengths 2, 1, 3")
     why = "offsets of 0, 2, 0: an empty bag begins where the next one begins"
     same(offsets_of(torch.tensor([0, 2, 0])), [0, 0, 2, 2], why)
 
@@ -55,7 +59,9 @@ def test_offsets_of_int32_and_of_no_bags() -> None:
 
 def test_runs_on_paper() -> None:
     """Two bags, the second of which lies before the first."""
-    yours = runs(torch.tensor([4, 0]), torch.tensor([2, 3]))
+    starts, lengths = torch.tensor([4, 0]), torch.tensor([2, 3])
+    with unchanged(starts=starts, lengths=lengths):
+        yours = runs(starts, lengths)
     same(yours, [4, 5, 0, 1, 2], "starts 4, 0 and lengths 2, 3")
 
 
@@ -67,6 +73,34 @@ def test_runs_may_be_empty_and_overlap() -> None:
         same(yours, [4, 5, 3, 4, 5, 4], f"starts 9 4 7 3 4 0, lengths 0 2 0 3 1 0 in {dtype}")
         none = torch.tensor([], dtype=dtype)
         same(runs(torch.tensor([], dtype=torch.int64), none), [], "no bags")
+
+
+class Largest(TorchFunctionMode):
+    """Remembers how many elements the largest tensor has that is made meanwhile."""
+
+    most = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call it, and look at its result."""
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.most = max(self.most, result.numel())
+        return result
+
+
+def test_one_long_bag_makes_the_others_no_longer() -> None:
+    """One bag of 10000 among 300 bags of one."""
+    lengths = torch.ones(301, dtype=torch.int64)
+    lengths[150] = 10000
+    starts = torch.arange(301).flip(0)
+    with Largest() as made:
+        yours = runs(starts, lengths)
+    expected = [*range(300, 150, -1), *range(150, 10150), *range(149, -1, -1)]
+    assert yours.tolist() == expected, "300 bags of one and one of 10000: other positions"
+    assert made.most <= 4 * len(expected), (
+        f"for {len(expected)} positions yours makes a tensor of {made.most} elements: do not pad "
+        "each bag to the longest"
+    )
 
 
 def test_permute_swaps_the_keys_of_the_brief() -> None:
@@ -114,10 +148,12 @@ def test_vectors_and_their_gradient() -> None:
     values, chosen = permute(x, lengths, order)
     assert values.dtype == x.dtype, f"yours is {values.dtype}, expected that of the values"
     assert values.tolist() == expected.tolist(), f"yours {values}, expected {expected}"
-    assert values.requires_grad, "no gradient flows from the result to the values"
+    assert values.requires_grad, "permute: no gradient flows from the result to the values"
     same(chosen, [[1, 3], [2, 0], [1, 3]], "lengths, in their dtype", torch.int32)
     weights = irrational(10, 2).flip(0)
-    for result, right in ((values, expected), (by_sample(x, lengths)[0], x)):
+    turned = by_sample(x, lengths)[0]
+    assert turned.requires_grad, "by_sample: no gradient flows from the result to the values"
+    for result, right in ((values, expected), (turned, x)):
         (yours,) = torch.autograd.grad((result * weights[: len(result)]).sum(), x)
         (grad,) = torch.autograd.grad((right * weights[: len(right)]).sum(), x)
         assert torch.allclose(yours, grad, rtol=1e-12), f"gradient: yours {yours}, expected {grad}"
@@ -175,15 +211,15 @@ def test_it_is_the_bags_of_a_nested_tensor_in_another_order(case: Any) -> None:
     same(back, values.tolist(), f"values of lengths {table}, by sample and by sample again")
 
 
-def test_as_many_operators_for_300_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_operators_for_300_keys_or_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """One gather for all bags, whose lengths never become a list."""
 
     def refuse(*_args: object) -> NoReturn:
         raise AssertionError("yours makes a list of a tensor, to loop over it in Python")
 
     counts = []
-    for keys in (3, 300):
-        lengths = (torch.arange(keys * 4) % 3).view(keys, 4)
+    for keys, samples in ((3, 4), (300, 4), (3, 300)):
+        lengths = (torch.arange(keys * samples) % 3).view(keys, samples)
         values, order = torch.arange(int(lengths.sum())), torch.arange(keys).flip(0)
         with monkeypatch.context() as patch:
             for name in ("tolist", "__iter__", "numpy"):
@@ -192,9 +228,10 @@ def test_as_many_operators_for_300_keys(monkeypatch: pytest.MonkeyPatch) -> None
                 permute(values, lengths, order)
                 by_sample(values, lengths)
         counts.append(len(operators))
-    assert counts[0] == counts[1], (
-        f"operators of yours for 3 keys: {counts[0]}, for 300 keys: {counts[1]}; expected as many:"
-        " compute all positions first, then gather once"
+    few, keys, samples = counts
+    assert few == keys == samples, (
+        f"operators of yours for 3 keys and 4 samples: {few}, for 300 keys: {keys}, for 300"
+        f" samples: {samples}; expected as many: compute all positions first, then gather once"
     )
 
 

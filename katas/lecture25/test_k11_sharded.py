@@ -131,7 +131,11 @@ def test_ids_of_one_owner_keep_their_order() -> None:
     ids = [1, 9, 0, 9, 1, 8, 0, 8] * 5
     order, counts = route(integers(ids), 4, 4)
     grouped = [id_ for id_ in ids if id_ < 4] + [id_ for id_ in ids if id_ >= 8]
-    same(integers(ids)[order], integers(grouped), "ids of rank 0, then of rank 2, as they were")
+    same(
+        integers(ids)[order],
+        integers(grouped),
+        "the ids of rank 0, then those of rank 2, each in the order they had",
+    )
     same(counts, integers([20, 0, 20, 0]), "a count for each of four ranks")
     last = [place for place, id_ in enumerate(ids) if id_ < 4]
     same(order[:20], integers(last), "places of the ids of rank 0, ascending")
@@ -185,7 +189,10 @@ def on_a_rank(
     mine = integers(ids[rank])
     before = shard.detach().clone()
     rows = find(mine, Table(shard, rank, per_rank, len(ids), *([swap] if swap else [])))
-    assert rows.requires_grad, "the shard requires a gradient, and the rows do not"
+    note = "" if ids[rank] else "; a rank without ids makes all swaps too: others may ask it"
+    assert rows.requires_grad, (
+        f"rank {rank} with ids {ids[rank]}: the shard requires a gradient, the rows do not{note}"
+    )
     (grad,) = torch.autograd.grad((rows * weights_of(rank, len(mine))).sum(), shard)
     assert torch.equal(shard.detach(), before), f"yours writes to the shard of rank {rank}"
     assert mine.tolist() == ids[rank], f"yours writes to the ids of rank {rank}"

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from katas.lecture25.k12_parallel import backward_mean
 from katas.lecture25.k12_parallel import backward_sum
 from katas.lecture25.k12_parallel import sharded
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ PARALLEL = "torch.distributed.tensor.parallel"
 pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(PARALLEL, "torch._dynamo")]
 # Ids of each rank: two bags of two. Row 4 is rank 0's alone, row 0 everybody's.
 IDS = [[[4, 0], [1, 1]], [[2, 3], [3, 0]], [[0, 6], [6, 5]]]
+AGAIN = " by a second call, after its gradient was removed; does a hook of the first still act?"
 
 
 def irrational(*size: int) -> torch.Tensor:
@@ -75,22 +77,24 @@ def mesh() -> Any:
     return init_device_mesh("cpu", (dist.get_world_size(),))
 
 
-def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int]:
-    """Return the rows of this rank's ids, of ids that all ranks have, and the rows it keeps."""
+def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
+    """Return rows of its ids and of ids that all have, how many it keeps, and if rows are plain."""
     table = sharded(embedding(), mesh())
     kept = table.weight.to_local().size(0) if hasattr(table.weight, "to_local") else 7
     with torch.no_grad():
         mine = table(torch.tensor(IDS[dist.get_rank()]))
         common = table(torch.tensor(IDS[2]))
-    return mine.clone(), common.clone(), kept
+    plain = not any(hasattr(rows, "to_local") for rows in (mine, common))
+    return full(mine), full(common), kept, plain
 
 
 def test_each_rank_gets_the_rows_of_its_own_ids(world: World) -> None:
     """And keeps a part of the table: four rows of seven, and three."""
     whole = irrational(7, 3)
-    for rank, (mine, common, kept) in enumerate(world(rows_of_a_rank, 2, timeout=20)):
+    for rank, (mine, common, kept, plain) in enumerate(world(rows_of_a_rank, 2, timeout=20)):
+        assert plain, f"rank {rank} of yours returns a DTensor: return this rank's rows, a tensor"
         close(
-            common, whole[torch.tensor(IDS[2])], f"rank {rank}: rows of {IDS[2]}, as on all ranks"
+            common, whole[torch.tensor(IDS[2])], f"rank {rank}, all ranks have ids {IDS[2]}: rows"
         )
         why = f"rank {rank}: rows of its ids {IDS[rank]}; the other rank has {IDS[1 - rank]}"
         close(mine, whole[torch.tensor(IDS[rank])], why)
@@ -108,12 +112,18 @@ def gradients_of_mean() -> tuple[float, list[torch.Tensor | None], bool]:
     rank = dist.get_rank()
     table = sharded(embedding(), mesh())
     head = nn.parallel.DistributedDataParallel(linear())
-    loss = backward_mean(table, head, torch.tensor(IDS[rank]), targets(rank))
+    ids, target = torch.tensor(IDS[rank]), targets(rank)
+    with unchanged(ids=ids, target=target):
+        loss = backward_mean(table, head, ids, target)
     kept = torch.equal(full(table.weight.detach()), irrational(7, 3))
     parameters = [*head.module.parameters()]
     kept = kept and torch.equal(parameters[0], irrational(1, 3).exp())
     grads = [None if p.grad is None else full(p.grad) for p in (table.weight, *parameters)]
-    return loss, grads, kept
+    table.weight.grad = None
+    head.zero_grad()
+    backward_mean(table, head, ids, target)
+    again = table.weight.grad
+    return loss, [*grads, None if again is None else full(again)], kept
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -124,8 +134,8 @@ def test_table_and_head_learn_at_one_rate(world: World, ranks: int) -> None:
     wanted = torch.cat([targets(rank) for rank in range(ranks)])
     F.mse_loss(out, wanted).backward()
     own = (out - wanted).detach().square().view(ranks, -1).mean(1).tolist()
-    names = ["table", "weight of the head", "bias of the head"]
-    parts = [table.weight, head.weight, head.bias]
+    names = ["table", "weight of the head", "bias of the head", f"table{AGAIN}"]
+    parts = [table.weight, head.weight, head.bias, table.weight]
     for rank, (loss, grads, kept) in enumerate(world(gradients_of_mean, ranks, timeout=20)):
         for name, yours, part in zip(names, grads, parts, strict=True):
             assert yours is not None, f"rank {rank} of yours has no gradient of the {name}"
@@ -136,13 +146,19 @@ def test_table_and_head_learn_at_one_rate(world: World, ranks: int) -> None:
         assert kept, f"yours changes a weight on rank {rank}; an optimizer will do that"
 
 
-def gradients_of_sum() -> tuple[float, torch.Tensor, bool]:
-    """Return loss and gradient, and whether the weights are as before."""
+def gradients_of_sum() -> tuple[float, list[torch.Tensor], bool]:
+    """Return loss, gradients of two calls, and whether the weights are as before."""
     rank = dist.get_rank()
     table = nn.parallel.DistributedDataParallel(embedding())
-    loss = backward_sum(table, torch.tensor(IDS[rank]), weights(rank))
+    ids, factors = torch.tensor(IDS[rank]), weights(rank)
+    with unchanged(ids=ids, weights=factors):
+        loss = backward_sum(table, ids, factors)
     weight = table.module.weight
-    return loss, weight.grad.clone(), torch.equal(weight.detach(), irrational(7, 3))
+    grads = [weight.grad.clone()]
+    weight.grad = None
+    backward_sum(table, ids, factors)
+    grads.append(weight.grad.clone())
+    return loss, grads, torch.equal(weight.detach(), irrational(7, 3))
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -151,8 +167,10 @@ def test_a_copied_table_gets_the_sum(world: World, ranks: int) -> None:
     table = embedding()
     losses = [(table(torch.tensor(IDS[r])) * weights(r)).sum() for r in range(ranks)]
     torch.stack(losses).sum().backward()
-    for rank, (loss, grad, kept) in enumerate(world(gradients_of_sum, ranks, timeout=20)):
-        close(grad, table.weight.grad, f"gradient of the copied table, on rank {rank} of {ranks}")
+    for rank, (loss, grads, kept) in enumerate(world(gradients_of_sum, ranks, timeout=20)):
+        for grad, when in zip(grads, ("", AGAIN), strict=True):
+            why = f"gradient of the copied table{when}, on rank {rank} of {ranks}"
+            close(grad, table.weight.grad, why)
         assert kept, f"yours changes a weight on rank {rank}; an optimizer will do that"
         assert loss == pytest.approx(losses[rank].item(), rel=1e-12), (
             f"the loss of rank {rank}: yours {loss}, expected {losses[rank].item()}"

@@ -86,6 +86,10 @@ def test_codes_round_to_the_nearest_and_halves_to_even() -> None:
     """A range of 255 has scale 1."""
     yours = pack(torch.tensor([[0.0, 0.5, 1.5, 2.5, 3.49, 3.51, 254.7, 255.0]]))
     same(yours[:, :8], [[0, 0, 2, 2, 3, 4, 255, 255]], "codes of 0 .5 1.5 2.5 3.49 3.51 254.7 255")
+    # 20.5 * 255 / 41 is 127.5 to the bit, and 20.5 * (255 / 41) is less.
+    yours = pack(torch.tensor([[0.0, 20.5, 41.0]]))
+    why = "codes of 0, 20.5, 41: multiply by the quotient, as the formula's brackets say"
+    same(yours[:, :3], [[0, 127, 255]], why)
 
 
 def test_unpack_reads_bytes() -> None:
@@ -142,6 +146,16 @@ def test_bags_are_summed() -> None:
         table = unpack(packed)
         sums = [table[ids[a:b]].sum(0) for a, b in zip(offsets, ends, strict=True)]
         close(yours, torch.stack(sums), f"bags of ids {ids}, which begin at {offsets}")
+
+
+def test_a_bag_of_large_numbers_leaves_the_next_one_exact() -> None:
+    """The sum of each bag is its own, and not the difference of two running sums."""
+    packed = pack(torch.tensor([[1e8, -1e8], [0.5, 0.25]]))
+    yours = pooled(packed, torch.tensor([0, 1]), torch.tensor([0, 1]))
+    why = (
+        "the row .5, .25 in a bag of its own, behind a bag of 1e8: add up the rows of one bag only"
+    )
+    close(yours[1:], torch.tensor([[0.5, 0.25]]), why)
 
 
 def test_without_bags() -> None:

@@ -16,7 +16,8 @@ def offsets_of(lengths: torch.Tensor) -> torch.Tensor:
 def runs(starts: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Return start, start + 1, ... for each bag, bag after bag: int64, of [lengths.sum()].
 
-    Both are of [n]. Bags may be empty, overlap, and be in any order.
+    `starts` is int64 and `lengths` int32 or int64, both of [n]. Bags may be empty, overlap, and be
+    in any order.
     """
     shift = (starts - offsets_of(lengths)[:-1]).repeat_interleave(lengths)
     return shift + torch.arange(len(shift))
@@ -36,9 +37,10 @@ def permute(
 
 
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return both sample after sample, and in each sample key after key.
+    """Return values and lengths sample after sample, and in each sample key after key.
 
-    The lengths that come back are [samples, keys]; called with those, it undoes itself.
+    The lengths that come back are [samples, keys]; call it again with what it returned, and you
+    have the input back. A gradient flows to `values`.
     """
     starts = offsets_of(lengths.flatten())[:-1].view(lengths.shape)
     return values[runs(starts.t().flatten(), lengths.t().flatten())], lengths.t()

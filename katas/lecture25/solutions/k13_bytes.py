@@ -17,7 +17,7 @@ def floats_in(raw: torch.Tensor) -> torch.Tensor:
 def pack(table: torch.Tensor) -> torch.Tensor:
     """Return uint8 of [rows, dim + 8] for float32 of [rows, dim], which may be a parameter.
 
-    For each row, with its minimum `low` and its maximum `high`:
+    For each row, with its minimum `low` and its maximum `high`, in float32 and in this order:
 
         scale = (high - low) / 255
         code = round((x - low) * (255 / (high - low + 1e-8)))    0 to 255, halves to even
