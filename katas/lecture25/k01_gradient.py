@@ -4,7 +4,7 @@
     F.embedding(torch.tensor([[2, 0], [2, 4]]), table, sparse=True).sum().backward()
     print(table.grad)
 
-Four ids, `nnz=4`, and row 2 is there twice. Nobody has written zeros for rows 1 and 3, and nobody
+Four ids, `nnz=4`, and row 2 appears twice. Nobody has written zeros for rows 1 and 3, and nobody
 has added up row 2: `coalesce()` does, later.
 
 Write `table_gradient`, which makes this tensor by hand, and `report`, which lists its entries.

@@ -54,11 +54,11 @@ def test_the_same_as_autograds(dtype: torch.dtype) -> None:
     assert entries(yours)[0] == entries(theirs)[0], (
         f"rows stored: yours {entries(yours)[0]}, autograd's {entries(theirs)[0]}"
     )
+    facts, expected = ((g.dtype, [*g.shape], g.is_coalesced()) for g in (yours, theirs))
+    assert facts == expected, f"dtype, size, is_coalesced(): yours {facts}, autograd's {expected}"
     assert entries(yours)[1] == entries(theirs)[1], (
         f"values stored: yours {entries(yours)[1]}\nautograd's {entries(theirs)[1]}"
     )
-    facts, expected = ((g.dtype, [*g.shape], g.is_coalesced()) for g in (yours, theirs))
-    assert facts == expected, f"dtype, size, is_coalesced(): yours {facts}, autograd's {expected}"
 
 
 @pytest.mark.parametrize("ids", [torch.tensor(3), torch.zeros(0, 2, dtype=torch.int64)])
@@ -69,6 +69,24 @@ def test_one_id_and_no_id(ids: torch.Tensor) -> None:
     rows, _ = entries(yours)
     assert rows == ids.flatten().tolist(), f"ids {ids.tolist()}: yours stores the rows {rows}"
     assert yours.shape == (5, 2), f"ids {ids.tolist()}: yours is {[*yours.shape]}, expected [5, 2]"
+
+
+def test_any_strides_and_a_gradient_of_zero() -> None:
+    """Transposed ids and weights; an id whose gradient is 0 has an entry too."""
+    ids, weights = IDS.t(), (WEIGHTS * torch.tensor([[1.0], [0.0]])).transpose(0, 1)
+    try:
+        rows, values = entries(table_gradient(ids, weights, 5))
+    except RuntimeError as error:
+        raise AssertionError(
+            f"ids and weights transposed: yours raises {str(error)[:150]}\nview takes contiguous"
+            " dims only, reshape takes any"
+        ) from None
+    assert rows == [2, 2, 0, 4], (
+        f"ids [[2, 2], [0, 4]], where those of 0 and 4 have a gradient of zeros: yours stores the"
+        f" rows {rows}, expected [2, 2, 0, 4]: an entry for each id"
+    )
+    expected = [[1.0, 0.5], [4.0, 8.0], [0.0, 0.0], [0.0, 0.0]]
+    assert values == expected, f"yours stores the values {values}, expected {expected}"
 
 
 def test_a_table_larger_than_any_memory() -> None:
@@ -127,3 +145,21 @@ merged row 3: 2.0
     )
     nothing = report(autograd(IDS[:0], WEIGHTS[:0], 5))
     assert nothing == "", f"no entries: yours {nothing!r}, expected ''"
+
+
+def test_merged_rows() -> None:
+    """A sum of 0 is a row all the same, sums are float32, and a merged gradient has both parts."""
+    ids, values = torch.tensor([3, 3, 1, 1]), torch.tensor([[1.0], [-1.0], [0.1], [0.2]])
+    gradient = autograd(ids, values, 5)
+    yours = report(gradient).splitlines()[4:]
+    expected = [f"merged row 1: {torch.tensor(0.1).add(0.2).item()}", "merged row 3: 0.0"]
+    assert yours == expected, (
+        f"row 3 has 1.0 and -1.0, row 1 has 0.1 and 0.2: yours {yours}, expected {expected}: the"
+        " row whose sum is 0 is an entry, and PyTorch adds in float32"
+    )
+    yours = report(gradient.coalesce()).splitlines()
+    both = [each.replace("merged", "stored") for each in expected] + expected
+    assert yours == both, (
+        f"a gradient that is merged already: yours {yours}, expected {both}: the entries as they"
+        " are stored, then the merged ones, which are the same"
+    )

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.backend("cxx")
 MODES = ("sum", "mean", "max")
 IDS = (3, 1, 1, 4, 0)
 OFFSETS = (0, 2, 2)
+CHUNKS = "each chunk has the bags from begin to end, and threads share nothing that they write"
 
 
 def table(rows: int = 6, width: int = 3) -> torch.Tensor:
@@ -63,7 +64,19 @@ def check(
 
 def test_a_bag_of_two_and_of_three(extension: Extension) -> None:
     """Offsets [0, 2]: the first bag ends where the second begins, which has all that are left."""
-    check(extension, table(), IDS, (0, 2), "sum", why="the last bag ends with the ids")
+    why = "the last bag ends with the ids, and float64 is added in float64"
+    check(extension, table(), IDS, (0, 2), "sum", why=why)
+
+
+def test_means_and_maxima(extension: Extension) -> None:
+    """Each column has its own maximum, which may be 0, negative, or minus infinity."""
+    check(extension, table(), IDS, (0, 2), "mean", why="divide by the number of the bag's ids")
+    check(extension, table(), IDS, (0, 2), "max", why="the maximum in each column of a bag's rows")
+    check(extension, table(), (4, 4, 4), (0, 1), "max", why="all numbers of row 4 are negative")
+    rows = torch.tensor([[0.0], [-1.0], [-torch.inf]]).double()
+    why = "the maximum of 0 and -1 is 0: a bag's first row is the first by its place in the bag"
+    check(extension, rows, (0, 1, 1, 0), (0, 2), "max", why=why)
+    check(extension, rows, (2, 2), (0,), "max", why="nothing in this bag is above minus infinity")
 
 
 def test_an_empty_bag_is_zero(extension: Extension) -> None:
@@ -71,13 +84,6 @@ def test_an_empty_bag_is_zero(extension: Extension) -> None:
     for mode in MODES:
         for offsets in (OFFSETS, (0, 5), (0, 0, 5, 5)):
             check(extension, table(), IDS, offsets, mode, why="an empty bag is 0 in each mode")
-
-
-def test_means_and_maxima(extension: Extension) -> None:
-    """A bag of negative rows has a negative maximum; each column has its own."""
-    check(extension, table(), IDS, OFFSETS, "mean", why="divide by the number of the bag's ids")
-    check(extension, table(), IDS, OFFSETS, "max", why="the maximum in each column of a bag's rows")
-    check(extension, table(), (4, 4, 4), (0, 1), "max", why="all numbers of row 4 are negative")
 
 
 def test_nothing_at_all(extension: Extension) -> None:
@@ -126,7 +132,8 @@ def test_a_thread_has_some_of_the_bags(extension: Extension) -> None:
     assert right == [4, 5, 6, 7], (
         f"only the thread with bags 4 to 7 of 10 has run: yours sums the bags {right}, expected"
         " [4, 5, 6, 7]: give the loop to parallel_for; its lambda gets begin and end, and goes from"
-        " one to the other"
+        " one to the other. A chunk's last bag ends where the next one begins, and its first one"
+        " does not begin at id 0"
     )
 
 
@@ -134,7 +141,7 @@ def test_bags_are_shared_among_threads(extension: Extension) -> None:
     """Ten bags are three chunks of at least a grain, and each bag is summed once."""
     ids, offsets = torch.arange(40) % 6, torch.arange(10) * 4
     extension.op("chunks")()
-    check(extension, table(), ids, offsets, "sum", why="each chunk has the bags from begin to end")
+    check(extension, table(), ids, offsets, "sum", why=CHUNKS)
     made = extension.op("chunks")()
     assert made == [0, 4, 4, 8, 8, 10], (
         f"10 bags: yours asks parallel_for for the chunks {made} (first, last, ...), expected"

@@ -12,8 +12,10 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch._subclasses.fake_tensor import DynamicOutputShapeException
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from katas.lecture25 import k03_bag_gradient as kata
 from plugins.kit import unchanged
@@ -113,6 +115,8 @@ def test_a_mean_shares_its_gradient() -> None:
     yours = values.tolist()
     expected = [[3.0, 3.0]] * 2 + [[2.0, 2.0]] * 3
     assert yours == expected, f"{text}, grad 6: yours {yours}, expected {expected}"
+    for dtype in (torch.float16, torch.float64):
+        entries(torch.ones(3, 2, dtype=dtype), IDS, OFFSETS, "mean")
 
 
 def test_no_ids_and_no_bags() -> None:
@@ -176,12 +180,20 @@ def test_gradcheck_agrees() -> None:
     operator, _ = built()
     table, ids, offsets = numbers(6, 3).requires_grad_(), whole(*IDS), whole(*OFFSETS)
     for mode in MODES:
-        agree = torch.autograd.gradcheck(
-            lambda table, mode=mode: operator(Dense.apply(table), ids, offsets, mode),
-            table,
-            raise_exception=False,
+        try:
+            agree = torch.autograd.gradcheck(
+                lambda table, mode=mode: operator(Dense.apply(table), ids, offsets, mode),
+                table,
+                raise_exception=False,
+            )
+        except (RuntimeError, TypeError) as error:
+            raise AssertionError(
+                f"{mode}: backward raises {type(error).__name__}: {str(error)[:200]}\nThe operator"
+                " has four inputs; the formula returns something for each, None for three of them"
+            ) from None
+        assert agree, (
+            f"{mode}: gradcheck: your formula and finite differences differ. Is the mode kept?"
         )
-        assert agree, f"{mode}: gradcheck: your formula and finite differences differ"
 
 
 def test_the_gradient_is_sparse() -> None:
@@ -196,6 +208,22 @@ def test_the_gradient_is_sparse() -> None:
         facts = [*grad.shape], grad.dtype, grad._nnz()  # noqa: SLF001
         expected = [9, 3], dtype, 5
         assert facts == expected, f"size, dtype, entries: yours {facts}, expected {expected}"
+
+
+def test_two_calls_do_not_share_what_they_keep() -> None:
+    """Two calls with other tables and modes, then both gradients."""
+    operator, _ = built()
+    small, large = numbers(6, 3).requires_grad_(), numbers(9, 3).requires_grad_()
+    first = operator(small, whole(*IDS), whole(*OFFSETS), "sum")
+    second = operator(large, whole(8, 7), whole(0), "mean")
+    for table, bags, value in ((small, first, 1.0), (large, second, 0.5)):
+        (grad,) = torch.autograd.grad(bags.sum(), table)
+        facts = [*grad.shape], grad._values()[0, 0].item()  # noqa: SLF001
+        expected = [*table.shape], value
+        assert facts == expected, (
+            f"two calls, then two gradients: size and first value: yours {facts}, expected"
+            f" {expected}: what the formula needs is kept by ctx, which each call has for itself"
+        )
 
 
 def test_the_fake_kernel() -> None:
@@ -221,11 +249,14 @@ def test_the_formula_runs_on_fake_tensors() -> None:
             try:
                 (grad,) = torch.autograd.grad(bags.sum(), table)
             except RuntimeError as error:
-                value = isinstance(error, DynamicOutputShapeException) or "data-dep" in str(error)
+                reason = ""
+                if isinstance(error, DynamicOutputShapeException):
+                    reason = ": a size is computed from values; say how large it is"
+                elif isinstance(error, DataDependentOutputException):
+                    reason = ": a value is read (int(), item(), tolist()); take a size"
                 raise AssertionError(
                     f"the formula on fake tensors: {type(error).__name__}: {str(error)[:200]}\n"
-                    "expected a gradient: "
-                    + ("a size is computed from values; say how large it is" if value else "")
+                    f"expected a gradient{reason}"
                 ) from None
         assert grad.shape == (6, 3), f"a fake gradient: yours {[*grad.shape]}, expected [6, 3]"
 
@@ -250,12 +281,16 @@ def test_the_table_is_not_kept() -> None:
         f"shapes of the saved tensors: yours {kept}, expected those of ids and offsets, [5] and [3]"
     )
     bags = operator(table, ids, offsets, "sum")
-    gone = weakref.ref(table)
+    gone, memory = weakref.ref(table), StorageWeakRef(table.untyped_storage())
     del table
     gc.collect()
     assert gone() is None, (
         "the table is deleted, and yours still keeps it alive, by an attribute of ctx perhaps: the"
         " formula needs its number of rows"
+    )
+    assert memory.expired(), (
+        "the table is deleted, and yours still keeps its memory: a view or a detached table is the"
+        " same memory; the formula needs its number of rows"
     )
     ids.add_(1)
     try:

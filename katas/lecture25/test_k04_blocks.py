@@ -67,6 +67,8 @@ def pooled(
     ids: Sequence[int],
     offsets: Sequence[int],
     width: int = 3,
+    *,
+    note: str = "",
 ) -> torch.Tensor:
     """Check pool."""
     __tracebackhide__ = True
@@ -76,7 +78,7 @@ def pooled(
     rows = table.double()[whole(ids)]
     right = torch.zeros(len(offsets), width).double()
     right = right.index_add(0, bag_of(ids, offsets), rows) if ids else right
-    why = f"pool of ids {[*ids][:12]}, offsets {[*offsets][:9]}, width {width}"
+    why = f"pool of ids {[*ids][:12]}, offsets {[*offsets][:9]}, width {width}{note}"
     return compare(yours, right, why)
 
 
@@ -94,12 +96,14 @@ def spread(
     grad, i, bags = draw(len(offsets), width), whole(ids), bag_of(ids, offsets)
     if how == "scatter":
         given = i, whole(offsets)
+        why = f"scatter of ids {[*ids][:12]}, offsets {[*offsets][:9]}, width {width}"
     else:
         order = i.argsort(stable=True)
         given = i[order], bags[order]
+        sorted_ids, their_bags = (x[:12].tolist() for x in given)
+        why = f"gather of sorted ids {sorted_ids}, bags {their_bags}, width {width}"
     yours = extension.op(how)(grad.to(device), *(x.to(device) for x in given), 6)
     right = torch.zeros(6, width).double().index_add(0, i, grad.double()[bags])
-    why = f"{how} of ids {[*ids][:12]}, offsets {[*offsets][:9]}, width {width}"
     return compare(yours, right, why)
 
 
@@ -125,7 +129,8 @@ def test_pool_has_a_block_for_each_bag(extension: CudaExtension) -> None:
     """Nine blocks of 32 threads, which add in the order of the ids; any block size is right."""
     ids, offsets = many(9)
     yours = pooled(extension, "cpu", ids, offsets, 33)
-    _blocks(extension, 9)
+    (launch,) = _blocks(extension, 9)
+    _shared(launch, "write")
     expected, table = torch.zeros(9, 33), draw(6, 33)
     for i, bag in zip(ids, bag_of(ids, offsets).tolist(), strict=True):
         expected[bag] += table[i]
@@ -134,7 +139,7 @@ def test_pool_has_a_block_for_each_bag(extension: CudaExtension) -> None:
     )
     for block in (7, 64):
         with extension.simulated(block=block):
-            pooled(extension, "cpu", *many(9), 33)
+            pooled(extension, "cpu", *many(9), 33, note=f", with {block} threads in a block")
 
 
 @pytest.mark.parametrize("how", ["scatter", "gather"])
@@ -171,6 +176,7 @@ def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtensio
         f"{len(ids)} ids, 40 columns: yours takes {atomics} atomics, expected {40 * len(ids)}\n"
         f"{launch.table()}"
     )
+    _shared(launch, "atomic")
     assert len(runs) > 1, "eight runs in other orders agree in each bit: who adds to grad_table?"
 
 
@@ -189,6 +195,7 @@ def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
         f"gather: {len({*ids})} rows of 40 columns occur: yours writes {writes} times, expected"
         f" {right}: a block that begins no run writes nothing\n{launch.table()}"
     )
+    _shared(launch, "write")
     assert len(runs) == 1, f"gather: {len(runs)} of eight runs differ in the last bits, expected 1"
     order = whole(ids).argsort(stable=True)
     grad, bags = draw(20, 40), bag_of(ids, offsets)
@@ -211,6 +218,17 @@ def test_streams_and_failures(extension: CudaExtension) -> None:
     for how in ("scatter", "gather"):
         with extension.refused(1):
             spread(extension, "cpu", IDS, OFFSETS, how=how)
+
+
+def _shared(launch: Launch, kind: str) -> None:
+    """Check that the threads of a warp write side by side."""
+    __tracebackhide__ = True
+    count = launch.count("global", kind)
+    assert count.accesses >= 8 * count.requests, (
+        f"{launch.kernel}: yours makes {count.accesses} accesses ({kind}) by threads, and"
+        f" {count.requests} by warps: fewer than 8 threads at a time, expected up to 32: a block's"
+        f" threads share the columns, thread 0 takes c = 0, 32, ...\n{launch.table()}"
+    )
 
 
 def _blocks(extension: CudaExtension, expected: int) -> Sequence[Launch]:

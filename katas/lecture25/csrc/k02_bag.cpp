@@ -3,8 +3,8 @@
 // Sum rows of a table bag by bag, in threads.
 //
 // A user has any number of interests, and the model wants one vector: the sum of their rows. A lookup
-// and then a sum write a row for each id first. EmbeddingBag reads the table and adds at once. Bags lie
-// one behind the other in ids, and offsets says where each begins:
+// and then a sum write a row for each id first. EmbeddingBag reads the table and adds at once. Bags are
+// stored one after another in ids, and offsets says where each begins:
 //
 //   ids       3  1 | | 1  4  0            result[0] = table[3] + table[1]
 //   offsets   0     2 2                   result[1] = 0
@@ -45,7 +45,7 @@ int64_t only = -1;
 
 // Calls f(first, last) for chunks of begin to end, at most three, each in a thread of its own, as
 // at::parallel_for does within PyTorch. In a library that is compiled without OpenMP, like this one,
-// that would be one call of f.
+// at::parallel_for would call f once.
 template <class F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   const int64_t count = std::min<int64_t>(3, (end - begin + grain - 1) / grain);
@@ -66,7 +66,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   for (auto& thread : team) thread.join();
 }
 
-// Refuses tensors of other dtypes or dims, offsets that do not begin at 0 or that decrease, and ids
+// Refuses tensors of other dtypes or dims than bag_cpu names, offsets that do not begin at 0 or that decrease, and ids
 // that the table does not have.
 void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
 
@@ -77,7 +77,7 @@ void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_
 // that are left. An empty bag is 0 in each mode; there may be no ids, and no bags. After `check`.
 Tensor bag_cpu(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode) {
   check(table, ids, offsets, mode);
-  // TODO: zeros, AT_DISPATCH_FLOATING_TYPES, four accessors, parallel_for over bags
+  // TODO: zeros, AT_DISPATCH_FLOATING_TYPES, four accessors (that of the result not const), parallel_for over bags
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: bag_cpu");
 }
 

@@ -24,8 +24,8 @@
 
 constexpr int THREADS = 32;
 
-// In all three, a block's threads share the columns: any number of threads is right for any width.
-// Matrices are contiguous, with `width` columns.
+// In all three, a block's threads share the columns. Each kernel must be right for any number of threads
+// (the tests try others than THREADS) and any width. Matrices are contiguous, with `width` columns.
 
 // result[b] = the sum of table[ids[k]] over bag b, whose ids lie from offsets[b] up to the next offset;
 // the last bag has all that are left of the n ids. Add in this order, beginning with 0. One block for
@@ -34,18 +34,18 @@ __global__ void pool(int bags, int n, int width, const long long* ids, const lon
     // TODO: the ends of the bag, a loop over columns, a sum
 }
 
-// Adds grad[b] to the row ids[k] of grad_table for each id of bag b, with one atomic for each column.
-// One block for each of the bags. grad_table is 0 before.
+// Adds grad[b] to the row ids[k] of grad_table for each id of bag b, with one atomic for each id and
+// column. One block for each of the bags. grad_table is 0 before.
 __global__ void scatter(int bags, int n, int width, const long long* ids, const long long* offsets, const float* grad,
                         float* grad_table) {
     // TODO: the same loops, the other way
 }
 
-// The same sums without atomics. ids [n] are sorted, and entry k is of bag bags[k]. One block for each
+// The same sums without atomics. ids [n] are sorted, and entry k belongs to bag bags[k]. One block for each
 // entry; only those that begin a run of equal ids write, the sum of grad[bags[k]] over the run, in this
 // order, beginning with 0. grad_table is 0 before.
 __global__ void gather(int n, int width, const long long* ids, const long long* bags, const float* grad, float* grad_table) {
-    // TODO: who begins no run leaves; a loop over columns, a sum over the run
+    // TODO: an entry that begins no run returns; a loop over columns, a sum over the run
 }
 
 // Each of these launches its kernel on the stream, with THREADS threads in a block; bags and n may be 0. Return

@@ -1,7 +1,7 @@
 """Give a bag its sparse gradient.
 
 k02's operator has no gradient: backward stops there with an error. A bag is a sum, so each id hands
-its row the gradient of its whole bag, divided by the number of ids if the bag is a mean:
+its row the gradient of its whole bag, divided by the number of its ids if the bag is a mean:
 
     ids       3  1 | | 1  4  0            entry of row 3: grad[0]      row 1: grad[2]
     offsets   0     2 2                   entry of row 1: grad[0]      row 4: grad[2]   ...
@@ -49,10 +49,11 @@ def sparse(ids: torch.Tensor, values: torch.Tensor, size: tuple[int, int]) -> to
 def table_gradient(
     grad: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor, rows: int, mode: str
 ) -> torch.Tensor:
-    """Return the gradient of a table [rows, width], sparse, if that of the bags is grad.
+    """Return the sparse gradient of a table [rows, width]; grad is the gradient of the bags.
 
     `grad` is [bags, width], and `mode` "sum" or "mean". There is an entry for each id, in the
-    order of the ids, not merged. A bag may be empty, and there may be no ids. Loop over nothing.
+    order of the ids, not merged, and values have the dtype of grad. A bag may be empty, and there
+    may be no ids. Use no loop.
     """
     lengths = torch.diff(offsets, append=offsets.new_full((1,), len(ids)))
     if mode == "mean":
@@ -65,8 +66,8 @@ def build(name: str) -> CustomOpDef:
     """Return the operator lecture25_k03::{name}, with a fake kernel and a formula.
 
     - The fake kernel returns an empty tensor with the shape, dtype and device of the bags.
-    - Only the table has a gradient, `table_gradient`. For it keep ids and offsets, by
-      save_for_backward, and of the table nothing but numbers.
+    - Only the table has a gradient, `table_gradient`. For the formula keep ids and
+      offsets, by save_for_backward, and of the table nothing but numbers.
     """
     operator = torch.library.custom_op(
         f"{NAMESPACE}::{name}", kernel, mutates_args=(), schema=SCHEMA

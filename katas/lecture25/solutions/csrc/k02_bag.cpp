@@ -27,7 +27,7 @@ int64_t only = -1;
 
 // Calls f(first, last) for chunks of begin to end, at most three, each in a thread of its own, as
 // at::parallel_for does within PyTorch. In a library that is compiled without OpenMP, like this one,
-// that would be one call of f.
+// at::parallel_for would call f once.
 template <class F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   const int64_t count = std::min<int64_t>(3, (end - begin + grain - 1) / grain);
@@ -48,7 +48,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   for (auto& thread : team) thread.join();
 }
 
-// Refuses tensors of other dtypes or dims, offsets that do not begin at 0 or that decrease, and ids
+// Refuses tensors of other dtypes or dims than bag_cpu names, offsets that do not begin at 0 or that decrease, and ids
 // that the table does not have.
 void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
 

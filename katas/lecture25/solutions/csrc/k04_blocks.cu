@@ -3,8 +3,8 @@
 
 constexpr int THREADS = 32;
 
-// In all three, a block's threads share the columns: any number of threads is right for any width.
-// Matrices are contiguous, with `width` columns.
+// In all three, a block's threads share the columns. Each kernel must be right for any number of threads
+// (the tests try others than THREADS) and any width. Matrices are contiguous, with `width` columns.
 
 // result[b] = the sum of table[ids[k]] over bag b, whose ids lie from offsets[b] up to the next offset;
 // the last bag has all that are left of the n ids. Add in this order, beginning with 0. One block for
@@ -19,8 +19,8 @@ __global__ void pool(int bags, int n, int width, const long long* ids, const lon
     }
 }
 
-// Adds grad[b] to the row ids[k] of grad_table for each id of bag b, with one atomic for each column.
-// One block for each of the bags. grad_table is 0 before.
+// Adds grad[b] to the row ids[k] of grad_table for each id of bag b, with one atomic for each id and
+// column. One block for each of the bags. grad_table is 0 before.
 __global__ void scatter(int bags, int n, int width, const long long* ids, const long long* offsets, const float* grad,
                         float* grad_table) {
     const int b = blockIdx.x;
@@ -30,7 +30,7 @@ __global__ void scatter(int bags, int n, int width, const long long* ids, const 
     }
 }
 
-// The same sums without atomics. ids [n] are sorted, and entry k is of bag bags[k]. One block for each
+// The same sums without atomics. ids [n] are sorted, and entry k belongs to bag bags[k]. One block for each
 // entry; only those that begin a run of equal ids write, the sum of grad[bags[k]] over the run, in this
 // order, beginning with 0. grad_table is 0 before.
 __global__ void gather(int n, int width, const long long* ids, const long long* bags, const float* grad, float* grad_table) {
