@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture25.k08_hashing import FIRST
 from katas.lecture25.k08_hashing import SECOND
@@ -21,22 +19,12 @@ from katas.lecture25.k08_hashing import mixed
 from katas.lecture25.k08_hashing import shifted
 from katas.lecture25.k08_hashing import signed
 from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 FULL = 2**64 - 1
 EDGES = [0, 1, -1, 5, -7, 2**33, 2**53 + 1, -(2**62) - 3, 2**63 - 1, -(2**63)]
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
-
-
-class Count(TorchDispatchMode):
-    """Counts operators."""
-
-    operators = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operator, and count."""
-        self.operators += 1
-        return func(*args, **(kwargs or {}))
 
 
 def hashed(x: int) -> int:
@@ -194,7 +182,7 @@ def test_no_loop() -> None:
     counts = []
     for size in (3, 300):
         ids = torch.arange(size)
-        with Count() as count:
+        with watched_operators() as ran:
             bucket(ids, 1000, 1)
-        counts.append(count.operators)
+        counts.append(len(ran))
     assert counts[0] == counts[1], f"operators for 3 ids and for 300: {counts}, expected the same"
