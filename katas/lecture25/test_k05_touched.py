@@ -8,17 +8,13 @@ import pytest
 import torch
 from torch import nn
 
+from katas.lecture25.conftest import close
+from katas.lecture25.conftest import numbers
 from katas.lecture25.k05_touched import Meter
 from katas.lecture25.k05_touched import pooled
 from katas.lecture25.k05_touched import step
 from plugins.kit import freed
 from plugins.kit import unchanged
-
-
-def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Return irrational numbers in float64."""
-    dice = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=torch.float64, generator=dice)
 
 
 def draw(high: int, size: int) -> torch.Tensor:
@@ -29,21 +25,6 @@ def draw(high: int, size: int) -> torch.Tensor:
 def squares(bags: torch.Tensor) -> torch.Tensor:
     """Return a loss with a gradient that depends on the bags."""
     return bags.square().sum() / 2
-
-
-def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Compare shapes and dtypes, then numbers; show the rows that differ."""
-    __tracebackhide__ = True
-    kinds = [([*each.shape], each.dtype) for each in (yours, expected)]
-    assert kinds[0] == kinds[1], f"{what}: yours has {kinds[0]}, expected {kinds[1]}"
-    wrong = ~torch.isclose(yours, expected, rtol=0, atol=1e-12)
-    rows = [n for n, each in enumerate(torch.atleast_1d(wrong)) if each.any()]
-    both = [torch.atleast_1d(it.detach())[rows] for it in (yours, expected)]
-    shown = [it.round(decimals=4).tolist() for it in both]
-    assert not rows, (
-        f"{what}: rows {rows} are wrong; yours {shown[0]}, expected {shown[1]}, at most"
-        f" {(both[0] - both[1]).abs().max():.1e} apart"
-    )
 
 
 def summed(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:

@@ -10,6 +10,8 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture25.conftest import close
+from katas.lecture25.conftest import numbers
 from katas.lecture25.k07_rowwise import rowwise_adagrad
 from katas.lecture25.k07_rowwise import train_in_backward
 from plugins.kit import freed
@@ -34,12 +36,6 @@ class Largest(TorchDispatchMode):
         return result
 
 
-def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Return irrational numbers in float64."""
-    dice = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=torch.float64, generator=dice)
-
-
 def sparse(rows: list[int], values: torch.Tensor, size: int) -> torch.Tensor:
     """Return an uncoalesced gradient of a table with `size` rows."""
     shape = (size, values.shape[1])
@@ -59,21 +55,6 @@ def trained(
     """Return weight and state after the formula of the brief, from a dense gradient."""
     state = state + dense.square().mean(1)
     return weight - lr * dense / (state.sqrt() + eps)[:, None], state
-
-
-def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Compare shapes and dtypes, then numbers; show the rows that differ."""
-    __tracebackhide__ = True
-    kinds = [([*each.shape], each.dtype) for each in (yours, expected)]
-    assert kinds[0] == kinds[1], f"{what}: yours has {kinds[0]}, expected {kinds[1]}"
-    wrong = ~torch.isclose(yours, expected, rtol=0, atol=1e-12)
-    rows = [n for n, each in enumerate(torch.atleast_1d(wrong)) if each.any()]
-    both = [torch.atleast_1d(it.detach())[rows] for it in (yours, expected)]
-    shown = [it.round(decimals=4).tolist() for it in both]
-    assert not rows, (
-        f"{what}: rows {rows} are wrong; yours {shown[0]}, expected {shown[1]}, at most"
-        f" {(both[0] - both[1]).abs().max():.1e} apart"
-    )
 
 
 def test_one_row() -> None:
