@@ -114,7 +114,8 @@ def check(results: Any, count: int, times: int = 1) -> None:
         for name, mine, right in zip(
             ("weight", "bias"), found, gradients(parts[rank]), strict=True
         ):
-            what = f"the gradient of the {name} of rank {rank}, {times} times"
+            what = f"the gradient of the {name} of rank {rank}"
+            what += f", after {times} batches without zero_grad" if times > 1 else ""
             close(mine, right * times, what, rtol=1e-4, atol=1e-6)
 
 
