@@ -90,7 +90,7 @@ def test_any_strides_and_a_gradient_of_zero() -> None:
 
 
 def test_a_table_larger_than_any_memory() -> None:
-    """Ten million million rows, and a gradient of 96 bytes."""
+    """Ten million million rows, and a gradient of 64 bytes."""
     last = 10**13 - 1
     ids = torch.tensor([[last, 0], [last, 4]])
     try:

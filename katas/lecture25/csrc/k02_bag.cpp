@@ -16,8 +16,9 @@
 // - Read tensors of any strides with accessors, and call no operator on elements.
 //
 // Begin on paper: which ids has the last bag, and what does offsets say of its end?
-// Afterwards find this loop in aten/src/ATen/native/EmbeddingBag.cpp. Real life differs: on x86,
-// PyTorch's kernel for float32 is fbgemm's, compiled while it runs for the width of your table.
+// Afterwards find the parallel_for over bags in aten/src/ATen/native/EmbeddingBag.cpp. Real life
+// differs: on x86, PyTorch's kernel for sums and means of float32 is fbgemm's, compiled at run time
+// for the width of your table.
 //
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
