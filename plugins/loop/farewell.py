@@ -36,9 +36,12 @@ def farewell_lines(
     minutes = f", {following.minutes} min" if following and following.minutes else ""
     then = f"next {following.id}{minutes}" if following else "nothing else is open here"
     command = shlex.join(["pytest", *(str(each) for each in args if each != "--skip")])
-    return textwrap.wrap(
-        f"today: {count}, {spent}; {then}; go on with {command}",
-        WIDTH,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    said = (f"today: {count}, {spent}; {then}", f"go on with: {command}")
+    if len("; ".join(said)) <= WIDTH:
+        return ["; ".join(said)]
+    # The command whole, to be copied, if a row can hold it.
+    return [
+        row
+        for line in said
+        for row in textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+    ]

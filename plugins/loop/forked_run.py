@@ -71,7 +71,9 @@ class Runner:
         self.channel = Channel()
         # What the screen shows of the last run, and when the one that goes on began.
         self.shown: list[str] = []
-        self.found: Told | None = None  # by the last run
+        # What the last run has found, and of which kata.
+        self.found: Told | None = None
+        self.at = ""
         # What is to be said of a save that ran nothing.
         self.note: list[str] = []
         # What a key has shown and is longer than the screen.
@@ -142,7 +144,8 @@ class Runner:
         after = list(format_end(self.run.code or 0))
         self.run = None
         self.desk.ran(self.order, told)
-        before, self.found = self.found, told
+        before, at = self.found, self.at
+        self.found, self.at = told, self.desk.kata.id
         if moment := self.desk.moment(self.order, self.size):
             # Instead of the verdict, which stands at the end of these lines.
             self.shown = [*self.shown[:1], *after, *self.styled(moment)]
@@ -154,7 +157,8 @@ class Runner:
         if self.note:
             print_lines(self.note, before="\n")
         self.note = []
-        self.prompt("As before." if before and is_the_same(before, told) else "")
+        again = before and at == self.at and is_the_same(before, told)
+        self.prompt("As before." if again else "")
         self.serve()
         if not self.waiting and self.late.catch_up():
             know_files()

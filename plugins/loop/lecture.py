@@ -38,4 +38,4 @@ def lecture_lines(kata: Kata, katas: Sequence[Kata], start: Path) -> list[str]:
         return []
     picture = ", with a picture" if PICTURE.search(text) else ""
     lines = [f"{'lecture':<{INDENT}}{path_from(start, readme)}{picture}"]
-    return [*lines, f"{'stop':<{INDENT}}good places for it: {stops}"] if stops else lines
+    return [*lines, f"{'stop':<{INDENT}}good places to stop: {stops}"] if stops else lines

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 # What the README of a lecture says above its goals.
 GOALS = "## What you will be able to do\n"
+MINUTE = 60
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,14 @@ def format_moment(
 def fit_parts(parts: Sequence[Comparison], room: int, columns: int) -> list[ScreenLine]:
     """Return as much of the parts as `room` rows can hold, and how many lines are left out.
 
-    First goes where the whole of it is; then each comparison begins with its first difference and
-    is cut to the same number of rows, so that something of each function is seen.
+    First goes where the whole of it is; then each comparison begins with its first difference,
+    which its head says, and is cut to the same number of rows, so that something of each function
+    is seen.
     """
     lines = [line for part in parts for line in part.lines]
     if count_rows(lines, columns) <= room:
         return lines
-    shorter = [Comparison(part.head, part.differing) for part in parts if not part.whole]
+    shorter = [part.shorter for part in parts if not part.whole]
     longest = max((len(part.rows) for part in shorter), default=0)
     for length in range(longest, 0, -1):
         # What is left of the room goes to the first parts.
@@ -123,7 +125,8 @@ def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
     yield ScreenLine(solved_line(kata).text, "bold")
     yield from learned_lines(kata)
     hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
-    yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
+    time = format_duration(moment.seconds) if moment.seconds >= MINUTE else "under 1 min"
+    yield ScreenLine(f"{'time':<{INDENT}}{time}{hints}")
     yield ScreenLine(format_bar(moment.tally, blocks=blocks))
     if following := moment.following or moment.beyond:
         effort = f" ({following.effort})" if following.effort else ""

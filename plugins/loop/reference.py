@@ -133,6 +133,15 @@ class Comparison(NamedTuple):
         """The rows from the first on that differs."""
         return tuple(dropwhile(lambda row: not row.style, self.rows))
 
+    @property
+    def shorter(self) -> Comparison:
+        """It without the rows before the first that differs, and its head says so."""
+        rows, head = self.differing, self.head
+        if head and 0 < len(rows) < len(self.rows):
+            first = ScreenLine(f"{head[0].text}, from the first difference on", head[0].style)
+            head = (first, *head[1:])
+        return Comparison(head, rows)
+
 
 def reference_lines(kata: Kata, root: Path, width: int) -> Iterator[ScreenLine]:
     """Return what the learner writes beside the reference, in lines of at most `width` columns."""
@@ -167,7 +176,7 @@ def reference_parts(kata: Kata, root: Path, width: int) -> Iterator[Comparison]:
             yield compare(each, mine.get(each), other.get(each), width)
         if root in kata.folder.parents:
             where = (kata.folder / "solutions" / path).relative_to(root)
-            line = ScreenLine(f"The whole of it: {where.as_posix()}")
+            line = ScreenLine(f"The full reference: {where.as_posix()}")
             yield Comparison((line,), whole=True)
 
 

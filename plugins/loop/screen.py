@@ -50,6 +50,17 @@ KEYS = {
     "q": "quit",
 }
 
+# What `?` says of each.
+MEANINGS = {
+    "n": "the next kata; one that is not solved is postponed",
+    "b": "back to the kata that you left",
+    "h": "one more hint",
+    "s": "the reference beside your answer, once the kata is solved",
+    "l": "all katas: jump to one, or start it over",
+    "r": "run the tests again; a save does that too",
+    "q": "quit; your place is kept",
+}
+
 
 @dataclass(frozen=True)
 class LinesShown:
@@ -260,12 +271,12 @@ def wrap_code(lines: Iterable[str]) -> Iterator[str]:
 
 
 def skipped_lines(skipped: str, shown: str, *, watched: bool) -> Iterator[ScreenLine]:
-    """Return that the skipped kata waits, and how it comes back; `shown` is now current."""
+    """Return that the skipped kata is postponed, and how it comes back; `shown` is now current."""
     if skipped and skipped == shown:
         yield ScreenLine(f"{skipped} is the only one left, so here it is again", "yellow")
     elif skipped:
         back = "press b to go back to it" if watched else "it comes back at the end of its lecture"
-        yield ScreenLine(f"{skipped} waits: {back}", "yellow")
+        yield ScreenLine(f"{skipped} is postponed: {back}", "yellow")
 
 
 def passing_lines(passing: str) -> Iterator[ScreenLine]:

@@ -71,8 +71,8 @@ def format_bar(tally: Tally, *, blocks: bool) -> str:
     filled = max(BAR * tally.solved // max(tally.total, 1), min(tally.solved, 1))
     full, empty = ("█", "░") if blocks else ("#", ".")
     bar = f"{full * filled}{empty * (BAR - filled)}"
-    waits = f", {tally.waiting} {'waits' if tally.waiting == 1 else 'wait'}" * bool(tally.waiting)
-    line = f"{tally.lecture} {bar} {tally.solved} of {tally.total}{waits}"
+    postponed = f", {tally.waiting} postponed" * bool(tally.waiting)
+    line = f"{tally.lecture} {bar} {tally.solved} of {tally.total}{postponed}"
     if tally.all_total == tally.total:
         return line
     return f"{line}   {tally.whole}: {tally.all_solved} of {tally.all_total}"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from plugins.course.model import Kata
 
 
-BEGIN = "Importing torch; from then on each run is a fork of this process."
+BEGIN = "Importing torch, once: this may take a minute. Later runs start at once."
 ABSENT = "--watch needs watchfiles: {}"
 DEBUGGER = "--watch reads the keys that a debugger wants: leave out --watch, or --pdb and --trace"
 

@@ -21,6 +21,7 @@ from plugins.loop.moment import celebrate
 from plugins.loop.reference import explain_unsolved
 from plugins.loop.reference import reference_lines
 from plugins.loop.saved_files import SavedFiles
+from plugins.loop.screen import MEANINGS
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import format_rest
@@ -62,7 +63,7 @@ WELCOME = (
     "Each save runs the tests. h shows a hint, l lists the katas, q keeps your place."
 )
 NONE_OPEN = "No other kata here is open."
-WAITS = "{} waits: press b to go back to it"
+POSTPONED = "{} is postponed: press b to go back to it"
 NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
 
 
@@ -229,6 +230,7 @@ class Desk:
             "s": lambda: self.reference(width),
             "h": self.hinted,
             "r": self.run,
+            "?": lambda: [ScreenLine(f"{k}  {what}") for k, what in MEANINGS.items()],
             "n": self.following,
             "b": self.back,
         }
@@ -285,7 +287,7 @@ class Desk:
             command = lecture_command(self.beyond, self.course, self.start)
             return [ScreenLine(NONE_OPEN), *format_rest(command), *self.offer()]
         self._left.append(self.kata)
-        why = "" if self.done(self.kata) else WAITS.format(self.kata.id)
+        why = "" if self.done(self.kata) else POSTPONED.format(self.kata.id)
         self.kata = kata
         # With `flying`, `run` would begin with the first again.
         return Order("kata", kata, why) if self.flying else self.run(why)

@@ -41,10 +41,10 @@ def test_it_counts_today_and_names_what_is_next(course: MiniCourse) -> None:
     args = ["katas", "--watch", "--next", "--skip"]
 
     assert [
-        "today: 1 kata, 22 min; next lecture01/k03_third, 25 min; go on with pytest katas",
-        "--watch --next",
+        "today: 1 kata, 22 min; next lecture01/k03_third, 25 min",
+        "go on with: pytest katas --watch --next",
     ] == farewell_lines(course.path, katas, following, args)
-    assert ["today: 1 kata, 22 min; nothing else is open here; go on with pytest"] == (
+    assert ["today: 1 kata, 22 min; nothing else is open here; go on with: pytest"] == (
         farewell_lines(course.path, katas, None, [])
     )
 
@@ -58,5 +58,5 @@ def test_yesterday_is_not_today(course: MiniCourse) -> None:
     note_run(course.path, yesterday)
     note_time(course.path, yesterday, 300.0)
 
-    told = "today: 0 katas, 0 min; next lecture01/k01_first; go on with pytest"
+    told = "today: 0 katas, 0 min; next lecture01/k01_first; go on with: pytest"
     assert [told] == none == farewell_lines(course.path, katas, katas[0], [])

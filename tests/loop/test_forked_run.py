@@ -125,6 +125,7 @@ def runner() -> Runner:
         option=SimpleNamespace(skip=False, color="no", code_highlight="no")
     )
     desk: Any = SimpleNamespace(
+        kata=SimpleNamespace(id="lecture01/k01_first"),
         first=lambda **_: None,
         ran=lambda *_: None,
         moment=lambda *_: [],
@@ -302,6 +303,22 @@ def test_a_result_that_is_the_same_again_is_said_to_be(
         screens.append("As before.\nn next" in capsys.readouterr().out)
 
     assert [False, False, True, False] == screens
+
+
+def test_another_kata_is_not_as_before(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two solved katas tell the same."""
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    desk: Any = runner.desk
+    screens: list[bool] = []
+    for name in ("k01_first", "k01_first", "k02_second", "k02_second"):
+        runner.channel.clear()
+        desk.kata.id = name
+        runner.run, runner.order = ended, Order("kata")
+        runner.channel.tell(Told(("shown",)))
+        runner.look(lambda: None)
+        screens.append("As before.\nn next" in capsys.readouterr().out)
+
+    assert [False, True, False, True] == screens
 
 
 def test_more_tests_that_pass_are_not_as_before(

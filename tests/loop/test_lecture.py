@@ -44,7 +44,7 @@ def test_places_to_stop_are_named_when_they_come() -> None:
     said = told(ROOT / "katas/lecture02", ROOT)
 
     assert ["k01", "k07", "k11", "k15", "k20"] == [*said]
-    assert "stop    good places for it: after k06, k10, k14 and k19" == said["k01"][1]
+    assert "stop    good places to stop: after k06, k10, k14 and k19" == said["k01"][1]
     assert said["k07"][0].startswith("stop    k06_")
     assert said["k07"][0].endswith(" was a good place to stop for the day")
     assert max(len(line) for lines in said.values() for line in lines) <= 80

@@ -67,17 +67,17 @@ def test_the_next_lecture_is_named_with_its_command() -> None:
 
 def fitted(parts: list[Comparison], room: int) -> list[str]:
     """Return the first columns of the parts' lines in so many rows."""
-    return [line.text[:9] for line in fit_parts(parts, room, 80)]
+    return [line.text[:7] for line in fit_parts(parts, room, 80)]
 
 
 def test_the_reference_gives_way_to_what_was_learned() -> None:
     """What does not fit is counted, in rows of the terminal."""
     parts = [Comparison((ScreenLine(text),)) for text in ("x" * 100, "y", "z")]
 
-    assert ["x" * 9, "y", "z"] == fitted(parts, 4)
-    assert ["x" * 9, "(2 more l"] == fitted(parts, 3)
-    assert ["(3 more l"] == fitted(parts, 2)
-    assert ["(3 more l"] == fitted(parts, 0)
+    assert ["x" * 7, "y", "z"] == fitted(parts, 4)
+    assert ["x" * 7, "(2 more"] == fitted(parts, 3)
+    assert ["(3 more"] == fitted(parts, 2)
+    assert ["(3 more"] == fitted(parts, 0)
 
 
 def test_something_is_seen_of_each_function() -> None:
@@ -91,11 +91,11 @@ def test_something_is_seen_of_each_function() -> None:
     ]
 
     assert ["f", "alike", *"0123", "g", "0", "1", "alike", "h: same", "whole"] == fitted(parts, 12)
-    assert ["f", *"0123", "g", "0", "1", "alike", "h: same", "(2 more l"] == fitted(parts, 11)
-    assert ["f", "0", "1", "2", "g", "0", "1", "h: same", "(4 more l"] == fitted(parts, 9)
-    assert ["f", "0", "1", "g", "0", "1", "h: same", "(5 more l"] == fitted(parts, 8)
-    assert ["f", "0", "g", "0", "h: same", "(7 more l"] == fitted(parts, 6)
-    assert ["f", "alike", "0", "1", "(8 more l"] == fitted(parts, 5)
+    assert ["f, from", *"0123", "g", "0", "1", "alike", "h: same", "(2 more"] == fitted(parts, 11)
+    assert ["f, from", "0", "1", "2", "g", "0", "1", "h: same", "(4 more"] == fitted(parts, 9)
+    assert ["f, from", "0", "1", "g", "0", "1", "h: same", "(5 more"] == fitted(parts, 8)
+    assert ["f, from", "0", "g", "0", "h: same", "(7 more"] == fitted(parts, 6)
+    assert ["f", "alike", "0", "1", "(8 more"] == fitted(parts, 5)
 
 
 def test_a_lecture_ends_with_what_one_can_do_now(tmp_path: Path) -> None:

@@ -71,11 +71,11 @@ def test_a_solved_kata_stands_beside_its_reference(course: MiniCourse, kata: Kat
         "lecture01/k01_first: The title of k01_first",
         "csrc/k01_first.cpp: your answer on the left, the reference on the right",
         f"{'int twice(int n) { return n + n; }':38} | int twice(int n) {{ return 2 * n; }}",
-        "The whole of it: katas/lecture01/solutions/csrc/k01_first.cpp",
+        "The full reference: katas/lecture01/solutions/csrc/k01_first.cpp",
         "k01_first.py: your answer on the left, the reference on the right",
         "twice",
         f"{'return n + n':38} | return 2 * n",
-        "The whole of it: katas/lecture01/solutions/k01_first.py",
+        "The full reference: katas/lecture01/solutions/k01_first.py",
     ]
     course.monkeypatch.setenv("COLUMNS", "120")
     wide = course.run("--solution", "katas/lecture01/test_k01_first.py").outlines
@@ -209,5 +209,5 @@ def test_a_lecture_of_another_package_has_no_path_in_the_course(kata: Kata, tmp_
     """So it is not named."""
     lines = [line.text for line in reference_lines(kata, tmp_path / "elsewhere", 80)]
 
-    assert [] == [line for line in lines if line.startswith("The whole of it")]
+    assert [] == [line for line in lines if line.startswith("The full reference")]
     assert [line for line in lines if line.startswith("k01_first.py: ")]

@@ -205,7 +205,7 @@ def test_a_skip_is_shown(three: MiniCourse) -> None:
     three.run("katas", "--next")
 
     three.run("katas", "--next", "--skip").stdout.fnmatch_lines(
-        ["lecture01/k01_first waits: it comes back at the end of its lecture"]
+        ["lecture01/k01_first is postponed: it comes back at the end of its lecture"]
     )
 
 

@@ -258,10 +258,10 @@ def test_the_end_names_how_much_is_solved() -> None:
 def test_a_skip_is_described_by_what_is_shown_next() -> None:
     """The skipped kata itself, if it is the only one left; without a skip, nothing."""
     assert [] == list(skipped_lines("", "k", watched=True))
-    assert ["k waits: it comes back at the end of its lecture"] == [
+    assert ["k is postponed: it comes back at the end of its lecture"] == [
         line.text for line in skipped_lines("k", "other", watched=False)
     ]
-    assert ["k waits: press b to go back to it"] == [
+    assert ["k is postponed: press b to go back to it"] == [
         line.text for line in skipped_lines("k", "other", watched=True)
     ]
     assert ["k is the only one left, so here it is again"] == [

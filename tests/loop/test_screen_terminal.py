@@ -149,8 +149,8 @@ def test_the_screens_of_an_evening(fresh: Path) -> None:
         terminal.process.send("q")
         _, goodbye = terminal.end()
 
-    assert "lecture01/k01_arrivals waits: press b to go back to it" == waits[0]
-    assert [row for row in waits if row.endswith(", 1 waits")]
+    assert "lecture01/k01_arrivals is postponed: press b to go back to it" == waits[0]
+    assert [row for row in waits if row.endswith(", 1 postponed")]
     assert [row for row in waits if row.startswith(f"edit    {LECTURE}/k04_threads.py:")]
     assert [BACK, ""] == waits[-2:]
 

@@ -28,8 +28,8 @@ def test_the_bar_counts_what_waits_and_the_other_lectures() -> None:
         for n in (1, 10)
     )
 
-    assert "lecture01 #############....... 9 of 13, 1 waits   core path: 200 of 235" == one
-    assert "9 of 13, 10 wait   core path: 200 of 235" in more
+    assert "lecture01 #############....... 9 of 13, 1 postponed   core path: 200 of 235" == one
+    assert "9 of 13, 10 postponed   core path: 200 of 235" in more
     assert len(more) <= 80
 
 

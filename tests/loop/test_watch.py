@@ -145,11 +145,11 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert "AssertionError: ten doubled is twenty\n" in wrong
     assert "again   " not in wrong
     assert f"{FIRST} is solved: The title of k01_first\n" in right
-    assert "learned why strides fits\ntime    0 min, no hint\n" in right
+    assert "learned why strides fits\ntime    under 1 min, no hint\n" in right
     assert "next    press n: lecture01/k02_second, The title of k02_second\n" in right
     assert "lecture01 ██████████░░░░░░░░░░ 1 of 2\n" in right
     assert right.endswith("\n\nn next  h hint  s solution  l list  r rerun  q quit\n")
-    assert text.endswith("go on with pytest --color=no\nkatas/lecture01 --watch\n")
+    assert text.endswith("go on with: pytest --color=no katas/lecture01 --watch\n")
     assert "k01_first.py: the same as the reference\n" in solution
     assert "    k02_second  The title of k02_second\n" in listed
     assert "  > k01_first   The title of k01_first   solved" in listed
@@ -189,7 +189,7 @@ def test_it_goes_on_by_itself(three: MiniCourse) -> None:
     assert f"{FIRST} is solved: " in solved
     assert "about to call\n" in solved
     assert "\nlecture01/k02_second: " in solved
-    assert "lecture01/k02_second waits: press b to go back to it\n" in skipped
+    assert "lecture01/k02_second is postponed: press b to go back to it\n" in skipped
     assert "\nlecture02/k01_third: " in skipped
     assert "lecture02/k01_third: The title of k01_third\nHint 1 of 3" in hint
     assert f"{CLEAR}  lecture01  " in listed
@@ -774,7 +774,7 @@ def test_the_list_on_a_screen_of_24_rows(three: MiniCourse) -> None:
     assert f"{CLEAR}lecture02/k03_more is the stub again\nyour version  there\n" in reset
     assert STUB == (three.katas / "lecture02/k03_more.py").read_text()
     assert 0 == status
-    assert "\ntoday: 0 katas, 0 min; next lecture02/k03_more; go on with pytest" in end
+    assert "\ntoday: 0 katas, 0 min; next lecture02/k03_more; go on with: pytest" in end
 
 
 # Puts a stub back without git, which the course of these tests has not.
