@@ -774,7 +774,7 @@ def test_the_list_on_a_screen_of_24_rows(three: MiniCourse) -> None:
     assert f"{CLEAR}lecture02/k03_more is the stub again\nyour version  there\n" in reset
     assert STUB == (three.katas / "lecture02/k03_more.py").read_text()
     assert 0 == status
-    assert "\ntoday: 0 katas, 0 min; next lecture02/k03_more; go on with: pytest" in end
+    assert "\ntoday: 0 katas, 0 min; next lecture02/k03_more\ngo on with: pytest" in end
 
 
 # Puts a stub back without git, which the course of these tests has not.
