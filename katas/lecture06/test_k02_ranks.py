@@ -129,7 +129,7 @@ def test_a_short_batch_is_kept_unless_told() -> None:
 
 
 def test_a_batch_does_not_wait_for_the_next_index() -> None:
-    """The indices may be endless, and asking for one too many may take long."""
+    """The indices may be endless, and asking for one too many may take a long time."""
     taken: list[int] = []
 
     def stream() -> Iterator[int]:

@@ -43,7 +43,7 @@ def line_of(frame: FrameType | None) -> str:
 
 def lines_of(those: Iterable[threading.Thread]) -> str:
     """Return where each of the threads is."""
-    frames = sys._current_frames()  # noqa: SLF001 - as faulthandler, but for a message
+    frames = sys._current_frames()  # noqa: SLF001 - like faulthandler, but for a message
     return "; ".join(f"{each.name} is {line_of(frames.get(each.ident or 0))}" for each in those)
 
 
@@ -233,7 +233,9 @@ def test_an_item_in_the_making_is_waited_for() -> None:
     items.close()
     left = threads() - before
 
-    assert (0, True) == (first, has_begun), f"yours gave {first}; was item 1 begun: {has_begun}"
+    assert (0, True) == (first, has_begun), (
+        f"yours gave {first}, expected 0; item 1 begun: {has_begun}, expected True"
+    )
     assert not left, (
         f"closed while item 1 was being made, but your thread is still running: {lines_of(left)}."
         " Join the thread, however long it takes"

@@ -112,7 +112,7 @@ def check_gone(pids: set[int]) -> None:
 
     assert pids, "no worker was seen"
     assert os.getpid() not in pids, "the trainer's own process made a batch"
-    assert not left, f"still running, or ended and not joined: {left}. Think of finally"
+    assert not left, f"workers still running, or ended but not joined: {left}. Think of finally"
 
 
 @one
@@ -201,7 +201,7 @@ def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
 
 @two
 def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
-    """Others are out while a batch is awaited: sample 0 waits until worker 1 begins sample 1."""
+    """While batch 0 is awaited, task 1 is out: sample 0 waits until worker 1 begins sample 1."""
 
     def patient(index: int) -> bool:
         (tmp_path / str(index)).touch()
@@ -230,7 +230,7 @@ def test_a_worker_survives_an_error() -> None:
             " loop over tasks"
         ) from error
     assert 3 == len(sent), (
-        f"of three tasks, the dataset raises in the second: yours sent {sent}, expected a batch, a"
+        f"the dataset raises in the second of three tasks: yours sent {sent}, expected a batch, a"
         " Failure and a batch"
     )
     first, second, third = sent
@@ -322,7 +322,7 @@ def test_a_worker_may_die_in_a_batch() -> None:
 @four
 @pytest.mark.parametrize("used", [1, 50])
 def test_no_process_is_left(used: int) -> None:
-    """After the last batch, or a break, all workers have been told to stop and were joined."""
+    """After the last batch, or a break, all workers have been told to stop and been joined."""
     pids = set()
     for number, (pid,) in enumerate(
         Loader(Samples(lambda _: os.getpid()), singles(50), workers=2), start=1
@@ -357,4 +357,4 @@ def test_an_error_leaves_no_process() -> None:
     left = set(mp.active_children()) - before
 
     assert "KeyError" in text, f"sample 3 raises; yours says {text!r}"
-    assert not left, f"after an error in the dataset, {left} is left"
+    assert not left, f"after an error in the dataset, these processes are left: {left}"

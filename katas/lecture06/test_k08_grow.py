@@ -25,7 +25,7 @@ COUNT = 100_000
 
 
 def objects(start: object) -> int:
-    """Return how many Python objects can be reached from its attributes."""
+    """Return how many Python objects can be reached from an object's attributes."""
     waiting, seen = list(vars(start).values()), set()
     while waiting:
         each = waiting.pop()

@@ -34,7 +34,7 @@ def written(folder: Path, count: int) -> Path:
     ("count", "size", "expected"), [(10, 4, 2), (9, 4, 2), (8, 4, 1), (2, 1, 1)]
 )
 def test_how_many_windows(tmp_path: Path, count: int, size: int, expected: int) -> None:
-    """The last target needs one token more than the inputs."""
+    """The last target needs one more token than the inputs."""
     yours = len(Tokens(written(tmp_path, count), size))
 
     assert expected == yours, f"{count} tokens, windows of {size}: yours {yours}, not {expected}"
@@ -58,7 +58,7 @@ def test_windows_look_at_one_memory(tmp_path: Path) -> None:
     apart = fourth.data_ptr() - first.data_ptr()
     assert 3 * 16 * 2 == apart, f"windows 0 and 3 are {apart} bytes apart, expected {3 * 16 * 2}"
     assert fourth.data_ptr() == again.data_ptr(), (
-        "asked for the same window again, yours returned other memory"
+        "asked for the same window again, yours returned different memory"
     )
 
 

@@ -139,10 +139,10 @@ def test_a_state_is_a_snapshot() -> None:
     used.load_state_dict(before)
 
     assert rest == list(used), (
-        "loaded into a loader in mid-epoch, the state leads to different batches"
+        "a state that is loaded into a loader in mid-epoch leads to different batches"
     )
     assert rest == yours, (
-        "loaded after its loader had gone on, the state leads to different batches"
+        "a state that is loaded after its loader has moved on leads to different batches"
     )
     assert yours == list(again), "loading a state and going on changed the state"
 

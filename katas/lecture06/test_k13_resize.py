@@ -141,5 +141,5 @@ def test_differences_agree() -> None:
     image = (torch.arange(20, dtype=torch.float64) * 7 % 11).sqrt().view(4, 5).requires_grad_()
 
     assert torch.autograd.gradcheck(lambda image: resize(image, 3, 7), (image,)), (
-        "finite differences disagree with yours: stay inside autograd, and in float64"
+        "finite differences disagree with your gradients: stay inside autograd, and in float64"
     )
