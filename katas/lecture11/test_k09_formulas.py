@@ -138,7 +138,7 @@ def test_other_errors_are_not_yours() -> None:
 
 
 def test_matrices_have_rows_too() -> None:
-    """A row may be a matrix, and of another dtype."""
+    """A row may be a matrix, and have a different dtype."""
     x = torch.arange(6, dtype=torch.float32).sqrt().reshape(2, 3)
     function = OTHERS["take"]
     yours = [jvp_works(function, x), has_rule(function, x), has_rule(torch.linalg.pinv, x)]
