@@ -403,7 +403,7 @@ def test_a_layer_is_whole_while_it_computes(world: World) -> None:
             )
             assert what == "backward" or len(whole) <= 2, (
                 f"rank {rank}: in forward of layer {number}, your layers {whole} are whole,"
-                " expected at most two: free a layer when it has computed"
+                " expected at most two: free a layer once its forward is done"
             )
 
 
@@ -499,7 +499,7 @@ def one_by_one() -> list[dict[str, Any]]:
 
 @four
 def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
-    """In any order, by one reduce_scatter each, into its own memory; the last one frees."""
+    """Gradients come in any order, with one reduce_scatter and memory each; the last one frees."""
     results = world(one_by_one, 2)
     for rank, found in enumerate(results):
         for number, each in enumerate(found):
@@ -529,7 +529,7 @@ def test_the_next_layer_is_on_its_way(world: World) -> None:
 
 
 def overlapped() -> tuple[list[int], int]:
-    """Return how many all-gathers run beside each computation, and the parameters of one."""
+    """Return how many all-gathers run during each computation, and the parameters of one."""
     running: list[int] = []
 
     class Log(list[Event]):

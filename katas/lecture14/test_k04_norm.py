@@ -165,7 +165,7 @@ def test_small_gradients_stay(world: World) -> None:
 
 @pytest.mark.parametrize("spoilt", [inf, nan])
 def test_one_rank_has_an_infinity(world: World, spoilt: float) -> None:
-    """One rank's infinity reaches all ranks, whose gradients become what PyTorch's become."""
+    """One rank's infinity reaches all ranks, and their gradients equal PyTorch's."""
     compare_grads(world, 0.3, 2.0, spoilt)
 
 

@@ -157,7 +157,7 @@ class Files:
 
 
 def check_loaded(yours: Any, expected: torch.Tensor, where: str) -> None:
-    """Compare to the bit; NaN equals NaN."""
+    """Compare bit for bit; NaN equals NaN."""
     __tracebackhide__ = True
     torch.testing.assert_close(
         yours,
