@@ -216,7 +216,7 @@ def test_the_size_alone() -> None:
     """The meta function sees no elements, but knows the size of the result."""
     for size in (0, 1, 5):
         yours = kata.lerp_meta(size, size, size)
-        assert yours == size, f"three inputs of {size}: yours {yours}, expected {size}"
+        assert yours == size, f"three inputs of size {size}: yours {yours}, expected {size}"
 
 
 @two

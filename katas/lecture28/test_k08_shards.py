@@ -96,7 +96,7 @@ def test_the_picture() -> None:
     yours = planned(HAND, 2)
     expected = [["a", "f", "b", "d"], ["c", "e"]]
     assert yours == expected, (
-        f"yours {yours}, of {makespan(HAND, yours)} s, expected {expected}, of 150 s"
+        f"yours {yours} takes {makespan(HAND, yours)} s, expected {expected}, which takes 150 s"
     )
 
 
@@ -207,7 +207,7 @@ def compare(changed: set[str], imports: Graph, why: str) -> None:
 
 
 def test_what_imports_it() -> None:
-    """Directly or through another file; also a test that changed itself."""
+    """Directly or through another file; also a test that was itself changed."""
     compare({"lib/io.py"}, SMALL, "test_io imports it")
     compare({"lib/core.py"}, SMALL, "test_nn needs nn, nn needs ops, ops needs core")
     compare({"test/test_io.py"}, SMALL, "a test that was edited runs")

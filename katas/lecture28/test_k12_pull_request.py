@@ -161,7 +161,7 @@ def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
         expected, yours = (refs.get("refs/heads/main") for refs in (each.before, each.refs()))
         assert expected == yours, (
             f"main in your {where} is at {yours}, expected {expected}, where it was, with your"
-            " answer above upstream's commit"
+            " answer on top of upstream's commit"
         )
     said = asked(clone, "python -m plugins.guard --base upstream/main --head main")
     assert "These are answers to exercises" in said, f"the guard says about your main:\n{said}"
