@@ -10,7 +10,7 @@ among the first six, so a file sorted by class stays nearly sorted.
 
 Write `shuffled`, about 8 lines.
 
-Begin on paper: which samples can go out first?
+On paper: which samples can go out first?
 Afterwards see ``ShufflerIterDataPipe`` in ``torch/utils/data/datapipes/iter/combinatorics.py``.
 """
 

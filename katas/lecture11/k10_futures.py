@@ -8,8 +8,8 @@ which RPC and the communication hooks of DDP are built. Guess which thread runs 
     threading.Thread(target=future.set_result, args=[41]).start()
     print(later.wait())
 
-It gets no thread of its own: the thread that completes a future runs its callbacks. Once the future
-is done, `then` runs them itself:
+It gets no thread of its own: the thread that completes a future runs its callbacks. Once it is
+done, `then` runs them itself:
 
     pending  -- set_result, set_exception -->  done  -->  the callbacks, in order
 
@@ -86,7 +86,7 @@ class Future:
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return a new future for what ``callback(self)`` returns or raises.
 
-        The callback runs when this future is done: immediately, if it already is.
+        The callback runs when this future is done: at once, if it is already.
         """
         # TODO: call `run` of the new future; now, or later?
         raise NotImplementedError("then")
