@@ -109,4 +109,6 @@ def test_the_real_loader_asks_for_batches() -> None:
     shuffled = list(DataLoader(records, batch_sampler=sampler, collate_fn=list))
 
     assert sorted(flat(batches)) == sorted(flat(shuffled)), "shuffled: some samples are missing"
-    assert len(file.reads) < naive, f"shuffled: yours {len(file.reads)} reads, one by one {naive}"
+    assert len(file.reads) < naive, (
+        f"shuffled: yours {len(file.reads)} reads, expected fewer than {naive}"
+    )

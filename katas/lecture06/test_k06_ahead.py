@@ -159,7 +159,7 @@ def test_one_other_thread_touches_the_source() -> None:
     list(ahead(source, 2))
 
     assert threading.get_ident() not in source.threads, "the caller's thread asked the source"
-    assert 1 == len(source.threads), f"{len(source.threads)} threads asked, expected 1"
+    assert 1 == len(source.threads), f"{len(source.threads)} threads asked the source, expected 1"
 
 
 def test_an_error_comes_in_its_turn() -> None:
@@ -214,7 +214,9 @@ def test_a_trainer_may_stop_early(used: int) -> None:
         f"closed, but your thread is still running: {lines_of(left)}. Closing runs your finally,"
         " which has to signal stop, wake up the waiting thread, and join it"
     )
-    assert used + 2 == made, f"after closing, the source was asked {made - used - 2} more times"
+    assert used + 2 == made, (
+        f"after closing, yours asked the source {made - used - 2} more times, expected 0"
+    )
 
 
 def test_an_item_in_the_making_is_waited_for() -> None:
@@ -335,4 +337,6 @@ def test_two_at_a_time() -> None:
     """Each generator has its own thread and places, even one nested in the other."""
     yours = list(zip(ahead(Source(6), 1), ahead(ahead(Source(6), 2), 2), strict=True))
 
-    assert [(i, i) for i in range(6)] == yours, f"two at once: yours {yours}"
+    assert [(i, i) for i in range(6)] == yours, (
+        f"two at once: yours {yours}, expected equal pairs, 0 to 5"
+    )

@@ -128,7 +128,9 @@ def test_a_worker_goes_on_until_none() -> None:
     """A worker makes one batch for each task, even an empty one, until it gets None."""
     yours = worked(str, [1], [], [2, 3])
 
-    assert [["1"], [], ["2", "3"]] == yours, f"three tasks, then None: yours sent {yours}"
+    assert [["1"], [], ["2", "3"]] == yours, (
+        f"three tasks, then None: yours sent {yours}, expected [['1'], [], ['2', '3']]"
+    )
 
 
 @two
@@ -165,7 +167,7 @@ def test_workers_take_turns() -> None:
         pid for ((_, pid),) in Loader(Samples(lambda i: (i, os.getpid())), singles(7), workers=3)
     ]
 
-    assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}"
+    assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}, expected 3"
     assert os.getpid() not in pids, "yours makes batches in the trainer's own process"
     assert pids[:3] * 2 == pids[:6], f"yours used {pids}, expected all three in turn"
 

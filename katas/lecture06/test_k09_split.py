@@ -50,7 +50,7 @@ def expected(numbers: range) -> list[str]:
 def test_alone() -> None:
     """Without files there are no lines."""
     yours = list(Lines([]))
-    assert [] == yours, f"no files: yours {yours}"
+    assert [] == yours, f"no files: yours {yours}, expected []"
 
 
 def test_one_process_reads_all(tmp_path: Path) -> None:

@@ -144,5 +144,7 @@ def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(data) < 2000, (
         f"100,000 tokens: your pickle has {len(data)} bytes, expected under 2,000"
     )
-    assert tokens.window(5).tolist() == yours.tolist(), f"window 5, from the pickle: {yours}"
+    assert tokens.window(5).tolist() == yours.tolist(), (
+        f"window 5 after unpickling: yours {yours}, expected {tokens.window(5)}"
+    )
     assert len(tokens) == len(again), f"from the pickle: {len(again)} windows, not {len(tokens)}"

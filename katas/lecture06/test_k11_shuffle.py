@@ -31,7 +31,9 @@ def test_each_item_goes_out_one_time(number: int, size: int) -> None:
     """Each item goes out once, even if the buffer is larger than the stream."""
     yours = list(shuffled(iter(range(number)), size, seeded(1)))
 
-    assert list(range(number)) == sorted(yours), f"{number} items, buffer {size}: yours {yours}"
+    assert list(range(number)) == sorted(yours), (
+        f"{number} items, buffer {size}: yours {yours}, expected each item once"
+    )
 
 
 def test_a_buffer_of_one_changes_nothing() -> None:
@@ -79,7 +81,8 @@ def test_items_may_be_anything() -> None:
     most = max(sum(ref() is not None for ref in made) for _ in shuffled(stream(), 4, seeded(0)))
 
     assert most <= 8, (
-        f"buffer 4: {most} of 50 items were alive at once, but a stream may be endless"
+        f"buffer 4: {most} of 50 items were alive at once, expected at most 8: a stream may be"
+        " endless"
     )
 
 
@@ -165,7 +168,7 @@ def test_the_generator_decides() -> None:
         first, second = (list(shuffled(range(40), 8, generator)) for _ in range(2))
     again = list(shuffled(range(40), 8, seeded(7)))
 
-    assert first == again, f"seed 7 gives {first}, then {again}"
+    assert first == again, f"seed 7 gives {first}, then {again}, expected the same order"
     assert first != second, "the generator has advanced, but two epochs have the same order"
     orders = {tuple(shuffled(range(40), 8, seeded(seed))) for seed in range(300)}
     assert 300 == len(orders), (

@@ -186,7 +186,10 @@ def test_an_epoch_that_was_left_goes_on() -> None:
     first = next(iter(mine))
     yours = [first, *mine]
 
-    assert whole == yours, f"left after one batch, yours continues with {indices(yours[1:])}"
+    assert whole == yours, (
+        f"left after one batch, yours continues with {indices(yours[1:])}, expected"
+        f" {indices(whole[1:])}"
+    )
 
 
 def test_the_global_generator_is_left_alone() -> None:

@@ -14,7 +14,7 @@ Build that; operators, their formulas and the wrapper are given.
 1. `apply`, `lowered` and `owns`: the top interpreter first, then the next one down.
 2. `Vmap.process` and `vmap`: the batch is dim 0; expand values without one.
 3. `Grad.process` and `backward`: a tape, read in reverse.
-4. Nest them: this needs no more code.
+4. Nest them: this needs no further code.
 
 Begin on paper: ``grad(lambda x: x * grad(lambda y: x * y)(x))`` at 2. Which x has which level?
 Afterwards read `lower` and `process` in ``torch/_functorch/pyfunctorch.py`` in site-packages.

@@ -57,7 +57,9 @@ def test_basis() -> None:
     assert yours.dtype == DOUBLE, (
         f"yours is {yours.dtype}, expected torch.float64, the dtype of `like`"
     )
-    assert yours[4].tolist() == [[0, 0, 0], [0, 1, 0]], f"tensor 4 of yours is {yours[4]}"
+    assert yours[4].tolist() == [[0, 0, 0], [0, 1, 0]], (
+        f"your tensor 4 is {yours[4]}, expected a single 1, at [1, 1]"
+    )
     assert yours.sum(0).tolist() == [[1] * 3] * 2, (
         f"each tensor has its 1 at a different element; yours sum to {yours.sum(0)}"
     )

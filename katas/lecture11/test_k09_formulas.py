@@ -115,7 +115,7 @@ def test_one_operator_without_a_rule_is_enough() -> None:
 
 
 def test_other_errors_are_not_yours() -> None:
-    """A bug in the function must raise from both of yours."""
+    """A bug in the function must raise from both of your functions."""
 
     def wrong_value(x: torch.Tensor) -> torch.Tensor:
         raise ValueError(f"cannot do {tuple(x.shape)}")

@@ -137,7 +137,7 @@ def test_a_loop_within_a_loop(extension: Extension, outer: int, grain: int, why:
 
 @pytest.mark.parametrize("places", [[3], [0], [6, 3], [0, 3, 6]], ids=str)
 def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]) -> None:
-    """It can come from any thread, and arrives after the other chunks have run."""
+    """The exception can come from any thread, and arrives after the other chunks have run."""
     throwing = extension.op("throwing")
     with threads(3):
         with pytest.raises((IndexError, RuntimeError)) as thrown:

@@ -132,7 +132,7 @@ def test_any_tensor(
 
 @BOTH
 def test_called_again(extension: Extension, name: str) -> None:
-    """A call with another rate and dtype is not affected by an earlier one."""
+    """A call with a different rate and dtype is not affected by an earlier one."""
     loop = extension.op(name)
     earlier = loop(values(), RATE, 3)
     with unchanged(earlier=earlier):

@@ -10,7 +10,7 @@ stage 4, then 4 to 7. A rank begins with a lead of forwards, then alternates one
 backward, and ends with the remaining backwards.
 
 1. `needs`: which actions must run before a given one.
-2. `order`: the list of one rank. Each rank's lead is 2 longer than the next rank's; the last rank's
+2. `order`: one rank's list. Each rank's lead is 2 longer than the next rank's; the last rank's
    is (chunks - 1) rounds. (With one chunk, 1 longer will do: plain 1F1B.)
 3. `peak`: how many micro-batches a rank stores at most.
 

@@ -24,7 +24,7 @@ LIES: dict[str, dict[str, Any]] = {
 
 
 class Run:
-    """Eight pipelines, step by step, until one rank calls another collective."""
+    """Eight pipelines, step by step, until one rank calls a different collective."""
 
     def __init__(self, seed: int, slow: tuple[int, int], wrong: int, lie: str) -> None:
         self.dice = random.Random(seed)  # noqa: S311 - no secret

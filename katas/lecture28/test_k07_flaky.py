@@ -208,7 +208,7 @@ def slow_verdict(runs: list[Run]) -> str:
 
 @given(st.dictionaries(st.sampled_from("abcd"), OUTCOMES))
 def test_any_history(history: History) -> None:
-    """Any history."""
+    """Any history gives the verdict that its definition gives."""
     for runs in history.values():
         compare(runs, slow_verdict(runs), "the first of the four that fits")
     chances = {
