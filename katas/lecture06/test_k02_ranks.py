@@ -143,7 +143,9 @@ def test_a_batch_does_not_wait_for_the_next_index() -> None:
 
     found = list(islice(batches(stream(), 2), 3))
 
-    assert [[0, 1], [2, 3], [4, 5]] == found, f"batches of an endless stream: yours {found}"
+    assert [[0, 1], [2, 3], [4, 5]] == found, (
+        f"batches of an endless stream: yours {found}, expected 0 to 5 in pairs"
+    )
     assert list(range(6)) == taken, (
         f"yours had taken {taken} when it yielded the third batch, expected 0 to 5"
     )

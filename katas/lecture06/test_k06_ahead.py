@@ -108,7 +108,9 @@ def test_all_items_in_order(count: int, depth: int) -> None:
     source = Source(count)
     yours = list(ahead(source, depth))
 
-    assert list(range(count)) == yours, f"{count} items, depth {depth}: yours {yours}"
+    assert list(range(count)) == yours, (
+        f"{count} items, depth {depth}: yours {yours}, expected all in order"
+    )
     left = threads() - before
     assert not left, f"the source has ended, but your thread has not: {lines_of(left)}"
 

@@ -264,7 +264,7 @@ def test_an_error_comes_in_its_turn() -> None:
         text = "no RuntimeError"
 
     assert [[0], [1], [4]] == found, f"before the error yours gave {found}, expected 0, 1, 4"
-    assert "KeyError: 'no record 3'" in text, f"sample 3 raises; yours says {text!r}"
+    assert "KeyError: 'no record 3'" in text, f"sample 3 raises a KeyError, but yours says {text!r}"
     assert "in broken" in text, (
         f"yours says {text!r}, without the worker's traceback, which goes through `broken`"
     )
@@ -314,7 +314,7 @@ def test_a_worker_may_die_in_a_batch() -> None:
         time.sleep(0.01)
     text, found = outcome(batches)
 
-    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3; yours says {text!r}"
+    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3, but yours says {text!r}"
     assert singles(3) == [first, *found], (
         f"worker 1 had sent batch 1 before it died: yours gave {[first, *found]}, expected the"
         " batches 0, 1, 2"
@@ -358,5 +358,5 @@ def test_an_error_leaves_no_process() -> None:
     text, _ = outcome(iter(Loader(Samples(broken), singles(50), workers=2)))
     left = set(mp.active_children()) - before
 
-    assert "KeyError" in text, f"sample 3 raises; yours says {text!r}"
+    assert "KeyError" in text, f"sample 3 raises a KeyError, but yours says {text!r}"
     assert not left, f"after an error in the dataset, these processes are left: {left}"

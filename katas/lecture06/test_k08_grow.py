@@ -78,7 +78,9 @@ def test_the_ends_of_the_list() -> None:
     captions = Captions([str(i) for i in range(25)], range(25))
     yours = [captions[-1], captions[-25], captions[24]]
 
-    assert [("24", 24), ("0", 0), ("24", 24)] == yours, f"at -1, -25 and 24 yours gives {yours}"
+    assert [("24", 24), ("0", 0), ("24", 24)] == yours, (
+        f"at -1, -25 and 24 yours gives {yours}, expected the last, the first and the last"
+    )
     for index in (25, -26):
         with pytest.raises(IndexError):
             print(captions[index])  # noqa: T201 - shown if it does not raise

@@ -128,7 +128,9 @@ def test_a_batch_reads_no_more_than_its_windows(tmp_path: Path) -> None:
     tokens.batch([3, 1])
     yours, whole = resident(path), path.stat().st_size // 1024
 
-    assert yours <= whole // 2, f"a batch of two windows: yours has read {yours} of {whole} kB"
+    assert yours <= whole // 2, (
+        f"a batch of two windows: yours has read {yours} of {whole} kB, expected at most half"
+    )
 
 
 def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

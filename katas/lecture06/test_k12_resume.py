@@ -52,7 +52,9 @@ def test_an_epoch(count: int, sizes: list[int]) -> None:
     """Each sample comes once, in the seed's order; the last batch may be shorter."""
     yours, expected = list(loader(count)), order(count, 5)
 
-    assert sizes == [len(batch) for batch in yours], f"{count} samples by 3: yours {yours}"
+    assert sizes == [len(batch) for batch in yours], (
+        f"{count} samples by 3: yours {yours}, expected batches of {sizes} samples"
+    )
     assert expected == indices(yours), f"yours {indices(yours)}, expected {expected}"
 
 

@@ -64,7 +64,9 @@ def test_basis() -> None:
         f"each tensor has its 1 at a different element; yours sum to {yours.sum(0)}"
     )
     where = basis(torch.empty(2, device="meta")).device.type
-    assert where == "meta", f"`like` is on the device meta, yours on {where}"
+    assert where == "meta", (
+        f"`like` is on the device meta, yours on {where}, expected the same device"
+    )
 
 
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev", "jacobian"])

@@ -127,7 +127,7 @@ def test_a_write_to_what_is_saved() -> None:
             y = PROGRAMS[name][0](copy)
             kind = type(y.grad_fn).__name__
             assert kind == f"{name}Backward", (
-                f"{name}: yours has the graph of {kind}, fix the Function's own"
+                f"{name}: yours has the graph of {kind}; fix the Function's own"
             )
             total = y.sum()
             (copy if what == "input" else y.detach()).mul_(2.0)

@@ -415,5 +415,5 @@ def test_fork_takes_the_grad_mode_along(mode: bool) -> None:  # noqa: FBT001 - a
     with forbids(kata, "torch.futures", "torch.jit", "concurrent.futures", "asyncio"):
         yours = within(program)
     assert yours == mode, (
-        f"grad mode was {mode}, in yours {yours}: each thread has its own grad mode"
+        f"grad mode was {mode}, in your thread it is {yours}: each thread has its own grad mode"
     )

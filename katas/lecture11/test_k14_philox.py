@@ -134,7 +134,8 @@ def test_counters_do_not_meet(shape: list[int], seed: int) -> None:
     counters = torch.randint(0, WORD, (*shape, 4), generator=generator)
     yours = philox(counters, seed)
     assert yours.shape == counters.shape, (
-        f"counters of shape {tuple(counters.shape)}: your shape is {tuple(yours.shape)}"
+        f"counters of shape {tuple(counters.shape)}: your shape is {tuple(yours.shape)}, expected"
+        " the same"
     )
     for together, counter in zip(yours.view(-1, 4), counters.view(-1, 4), strict=True):
         alone = philox(counter, seed)

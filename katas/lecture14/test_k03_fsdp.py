@@ -436,7 +436,8 @@ def test_nothing_whole_is_left(world: World) -> None:
     for rank, found in enumerate(world(trained, 2)):
         assert not found["left"], f"rank {rank}: whole gradients are left: {found['left']}"
         assert not any(found["sizes"]), (
-            f"rank {rank}: bytes behind whole parameters after backward: {found['sizes']}, expected 0"
+            f"rank {rank}: bytes behind whole parameters after backward: {found['sizes']},"
+            " expected 0"
         )
 
 
