@@ -1,6 +1,6 @@
-"""What a batch is: samples turned around.
+"""What a batch is: samples, transposed.
 
-A dataset returns samples; the model wants batches. ``collate`` does it, with surprises:
+A dataset returns samples; the model wants batches. ``collate`` makes them, with surprises:
 
     from torch.utils.data import default_collate
     print(default_collate([("cat", 0.5), ("dog", 1.5)]))
@@ -22,12 +22,12 @@ import torch
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return the batch of these samples, one or more of a kind.
+    """Return the batch of one or more samples, all of the same kind.
 
-    - Tensors of one shape: stacked.
+    - Tensors of the same shape: stacked.
     - Numbers: one tensor; int gives int64, float float64, bool bool.
     - Dicts with equal keys: a dict of batches, in the order of the first sample's keys.
-    - Tuples, or lists, of one length: a list with a batch for each position.
+    - Tuples, or lists, of the same length: a list with a batch for each position.
     - Text and bytes: the list of samples.
     """
     first = samples[0]

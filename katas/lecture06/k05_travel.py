@@ -6,11 +6,11 @@ A DataLoader worker sends a tensor of 4 MB, but only some 340 bytes go through t
     x = torch.zeros(1_000_000)
     print(x.is_shared(), len(ForkingPickler.dumps(x)), x.is_shared())
 
-Pickling changed `x`, so measuring already sends it. Below are three ways to give a tensor to a
+Pickling changed `x`, so measuring already moves it. Below are three ways to give a tensor to a
 forked process, which adds 1 to its first element. Write `journey`, about 7 lines, which reports
 what each way does.
 
-Begin with a guess: in which ways does the sender see the 1?
+Begin with a guess: with which of the ways does the sender see the 1?
 Afterwards open ``torch/multiprocessing/reductions.py`` in site-packages (``reduce_storage``).
 """
 
@@ -77,7 +77,7 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, private or already shared, in one `way` above, and report what that did.
+    """Send `tensor`, private or already shared, by one `way` above, and report what that did.
 
     ``sent`` is the length of `ForkingPickler`'s output for what `way` returns, or 0 for None.
     ``reached`` says whether `tensor` has changed, ``shared`` whether it is in shared memory now.

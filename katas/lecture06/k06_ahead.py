@@ -8,7 +8,7 @@ A thread can do this: loading waits for disks and networks, and meanwhile Python
 run. The danger is a thread that runs too far ahead: if the trainer is slow, batches fill the
 memory.
 
-You write `ahead`, about 20 lines with ``threading`` and ``queue``. Three steps:
+Write `ahead`, about 20 lines with ``threading`` and ``queue``. Three steps:
 
 1. The thread puts items into a queue, and the generator takes them out.
 2. A ``Semaphore`` counts free places: take one before you ask the source.

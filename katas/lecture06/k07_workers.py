@@ -69,7 +69,7 @@ def start(dataset: Sequence[Any]) -> Worker:
 
 
 def work(dataset: Sequence[Any], tasks: Connection, batches: Connection) -> None:
-    """Make a batch of each task until the task is None.
+    """Turn each task into a batch, until a task is None.
 
     A task is a list of indices; its batch is the list of their samples. If the dataset raises an
     Exception, send a `Failure` with the formatted traceback, and go on with the next task.
@@ -93,8 +93,8 @@ class Loader:
           enough to keep each worker busy, and no more.
         - For a Failure, raise RuntimeError with its text, after the batches before it.
         - For a dead worker, too: "DataLoader worker (pid(s) 7) exited unexpectedly".
-        - However this generator ends, its workers have ended and are joined. You may terminate one
-          that is still computing.
+        - However this generator ends, end and join its workers. You may terminate one that is
+          still computing.
         """
         # TODO: steps 2 to 4; a worker may already be dead when you send to it.
         raise NotImplementedError("Loader.__iter__")

@@ -11,12 +11,12 @@ copied.
 ``ps`` hides it: RSS counts shared pages as well. PSS and private pages show it, and the tests read
 both.
 
-`Captions` returns the right answers, and grows. Fix it, about 12 lines: use as few Python objects
-as possible, that is a few large blocks of numbers. A tensor of bytes has a single count.
+`Captions` returns the right answers, but grows. Fix it, about 12 lines: use as few Python objects
+as possible, that is a few large blocks of numbers. A tensor of bytes has a single reference count.
 
-- Keep its answers: also for empty text, other alphabets, negative indices, IndexError.
+- Keep its answers, including empty text, other alphabets, negative indices and IndexError.
 
-Begin on paper: "cat", "", "horse" in one block of bytes. Which numbers find the third?
+Begin on paper: "cat", "", "horse" in one block of bytes. Which numbers locate the third?
 Afterwards open ``torch/utils/data/dataset.py`` in site-packages: `TensorDataset` holds its samples
 this way.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Captions:
-    """A dataset of texts, each with a number below 2 ** 63; it may be changed to store anything."""
+    """A dataset of texts, each with a number below 2 ** 63; change what it stores as you like."""
 
     def __init__(self, texts: Sequence[str], labels: Sequence[int]) -> None:
         self.pairs = list(zip(texts, labels, strict=True))

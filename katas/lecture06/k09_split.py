@@ -10,7 +10,7 @@ reads all of it:
 The dataset itself has to find out which worker it is in: ask ``get_worker_info()``. Write
 `Lines.__iter__`, about 6 lines.
 
-Begin on paper: five files, two ranks, two workers each. Who opens file 4?
+Begin on paper: five files, two ranks, two workers each. Which worker opens file 4?
 Afterwards open ``torch/utils/data/_utils/worker.py`` in site-packages.
 """
 

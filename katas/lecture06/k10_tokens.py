@@ -11,7 +11,7 @@ you read it, and all workers share the pages that the system has read. There are
 
 Write `Tokens`, about 14 lines.
 
-1. `window`: a view. Copy no byte.
+1. `window`: a view, without copying anything.
 2. `batch`: inputs, and the token after each of them, as int64.
 3. Pickle the path, not the tokens.
 
@@ -36,7 +36,7 @@ class Tokens:
     """Consecutive windows of `size` tokens in a file of uint16; a shorter rest is dropped.
 
     Every token of a window is followed by another token of the file, so the last window needs one
-    token more.
+    more token.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -52,7 +52,7 @@ class Tokens:
         raise NotImplementedError("Tokens.window")
 
     def batch(self, indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs and targets, (indices, size) of int64; a target is the next token."""
+        """Return inputs and targets, int64 of shape (indices, size); a target is the next token."""
         raise NotImplementedError("Tokens.batch")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def shuffled(source: Iterable[T], size: int, generator: torch.Generator) -> Iterator[T]:
-    """Yield each item of `source` once, by way of a buffer of `size` items.
+    """Yield each item of `source` once, through a buffer of `size` items.
 
     First fill the buffer. Then each new item takes a place drawn from `generator`, all places being
     equally likely, and the item there goes out first. At the end, yield the rest in an order that

@@ -1,6 +1,6 @@
 """Stop in mid-epoch, and go on bit for bit.
 
-The job is killed after batch 2. A checkpoint has the model, but what about the data? There is the
+The job is killed after batch 2. A checkpoint has the model, but what about the data? You need the
 order, the place in it, and the generator that draws crops and flips. And there is a trap, because
 the loader works ahead:
 

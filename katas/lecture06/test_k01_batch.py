@@ -18,7 +18,7 @@ WHERE = "look at torch/utils/data/_utils/collate.py: one function for each type"
 
 
 class Pair(NamedTuple):
-    """A tuple of another type."""
+    """A named tuple."""
 
     x: int
     y: int

@@ -129,7 +129,7 @@ def test_a_short_batch_is_kept_unless_told() -> None:
 
 
 def test_a_batch_does_not_wait_for_the_next_index() -> None:
-    """The indices may be endless, and asking for one too many may take long."""
+    """The indices may be endless, and asking for one too many may take a long time."""
     taken: list[int] = []
 
     def stream() -> Iterator[int]:
@@ -143,9 +143,11 @@ def test_a_batch_does_not_wait_for_the_next_index() -> None:
 
     found = list(islice(batches(stream(), 2), 3))
 
-    assert [[0, 1], [2, 3], [4, 5]] == found, f"from an endless stream yours gives {found}"
+    assert [[0, 1], [2, 3], [4, 5]] == found, (
+        f"batches of an endless stream: yours {found}, expected 0 to 5 in pairs"
+    )
     assert list(range(6)) == taken, (
-        f"yours had taken {taken} by the time the third batch was yielded"
+        f"yours had taken {taken} when it yielded the third batch, expected 0 to 5"
     )
 
 

@@ -31,8 +31,8 @@ RULES = {
 }
 
 
-# How rows could be fetched instead of worked out: from a module that has imported PyTorch, or
-# from the frames and classes of those who call.
+# Ways to fetch rows instead of working them out: through a module that has imported PyTorch, or
+# through the callers' frames and classes.
 FETCHED = {"import", "getattr", "vars", "dir", "f_back", "tb_frame", "gi_frame", "f_globals"}
 FUTURE = "from __future__ import annotations"
 
@@ -90,7 +90,7 @@ def predicted() -> dict[str, tuple[bool, bool]]:
 
 
 def fetching() -> set[str]:
-    """Return the words of your file by which rows could be fetched."""
+    """Return the words in your file that could be used to fetch rows."""
     text = inspect.getsource(kata).replace(FUTURE, "")
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     words = {token.string for token in tokens if token.type == tokenize.NAME}
@@ -103,7 +103,7 @@ def test_every_pipeline_is_predicted() -> None:
     words = fetching()
 
     assert not words, (
-        f"your file uses {sorted(words)}: six rows need none of that, work them out on paper"
+        f"your file uses {sorted(words)}: six rows need none of that; work them out on paper"
     )
     assert set(PIPELINES) == yours, f"yours has rows for {sorted(yours)}; expected {[*PIPELINES]}"
 

@@ -13,7 +13,7 @@ from katas.lecture06.k04_reads import Records
 
 
 class Counted:
-    """A file of samples that notes what is read: first sample, number of samples."""
+    """A file of samples that records what is read: first sample, number of samples."""
 
     def __init__(self, count: int, size: int) -> None:
         self.data = b"".join(bytes([65 + i]) * size for i in range(count))
@@ -21,7 +21,7 @@ class Counted:
         self.reads: list[tuple[int, int]] = []
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes, and note it."""
+        """Return bytes, and record the read."""
         assert 0 <= offset <= offset + length <= len(self.data), "yours reads outside the file"
         assert 0 == offset % self.size == length % self.size, "yours reads part of a sample"
         self.reads.append((offset // self.size, length // self.size))
@@ -53,7 +53,7 @@ def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> No
     file.reads.clear()
     records.__getitems__(asked)
     assert sorted(reads) == sorted(file.reads), (
-        f"indices {indices}, asked for again: yours read {file.reads}, expected {reads};"
+        f"indices {indices}, requested again: yours read {file.reads}, expected {reads};"
         " a dataset that keeps what it has read holds the whole file in memory after an epoch"
     )
 
@@ -99,7 +99,9 @@ def test_the_real_loader_asks_for_batches() -> None:
     batches = list(DataLoader(records, batch_size=16, collate_fn=list))
     naive = 64
 
-    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), "yours returns other samples"
+    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), (
+        "yours returns the wrong samples"
+    )
     assert 4 == len(file.reads), f"reads: yours {len(file.reads)}, bar 4, one by one {naive}"
     file.reads.clear()
     generator = torch.Generator().manual_seed(0)
@@ -107,4 +109,6 @@ def test_the_real_loader_asks_for_batches() -> None:
     shuffled = list(DataLoader(records, batch_sampler=sampler, collate_fn=list))
 
     assert sorted(flat(batches)) == sorted(flat(shuffled)), "shuffled: some samples are missing"
-    assert len(file.reads) < naive, f"shuffled: yours {len(file.reads)} reads, one by one {naive}"
+    assert len(file.reads) < naive, (
+        f"shuffled: yours {len(file.reads)} reads, expected fewer than {naive}"
+    )

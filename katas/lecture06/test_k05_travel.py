@@ -25,13 +25,13 @@ WHERE = "see reduce_storage in torch/multiprocessing/reductions.py"
 
 
 def fresh(count: int, *, shared: bool = False, dims: int = 1) -> torch.Tensor:
-    """Return numbers in private memory, or in shared memory; all dims but the last are of 1."""
+    """Return numbers in private memory, or in shared memory; all dims but the last have size 1."""
     tensor = torch.arange(count, dtype=torch.float64).sqrt().view(*[1] * (dims - 1), count)
     return tensor.share_memory_() if shared else tensor
 
 
 def measured(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Return what a new tensor's journey is, by means of the test's own."""
+    """Return the journey of a new tensor, measured by the test itself."""
     pickled = way(tensor)
     reached = was_written(tensor)
     shared = tensor.is_shared()
@@ -52,11 +52,11 @@ def check(
     shared: bool = False,
     dims: int = 1,
 ) -> Journey:
-    """Compare your journey with the one measured here."""
+    """Compare your journey with the one measured by the test."""
     tensor = fresh(count, shared=shared, dims=dims)
     yours = journey(tensor, way)
     found = measured(fresh(count, shared=shared, dims=dims), way)
-    # The name of shared memory, or of a socket, is a few characters longer or shorter.
+    # The name of shared memory, or of a socket, may be a few characters longer or shorter.
     is_near = abs(yours.sent - found.sent) <= 40
 
     assert (found.reached, found.shared) == (yours.reached, yours.shared), (

@@ -43,7 +43,7 @@ def line_of(frame: FrameType | None) -> str:
 
 def lines_of(those: Iterable[threading.Thread]) -> str:
     """Return where each of the threads is."""
-    frames = sys._current_frames()  # noqa: SLF001 - as faulthandler, but for a message
+    frames = sys._current_frames()  # noqa: SLF001 - like faulthandler, but for a message
     return "; ".join(f"{each.name} is {line_of(frames.get(each.ident or 0))}" for each in those)
 
 
@@ -108,7 +108,9 @@ def test_all_items_in_order(count: int, depth: int) -> None:
     source = Source(count)
     yours = list(ahead(source, depth))
 
-    assert list(range(count)) == yours, f"{count} items, depth {depth}: yours {yours}"
+    assert list(range(count)) == yours, (
+        f"{count} items, depth {depth}: yours {yours}, expected all in order"
+    )
     left = threads() - before
     assert not left, f"the source has ended, but your thread has not: {lines_of(left)}"
 
@@ -159,7 +161,7 @@ def test_one_other_thread_touches_the_source() -> None:
     list(ahead(source, 2))
 
     assert threading.get_ident() not in source.threads, "the caller's thread asked the source"
-    assert 1 == len(source.threads), f"{len(source.threads)} threads asked, expected 1"
+    assert 1 == len(source.threads), f"{len(source.threads)} threads asked the source, expected 1"
 
 
 def test_an_error_comes_in_its_turn() -> None:
@@ -214,7 +216,9 @@ def test_a_trainer_may_stop_early(used: int) -> None:
         f"closed, but your thread is still running: {lines_of(left)}. Closing runs your finally,"
         " which has to signal stop, wake up the waiting thread, and join it"
     )
-    assert used + 2 == made, f"after closing, the source was asked {made - used - 2} more times"
+    assert used + 2 == made, (
+        f"after closing, yours asked the source {made - used - 2} more times, expected 0"
+    )
 
 
 def test_an_item_in_the_making_is_waited_for() -> None:
@@ -233,7 +237,9 @@ def test_an_item_in_the_making_is_waited_for() -> None:
     items.close()
     left = threads() - before
 
-    assert (0, True) == (first, has_begun), f"yours gave {first}; was item 1 begun: {has_begun}"
+    assert (0, True) == (first, has_begun), (
+        f"yours gave {first}, expected 0; item 1 begun: {has_begun}, expected True"
+    )
     assert not left, (
         f"closed while item 1 was being made, but your thread is still running: {lines_of(left)}."
         " Join the thread, however long it takes"
@@ -333,4 +339,6 @@ def test_two_at_a_time() -> None:
     """Each generator has its own thread and places, even one nested in the other."""
     yours = list(zip(ahead(Source(6), 1), ahead(ahead(Source(6), 2), 2), strict=True))
 
-    assert [(i, i) for i in range(6)] == yours, f"two at once: yours {yours}"
+    assert [(i, i) for i in range(6)] == yours, (
+        f"two at once: yours {yours}, expected equal pairs, 0 to 5"
+    )

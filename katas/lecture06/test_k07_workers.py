@@ -112,7 +112,7 @@ def check_gone(pids: set[int]) -> None:
 
     assert pids, "no worker was seen"
     assert os.getpid() not in pids, "the trainer's own process made a batch"
-    assert not left, f"still running, or ended and not joined: {left}. Think of finally"
+    assert not left, f"workers still running, or ended but not joined: {left}. Think of finally"
 
 
 @one
@@ -128,7 +128,9 @@ def test_a_worker_goes_on_until_none() -> None:
     """A worker makes one batch for each task, even an empty one, until it gets None."""
     yours = worked(str, [1], [], [2, 3])
 
-    assert [["1"], [], ["2", "3"]] == yours, f"three tasks, then None: yours sent {yours}"
+    assert [["1"], [], ["2", "3"]] == yours, (
+        f"three tasks, then None: yours sent {yours}, expected [['1'], [], ['2', '3']]"
+    )
 
 
 @two
@@ -165,7 +167,7 @@ def test_workers_take_turns() -> None:
         pid for ((_, pid),) in Loader(Samples(lambda i: (i, os.getpid())), singles(7), workers=3)
     ]
 
-    assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}"
+    assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}, expected 3"
     assert os.getpid() not in pids, "yours makes batches in the trainer's own process"
     assert pids[:3] * 2 == pids[:6], f"yours used {pids}, expected all three in turn"
 
@@ -201,7 +203,7 @@ def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
 
 @two
 def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
-    """Others are out while a batch is awaited: sample 0 waits until worker 1 begins sample 1."""
+    """While batch 0 is awaited, task 1 is out: sample 0 waits until worker 1 begins sample 1."""
 
     def patient(index: int) -> bool:
         (tmp_path / str(index)).touch()
@@ -230,7 +232,7 @@ def test_a_worker_survives_an_error() -> None:
             " loop over tasks"
         ) from error
     assert 3 == len(sent), (
-        f"of three tasks, the dataset raises in the second: yours sent {sent}, expected a batch, a"
+        f"the dataset raises in the second of three tasks: yours sent {sent}, expected a batch, a"
         " Failure and a batch"
     )
     first, second, third = sent
@@ -262,7 +264,7 @@ def test_an_error_comes_in_its_turn() -> None:
         text = "no RuntimeError"
 
     assert [[0], [1], [4]] == found, f"before the error yours gave {found}, expected 0, 1, 4"
-    assert "KeyError: 'no record 3'" in text, f"sample 3 raises; yours says {text!r}"
+    assert "KeyError: 'no record 3'" in text, f"sample 3 raises a KeyError, but yours says {text!r}"
     assert "in broken" in text, (
         f"yours says {text!r}, without the worker's traceback, which goes through `broken`"
     )
@@ -312,7 +314,7 @@ def test_a_worker_may_die_in_a_batch() -> None:
         time.sleep(0.01)
     text, found = outcome(batches)
 
-    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3; yours says {text!r}"
+    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3, but yours says {text!r}"
     assert singles(3) == [first, *found], (
         f"worker 1 had sent batch 1 before it died: yours gave {[first, *found]}, expected the"
         " batches 0, 1, 2"
@@ -322,7 +324,7 @@ def test_a_worker_may_die_in_a_batch() -> None:
 @four
 @pytest.mark.parametrize("used", [1, 50])
 def test_no_process_is_left(used: int) -> None:
-    """After the last batch, or a break, all workers have been told to stop and were joined."""
+    """After the last batch, or a break, all workers have been told to stop and been joined."""
     pids = set()
     for number, (pid,) in enumerate(
         Loader(Samples(lambda _: os.getpid()), singles(50), workers=2), start=1
@@ -356,5 +358,5 @@ def test_an_error_leaves_no_process() -> None:
     text, _ = outcome(iter(Loader(Samples(broken), singles(50), workers=2)))
     left = set(mp.active_children()) - before
 
-    assert "KeyError" in text, f"sample 3 raises; yours says {text!r}"
-    assert not left, f"after an error in the dataset, {left} is left"
+    assert "KeyError" in text, f"sample 3 raises a KeyError, but yours says {text!r}"
+    assert not left, f"after an error in the dataset, these processes are left: {left}"

@@ -25,7 +25,7 @@ COUNT = 100_000
 
 
 def objects(start: object) -> int:
-    """Return how many Python objects can be reached from its attributes."""
+    """Return how many Python objects can be reached from an object's attributes."""
     waiting, seen = list(vars(start).values()), set()
     while waiting:
         each = waiting.pop()
@@ -42,10 +42,14 @@ def check(texts: Sequence[str], labels: Sequence[int]) -> None:
     expected = list(zip(texts, labels, strict=True))
     yours = [captions[index] for index in range(len(expected))]
 
-    assert len(expected) == len(captions), f"yours has {len(captions)}, expected {len(expected)}"
+    assert len(expected) == len(captions), (
+        f"your length is {len(captions)}, expected {len(expected)}"
+    )
     assert yours == expected, f"yours {yours[:6]}, expected {expected[:6]}"
     for text, label in yours:
-        assert (str, int) == (type(text), type(label)), f"yours gives {type(text)}, {type(label)}"
+        assert (str, int) == (type(text), type(label)), (
+            f"yours gives {type(text)} and {type(label)}, expected str and int"
+        )
     kept = objects(captions)
     assert kept <= 20, (
         f"{len(expected)} pairs are kept in {kept} Python objects, and reading an object writes"
@@ -74,12 +78,16 @@ def test_the_ends_of_the_list() -> None:
     captions = Captions([str(i) for i in range(25)], range(25))
     yours = [captions[-1], captions[-25], captions[24]]
 
-    assert [("24", 24), ("0", 0), ("24", 24)] == yours, f"at -1, -25 and 24 yours gives {yours}"
+    assert [("24", 24), ("0", 0), ("24", 24)] == yours, (
+        f"at -1, -25 and 24 yours gives {yours}, expected the last, the first and the last"
+    )
     for index in (25, -26):
         with pytest.raises(IndexError):
             print(captions[index])  # noqa: T201 - shown if it does not raise
-    assert 25 == len([*captions]), "a for loop does not end after 25"
-    assert objects(captions) <= 20, f"25 pairs are kept in {objects(captions)} Python objects"
+    assert 25 == len([*captions]), "a for loop does not end after 25 items"
+    assert objects(captions) <= 20, (
+        f"25 pairs are kept in {objects(captions)} Python objects, expected at most 20"
+    )
 
 
 def test_what_it_was_made_of_may_change() -> None:
@@ -92,8 +100,10 @@ def test_what_it_was_made_of_may_change() -> None:
     assert ("t0", 0) == yours, (
         f"the caller changed its list afterwards, and now yours gives {yours}"
     )
-    assert 0 == empty, f"without captions: yours has {empty}"
-    assert objects(captions) <= 20, f"25 pairs are kept in {objects(captions)} Python objects"
+    assert 0 == empty, f"without captions: yours has length {empty}, expected 0"
+    assert objects(captions) <= 20, (
+        f"25 pairs are kept in {objects(captions)} Python objects, expected at most 20"
+    )
 
 
 def memory() -> dict[str, int]:

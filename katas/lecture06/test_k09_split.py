@@ -50,7 +50,7 @@ def expected(numbers: range) -> list[str]:
 def test_alone() -> None:
     """Without files there are no lines."""
     yours = list(Lines([]))
-    assert [] == yours, f"no files: yours {yours}"
+    assert [] == yours, f"no files: yours {yours}, expected []"
 
 
 def test_one_process_reads_all(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_ranks_without_workers(tmp_path: Path, ranks: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "workers"), [(1, 2), (2, 1), (2, 2), (3, 2)])
 def test_no_line_twice_and_none_lost(tmp_path: Path, ranks: int, workers: int) -> None:
-    """Every line comes once, even if some workers get no file."""
+    """Every line is read once, even if some workers get no file."""
     paths = written(tmp_path, 5)
     seen: Counter[str] = Counter()
     for rank in range(ranks):

@@ -34,7 +34,7 @@ def written(folder: Path, count: int) -> Path:
     ("count", "size", "expected"), [(10, 4, 2), (9, 4, 2), (8, 4, 1), (2, 1, 1)]
 )
 def test_how_many_windows(tmp_path: Path, count: int, size: int, expected: int) -> None:
-    """The last target needs one token more than the inputs."""
+    """The last target needs one more token than the inputs."""
     yours = len(Tokens(written(tmp_path, count), size))
 
     assert expected == yours, f"{count} tokens, windows of {size}: yours {yours}, not {expected}"
@@ -58,7 +58,7 @@ def test_windows_look_at_one_memory(tmp_path: Path) -> None:
     apart = fourth.data_ptr() - first.data_ptr()
     assert 3 * 16 * 2 == apart, f"windows 0 and 3 are {apart} bytes apart, expected {3 * 16 * 2}"
     assert fourth.data_ptr() == again.data_ptr(), (
-        "asked for the same window again, yours returned other memory"
+        "asked for the same window again, yours returned different memory"
     )
 
 
@@ -128,7 +128,9 @@ def test_a_batch_reads_no_more_than_its_windows(tmp_path: Path) -> None:
     tokens.batch([3, 1])
     yours, whole = resident(path), path.stat().st_size // 1024
 
-    assert yours <= whole // 2, f"a batch of two windows: yours has read {yours} of {whole} kB"
+    assert yours <= whole // 2, (
+        f"a batch of two windows: yours has read {yours} of {whole} kB, expected at most half"
+    )
 
 
 def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,5 +146,7 @@ def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(data) < 2000, (
         f"100,000 tokens: your pickle has {len(data)} bytes, expected under 2,000"
     )
-    assert tokens.window(5).tolist() == yours.tolist(), f"window 5, from the pickle: {yours}"
+    assert tokens.window(5).tolist() == yours.tolist(), (
+        f"window 5 after unpickling: yours {yours}, expected {tokens.window(5)}"
+    )
     assert len(tokens) == len(again), f"from the pickle: {len(again)} windows, not {len(tokens)}"

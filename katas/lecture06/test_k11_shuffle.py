@@ -31,7 +31,9 @@ def test_each_item_goes_out_one_time(number: int, size: int) -> None:
     """Each item goes out once, even if the buffer is larger than the stream."""
     yours = list(shuffled(iter(range(number)), size, seeded(1)))
 
-    assert list(range(number)) == sorted(yours), f"{number} items, buffer {size}: yours {yours}"
+    assert list(range(number)) == sorted(yours), (
+        f"{number} items, buffer {size}: yours {yours}, expected each item once"
+    )
 
 
 def test_a_buffer_of_one_changes_nothing() -> None:
@@ -42,7 +44,7 @@ def test_a_buffer_of_one_changes_nothing() -> None:
 
 
 def test_an_item_is_early_by_less_than_the_buffer() -> None:
-    """At place k, the source has given items up to k + size - 1; the last of them may come."""
+    """At place k, the source has given items up to k + size - 1; the last of them may go out."""
     most = 0
     for seed in range(100):
         yours = list(shuffled(range(30), 4, seeded(seed)))
@@ -79,7 +81,8 @@ def test_items_may_be_anything() -> None:
     most = max(sum(ref() is not None for ref in made) for _ in shuffled(stream(), 4, seeded(0)))
 
     assert most <= 8, (
-        f"buffer 4: {most} of 50 items were alive at once, but a stream may be endless"
+        f"buffer 4: {most} of 50 items were alive at once, expected at most 8: a stream may be"
+        " endless"
     )
 
 
@@ -91,11 +94,11 @@ def test_a_stream_without_end() -> None:
     first = next(yours)
 
     assert len(asked) <= 6, (
-        f"buffer 5: before item {first} went out, {len(asked)} were asked for, expected at most 6"
+        f"buffer 5: {len(asked)} items asked for before item {first} went out, expected at most 6"
     )
     rest = list(islice(yours, 50))
     assert len(asked) <= 56, (
-        f"51 items are out, and yours has asked for {len(asked)}, expected at most 56"
+        f"51 items are out, and yours has asked for {len(asked)} items, expected at most 56"
     )
     assert 51 == len({first, *rest}), "yours gave an item twice"
 
@@ -147,7 +150,7 @@ def test_all_places_have_equal_chances() -> None:
     assert 8 == len(found), f"{says} about 150 times: each new item draws a place of its own"
     assert all(100 <= each <= 200 for each in found.values()), f"{says} about 150 times"
 
-    # A draw that is used again shows in the times at which items go out.
+    # Reusing a draw shows in the times at which items go out.
     size, number = 5, 400
     yours = list(shuffled(range(number), size, seeded(2)))
     late = [yours.index(item) - item for item in range(number - size)]
@@ -165,7 +168,7 @@ def test_the_generator_decides() -> None:
         first, second = (list(shuffled(range(40), 8, generator)) for _ in range(2))
     again = list(shuffled(range(40), 8, seeded(7)))
 
-    assert first == again, f"seed 7 gives {first}, then {again}"
+    assert first == again, f"seed 7 gives {first}, then {again}, expected the same order"
     assert first != second, "the generator has advanced, but two epochs have the same order"
     orders = {tuple(shuffled(range(40), 8, seeded(seed))) for seed in range(300)}
     assert 300 == len(orders), (

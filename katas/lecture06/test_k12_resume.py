@@ -52,7 +52,9 @@ def test_an_epoch(count: int, sizes: list[int]) -> None:
     """Each sample comes once, in the seed's order; the last batch may be shorter."""
     yours, expected = list(loader(count)), order(count, 5)
 
-    assert sizes == [len(batch) for batch in yours], f"{count} samples by 3: yours {yours}"
+    assert sizes == [len(batch) for batch in yours], (
+        f"{count} samples by 3: yours {yours}, expected batches of {sizes} samples"
+    )
     assert expected == indices(yours), f"yours {indices(yours)}, expected {expected}"
 
 
@@ -139,10 +141,10 @@ def test_a_state_is_a_snapshot() -> None:
     used.load_state_dict(before)
 
     assert rest == list(used), (
-        "loaded into a loader in mid-epoch, the state leads to different batches"
+        "a state that is loaded into a loader in mid-epoch leads to different batches"
     )
     assert rest == yours, (
-        "loaded after its loader had gone on, the state leads to different batches"
+        "a state that is loaded after its loader has moved on leads to different batches"
     )
     assert yours == list(again), "loading a state and going on changed the state"
 
@@ -186,7 +188,10 @@ def test_an_epoch_that_was_left_goes_on() -> None:
     first = next(iter(mine))
     yours = [first, *mine]
 
-    assert whole == yours, f"left after one batch, yours continues with {indices(yours[1:])}"
+    assert whole == yours, (
+        f"left after one batch, yours continues with {indices(yours[1:])}, expected"
+        f" {indices(whole[1:])}"
+    )
 
 
 def test_the_global_generator_is_left_alone() -> None:

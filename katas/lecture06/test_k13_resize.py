@@ -51,7 +51,9 @@ def test_weights_are_pytorchs(before: int, after: int) -> None:
     expected = theirs(lights, 1, after).view(before, after).t()
     yours = weights(before, after)
 
-    assert (after, before) == tuple(yours.shape), f"your shape is {tuple(yours.shape)}"
+    assert (after, before) == tuple(yours.shape), (
+        f"your shape is {tuple(yours.shape)}, expected {(after, before)}"
+    )
     says = f"{before} pixels become {after}: expected is PyTorch's matrix\n".__add__
     torch.testing.assert_close(yours, expected, rtol=0, atol=1e-12, msg=says)
 
@@ -133,7 +135,7 @@ def test_nobody_else_resizes() -> None:
     names = ("torch.nn", "torch.Tensor.grid_sample")
     with forbids(kata, *names, operators=["aten::_upsample", "aten::upsample"]) as fresh:
         yours = fresh.resize(torch.eye(4, dtype=torch.float64), 2, 2)
-    assert (2, 2) == tuple(yours.shape), f"your shape is {tuple(yours.shape)}"
+    assert (2, 2) == tuple(yours.shape), f"your shape is {tuple(yours.shape)}, expected (2, 2)"
 
 
 def test_differences_agree() -> None:
@@ -141,5 +143,5 @@ def test_differences_agree() -> None:
     image = (torch.arange(20, dtype=torch.float64) * 7 % 11).sqrt().view(4, 5).requires_grad_()
 
     assert torch.autograd.gradcheck(lambda image: resize(image, 3, 7), (image,)), (
-        "finite differences disagree with yours: stay inside autograd, and in float64"
+        "finite differences disagree with your gradients: stay inside autograd, and in float64"
     )

@@ -23,7 +23,7 @@ def sound(samples: int = 50, dtype: torch.dtype = torch.float64) -> torch.Tensor
 
 
 def side_by_side() -> torch.Tensor:
-    """Return as many samples, with strides (1, 2), in a tensor that begins a sample earlier."""
+    """Return as many samples as `sound`, with strides (1, 2), the first one inside its storage."""
     return sound(51).t().contiguous().t()[:, 1:]
 
 
@@ -227,12 +227,12 @@ def test_nobody_else_transforms() -> None:
 
 @pytest.mark.parametrize("power", [2.0, None])
 def test_differences_agree(power: float | None) -> None:
-    """Power and complex spectrum have gradients by the signal."""
+    """Both the power and the complex spectrum have gradients with respect to the signal."""
     signal = sound(12).requires_grad_()
 
     def call(signal: torch.Tensor) -> torch.Tensor:
         return spectrogram(signal, fade(4), 6, 3, power=power)
 
     assert torch.autograd.gradcheck(call, (signal,)), (
-        f"power {power}: finite differences disagree with yours: stay inside autograd"
+        f"power {power}: finite differences disagree with your gradients: stay inside autograd"
     )

@@ -1,4 +1,4 @@
-"""Forward mode for ten operators, a line each.
+"""Forward mode for ten operators, one line each.
 
 Reverse mode keeps what each operator needs until ``backward`` runs. Forward mode carries a tangent
 along instead of a graph: once the next operator has run, the previous one can be forgotten.
@@ -42,7 +42,7 @@ NAMES = ("add", "mul", "div", "sin", "exp", "tanh", "matmul", "sum", "maximum", 
 
 
 class Dual:
-    """A primal and its tangent, of one shape; constants get a tangent of zeros. Given."""
+    """A primal and its tangent, of the same shape; constants get a tangent of zeros. Given."""
 
     def __init__(self, primal: Any, tangent: Any = None) -> None:
         self.primal: Tensor = torch.as_tensor(primal)

@@ -1,7 +1,7 @@
 """Perf: ten Hessian-vector products, with the gradient worked out once.
 
-Conjugate gradients asks for H v again and again, at one x. H itself is too large to compute, but
-H v is a derivative of the gradient g, and there are two ways to compute it:
+Conjugate gradients asks for H v again and again, at the same x. H itself is too large to compute,
+but H v is a derivative of the gradient g, and there are two ways to compute it:
 
     forward over reverse     the tangent of g, as x moves along v           jvp of grad
     reverse over reverse     the gradient of g · v                          vjp of grad
@@ -66,7 +66,7 @@ def flops(call: Callable[[], object]) -> int:
 
 
 def forward_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """Return H v, in the shape of x; f returns a tensor without dims."""
+    """Return H v, of the same shape as x; f returns a tensor without dims."""
     # TODO: the tangent of the gradient.
     raise NotImplementedError("forward_over_reverse")
 

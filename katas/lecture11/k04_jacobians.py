@@ -42,7 +42,7 @@ Function = Any
 
 
 def basis(like: Tensor) -> Tensor:
-    """Return for each element of `like` a tensor of its shape and dtype: a 1 there, else zeros.
+    """Return for each element of `like` a tensor of its shape and dtype: 1 there, 0 elsewhere.
 
     Stack them along the first dim.
     """
@@ -69,6 +69,6 @@ def hessian(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J, by columns or rows: the fewer, or either in a tie."""
+    """Return the function from x to J, by columns or by rows, whichever are fewer."""
     # TODO: count the elements of x, and those of y.
     raise NotImplementedError("jacobian")

@@ -14,7 +14,7 @@ Build that; operators, their formulas and the wrapper are given.
 1. `apply`, `lowered` and `owns`: the top interpreter first, then the next one down.
 2. `Vmap.process` and `vmap`: the batch is dim 0; expand values without one.
 3. `Grad.process` and `backward`: a tape, read in reverse.
-4. Nest them: this needs no more code.
+4. Nest them: this needs no further code.
 
 Begin on paper: ``grad(lambda x: x * grad(lambda y: x * y)(x))`` at 2. Which x has which level?
 Afterwards read `lower` and `process` in ``torch/_functorch/pyfunctorch.py`` in site-packages.
@@ -51,9 +51,9 @@ KERNELS: dict[str, Callable[..., torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class Op:
-    """An operator; dim is for "sum" and "expand", which adds a dim of this size.
+    """An operator; "sum" and "expand" use `dim`, and "expand" adds it, with this size.
 
-    Operands do not broadcast: give two of one shape.
+    Operands do not broadcast: pass two of the same shape.
     """
 
     name: str
@@ -180,13 +180,13 @@ class Vmap(Interpreter):
 
 
 def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the function for a batch: its input and output have one more dim in front."""
-    # TODO: as `grad` below; expand a result it does not own (a plain tensor, too).
+    """Return the function for a batch: its input and output have one more leading dim."""
+    # TODO: like `grad` below; expand a result that it does not own (a plain tensor, too).
     raise NotImplementedError("vmap")
 
 
 class Grad(Interpreter):
-    """A tape: an entry (result, op, values) for each operator, in their order."""
+    """A tape: an entry (result, op, values) for each operator, in order."""
 
     def __init__(self) -> None:
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []

@@ -5,13 +5,13 @@ only half of the result; the other half is a graph, and each of these functions 
 
     x = torch.tensor([0.0, 2.0], requires_grad=True)
     capped(x).sum().backward()
-    print(x.grad)              # tensor([1., 1.]), though capped(2) is 1 all around
+    print(x.grad)              # tensor([1., 1.]), though capped is constant near 2
 
 Three have a wrong first derivative, one only a wrong second; one cannot be differentiated after a
 second call, one keeps its graph alive. Fix all six, one to three lines each; the first two, which
 ``vmap`` rejects now, must then run under it, too.
 
-Run the tests with ``--all-failures`` first: which derivative does each complain about?
+Run the tests with ``--all-failures`` first: which derivative does each test complain about?
 In your own code ``torch.autograd.gradcheck`` and ``gradgradcheck`` find most of them.
 Afterwards read `save_for_backward` in ``torch/autograd/function.py`` in site-packages: it says what
 may be kept on ``ctx``.

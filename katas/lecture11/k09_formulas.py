@@ -77,7 +77,7 @@ def jvp_works(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 
 def has_rule(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether ``vmap`` needs no loop over rows like x: more rows take no more operators."""
+    """Whether ``vmap`` runs without a loop over rows like x: more rows take no more operators."""
     # TODO: two lines, with `count`.
     raise NotImplementedError("has_rule")
 

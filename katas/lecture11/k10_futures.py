@@ -73,7 +73,7 @@ class Future:
     def _complete(self, value: Any, error: Exception | None) -> None:
         """Store both, wake the waiting threads, then run the callbacks and drop them.
 
-        If it is already done, raise ``RuntimeError(AGAIN)`` and leave it as it is.
+        If the future is already done, raise ``RuntimeError(AGAIN)`` and leave it as it is.
         """
         # TODO: hold the lock while you change state, but not while callbacks run.
         raise NotImplementedError("_complete")

@@ -2,7 +2,7 @@
 
 ``torch.rand`` on a CPU is sequential: it has 5056 bytes of state, and each draw changes them. On a
 GPU thousands of threads draw at once, and cannot wait for each other. Philox scrambles a counter
-instead, and the counter says which thread's number you want, and which one:
+instead, and the counter says which thread draws, and which of its numbers you want:
 
     counter   c0, c1 = position // 4     c2, c3 = thread       low word first,
     key       k0, k1 = seed                                    here as well
@@ -11,7 +11,7 @@ instead, and the counter says which thread's number you want, and which one:
 
 Ten rounds give four words of 32 bits. Between rounds, add `BUMPS` to the words of the key.
 
-1. `multiply`: both halves of a 64-bit product, in int64, which has a sign.
+1. `multiply`: both halves of a 64-bit product, in int64, which is signed.
 2. `philox`: ten rounds for a tensor of counters.
 3. `draw`: the word that a thread draws at a position.
 

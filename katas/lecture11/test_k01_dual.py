@@ -44,7 +44,7 @@ def test_a_product() -> None:
 
 
 def test_derivative() -> None:
-    """The derivative of x x x is 3 x x, that of a constant 0."""
+    """The derivative of x x x is 3 x x, that of a constant is 0."""
     yours = derivative(lambda x: x * x * x, 5.0)
     assert yours == 75.0, f"expected 3 * 5 * 5 = 75 for x x x at 5; yours {yours}"
     yours = derivative(lambda x: 7.0, 5.0)

@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 # torch.func.jvp rejects an expanded primal, in which one element appears several times.
 LAYOUTS = ("contiguous", "permuted", "offset", "stepped")
 REUSED = ("exp", "tanh", "softmax")
-# Operators with another name in derivatives.yaml.
+# Operators with a different name in derivatives.yaml.
 ENTRIES = {"matmul": "mm", "softmax": "_softmax"}
 
 
@@ -107,7 +107,7 @@ def test_shapes_of_matmul() -> None:
 
 
 def test_a_tie() -> None:
-    """A tie gives half of each tangent, as for ``x`` and ``0 * x`` at 0; near values are no tie."""
+    """A tie gives half of each tangent, as for ``x`` and ``0 * x`` at 0; near values are not."""
     x = torch.tensor([0.0, 2.0, -1.0, 1.0], dtype=DOUBLE)
     y = torch.tensor([0.0, 2.0, 5.0, 1.0 + 1e-12], dtype=DOUBLE)
     compare(torch.maximum, [x, y], [roots(4), roots(4, start=20)], "The first two are ties.")

@@ -39,7 +39,7 @@ WAYS: dict[str, Callable[..., torch.Tensor]] = {
 class Square(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     """The square, which records when it is differentiated in forward mode.
 
-    Its jvp is ten times too large, which tells its derivative from one of backward.
+    Its jvp is ten times too large, so that its derivative differs from that of backward.
     """
 
     generate_vmap_rule = False
@@ -137,9 +137,9 @@ def test_which_mode_runs(name: str) -> None:
     yours = WAYS[name](lambda x: apply(x).sum(), roots(3), roots(3))
     calls = Square.tangents - before
     if name == "forward_over_reverse":
-        assert calls, "yours never calls the jvp of an operator of f: forward mode does"
+        assert calls, "yours never calls the jvp of f's operator, as forward mode would"
     elif name == "reverse_over_reverse":
-        assert not calls, f"yours calls the jvp of an operator of f {calls} times, expected 0"
+        assert not calls, f"yours calls the jvp of f's operator {calls} times, expected 0"
     says = (
         f"{name}: yours differentiates the jvp of an operator of f, here a wrong one; expected the "
         "derivative of its backward, which makes the gradient\n"
@@ -148,7 +148,7 @@ def test_which_mode_runs(name: str) -> None:
 
 
 def test_many_products() -> None:
-    """Products come in any order, and again; f is called once, before the first v."""
+    """Products may be asked for in any order; f is called once, before the first v."""
     calls: list[int] = []
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -186,7 +186,7 @@ def test_two_points() -> None:
 
 
 def test_the_bar() -> None:
-    """The cost of ten products is counted in gradients of as many FLOPs."""
+    """The cost of ten products is measured in gradients, by counting FLOPs."""
     x = roots(8, 32)
     vs = [roots(8, 32, start=n) for n in range(2, 12)]
 

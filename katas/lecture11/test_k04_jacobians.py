@@ -57,12 +57,16 @@ def test_basis() -> None:
     assert yours.dtype == DOUBLE, (
         f"yours is {yours.dtype}, expected torch.float64, the dtype of `like`"
     )
-    assert yours[4].tolist() == [[0, 0, 0], [0, 1, 0]], f"tensor 4 of yours is {yours[4]}"
+    assert yours[4].tolist() == [[0, 0, 0], [0, 1, 0]], (
+        f"your tensor 4 is {yours[4]}, expected a single 1, at [1, 1]"
+    )
     assert yours.sum(0).tolist() == [[1] * 3] * 2, (
-        f"each tensor has its 1 at another element; yours sum to {yours.sum(0)}"
+        f"each tensor has its 1 at a different element; yours sum to {yours.sum(0)}"
     )
     where = basis(torch.empty(2, device="meta")).device.type
-    assert where == "meta", f"`like` is on the device meta, yours on {where}"
+    assert where == "meta", (
+        f"`like` is on the device meta, yours on {where}, expected the same device"
+    )
 
 
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev", "jacobian"])
@@ -88,7 +92,7 @@ def test_another_dtype(name: str) -> None:
 
 
 def test_hessian() -> None:
-    """The Hessian of a number has two dims, that of a vector one dim more."""
+    """The Hessian of a number has two dims, that of a vector has three."""
     calls: list[int] = []
     functions: tuple[Callable[..., Any], ...] = (
         lambda x: (x[0] * x[1]).sin() * x[2],
@@ -121,7 +125,7 @@ def test_one_run(name: str) -> None:
         WAYS[name](f)(roots(7))
     assert len(calls) == 1, f"yours calls f {len(calls)} times, expected 1"
     ran = names.count("aten::cos")
-    assert ran == 1, f"yours runs the cosine {ran} times for 7 columns, expected 1: vmap has a dim"
+    assert ran == 1, f"yours runs the cosine {ran} times for 7 columns, expected 1: use vmap"
 
 
 def flops(f: Callable[..., Any], x: torch.Tensor, way: Callable[..., Any]) -> int:

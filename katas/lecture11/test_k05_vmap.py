@@ -147,7 +147,7 @@ def test_in_dims() -> None:
 
     vmap(f, in_dims=(0, None))(x, y)
     itself, kind = seen[0] is y, type(seen[0]).__name__
-    assert itself, f"in_dims=(0, None): f has to get y itself; yours passes another {kind}"
+    assert itself, f"in_dims=(0, None): f has to get y itself; yours passes a different {kind}"
 
 
 def test_out_dims() -> None:
@@ -157,7 +157,7 @@ def test_out_dims() -> None:
 
 
 def test_a_result_that_is_not_batched() -> None:
-    """It is the same for each row, but still gets the dim; PyTorch 2.13 rejects out_dims=1."""
+    """The result is the same for each row, but gets the dim; PyTorch 2.13 rejects out_dims=1."""
     constant = roots(2)
     compare(lambda x: constant, [roots(3, 4)], in_dims=1)
     for out_dims in (1, -1):

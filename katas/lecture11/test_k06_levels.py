@@ -114,7 +114,10 @@ def test_who_owns_what() -> None:
         values = [Wrapped(level, x) for level in (1, 2, 3)]
         yours = [middle.owns(each) for each in (*values, x, 2.0)]
     expected = [False, True, False, False, False]
-    assert yours == expected, f"level 2 owns, of levels 1, 2, 3, a tensor, a number: {yours}"
+    assert yours == expected, (
+        f"does level 2 own values of levels 1, 2 and 3, a tensor, a number: yours {yours}, expected"
+        f" {expected}"
+    )
 
 
 @two
@@ -247,7 +250,7 @@ def test_grad_of_a_constant() -> None:
 
 @four
 def test_levels_are_not_confused() -> None:
-    """The inner grad has a different x than the outer one, whose x it treats as a constant."""
+    """The inner grad has a different x from the outer one, whose x it treats as a constant."""
     compare(
         lambda m: m.grad(lambda x: x * m.grad(lambda y: x * y)(x)),
         numbers(4)[3],
@@ -272,7 +275,7 @@ def test_grad_of_grad_of_grad() -> None:
 
 @four
 def test_vmap_of_grad() -> None:
-    """Compute a gradient for each example, the first use of torch.func's transforms."""
+    """Compute a gradient for each example, the best-known use of torch.func's transforms."""
     weight = numbers(4).cos()
 
     def loss(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tests of k07_complex: each loss is run backward, and compared with your row."""
+"""Tests of k07_complex: ``backward`` runs for each loss, and is compared with your row."""
 
 from __future__ import annotations
 

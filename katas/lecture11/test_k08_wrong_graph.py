@@ -78,7 +78,7 @@ def derivative(name: str, check: Any, which: str, **options: bool) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_value(name: str) -> None:
-    """It is right from the start and must stay so, twice in a row, with x unchanged."""
+    """The value is right from the start and must stay so, twice in a row, with x unchanged."""
     function, formula = PROGRAMS[name]
     x = point()
     with unchanged(x=x):
@@ -89,7 +89,7 @@ def test_the_value(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["scaled", "capped"])
 def test_forward_and_reverse(name: str) -> None:
-    """The first derivative is right by jvp and by vjp."""
+    """The first derivative is right with jvp and with vjp."""
     derivative(name, gradcheck, "first", check_forward_ad=True)
 
 
@@ -127,7 +127,7 @@ def test_a_write_to_what_is_saved() -> None:
             y = PROGRAMS[name][0](copy)
             kind = type(y.grad_fn).__name__
             assert kind == f"{name}Backward", (
-                f"{name}: yours has the graph of {kind}, fix the Function's own"
+                f"{name}: yours has the graph of {kind}; fix the Function's own"
             )
             total = y.sum()
             (copy if what == "input" else y.detach()).mul_(2.0)

@@ -115,7 +115,7 @@ def test_one_operator_without_a_rule_is_enough() -> None:
 
 
 def test_other_errors_are_not_yours() -> None:
-    """A bug in the function must raise from both of yours."""
+    """A bug in the function must raise from both of your functions."""
 
     def wrong_value(x: torch.Tensor) -> torch.Tensor:
         raise ValueError(f"cannot do {tuple(x.shape)}")
@@ -138,7 +138,7 @@ def test_other_errors_are_not_yours() -> None:
 
 
 def test_matrices_have_rows_too() -> None:
-    """A row may be a matrix, and of another dtype."""
+    """A row may be a matrix, and have a different dtype."""
     x = torch.arange(6, dtype=torch.float32).sqrt().reshape(2, 3)
     function = OTHERS["take"]
     yours = [jvp_works(function, x), has_rule(function, x), has_rule(torch.linalg.pinv, x)]

@@ -133,7 +133,7 @@ def test_wait_waits() -> None:
             timer.cancel()
 
     yours = within(program)
-    assert yours == "late", f"yours {yours!r}, expected 'late': wait returns no sooner than done"
+    assert yours == "late", f"yours {yours!r}, expected 'late': wait returned before it was done"
 
 
 def test_an_error() -> None:
@@ -230,7 +230,7 @@ def test_a_chain() -> None:
 
 
 def test_a_callback_uses_its_future() -> None:
-    """It calls wait and then; inner callbacks find a done future, and run at once."""
+    """The callback calls wait and then; inner callbacks find a done future, and run immediately."""
 
     def program(kind: Any) -> list[Any]:
         future = kind()
@@ -249,7 +249,7 @@ def test_a_callback_uses_its_future() -> None:
 
 
 def test_an_error_in_a_callback() -> None:
-    """It completes the callback's own future; the completing thread and other callbacks go on."""
+    """The error completes the callback's own future; its thread and other callbacks go on."""
 
     def program() -> list[Any]:
         future, calls = Future(), []
@@ -415,5 +415,5 @@ def test_fork_takes_the_grad_mode_along(mode: bool) -> None:  # noqa: FBT001 - a
     with forbids(kata, "torch.futures", "torch.jit", "concurrent.futures", "asyncio"):
         yours = within(program)
     assert yours == mode, (
-        f"grad mode was {mode}, in yours {yours}: each thread has its own grad mode"
+        f"grad mode was {mode}, in your thread it is {yours}: each thread has its own grad mode"
     )

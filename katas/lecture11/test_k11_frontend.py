@@ -22,7 +22,7 @@ SIZES = 4, 8, 3
 
 
 class Net(nn.Module):  # type: ignore[misc, unused-ignore]
-    """What you write in C++, in Python."""
+    """The network that you write in C++, in Python."""
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
         super().__init__()
@@ -89,13 +89,13 @@ def test_the_parameters_have_names(extension: Extension) -> None:
     right = sorted(name for name, _ in theirs.named_parameters())
     found = sorted(yours.names())
     assert found == right, (
-        f"parameters of yours {found}, of PyTorch's {right}: a member that is assigned but not"
+        f"your parameters {found}, PyTorch's {right}: a member that is assigned but not"
         " registered has no name, and no optimizer sees it"
     )
 
 
 def test_the_same_seed_makes_the_same_parameters(extension: Extension) -> None:
-    """Python and C++ share generator and initialisation, so the order of layers counts."""
+    """Python and C++ share generator and initialisation, so the order of layers matters."""
     for seed in (0, 1):
         yours, theirs = both(extension, seed)
         compare_parameters(yours, theirs, f"after torch.manual_seed({seed}); which layer is first?")
@@ -124,7 +124,7 @@ def test_python_differentiates_what_c_plus_plus_computed(extension: Extension) -
     named = dict(zip(yours.names(), yours.parameters(), strict=True))
     for name, parameter in theirs.named_parameters():
         gradient = named[name].grad
-        assert gradient is not None, f"{name} of yours has no gradient, PyTorch's has one"
+        assert gradient is not None, f"your {name} has no gradient, PyTorch's has one"
         assert parameter.grad is not None, f"{name}: PyTorch's has a gradient"
         close(gradient, parameter.grad, f"gradient of {name}", "does it require grad?")
 
@@ -205,7 +205,7 @@ def test_single_precision(extension: Extension) -> None:
     x, y = (each.float() for each in data())
     kinds = [parameter.dtype for parameter in yours.parameters()]
     kinds.append(yours.forward(x).dtype)
-    assert {*kinds} == {torch.float32}, f"yours has {kinds}, expected the default of float32"
+    assert {*kinds} == {torch.float32}, f"yours has {kinds}, expected the default, float32"
     losses, right = yours.train(x, y, 3, 0.1, 0.9), train(theirs, 3, 0.1, 0.9)
     says = "losses: yours in float32 against PyTorch's in float64\n".__add__
     torch.testing.assert_close(

@@ -55,7 +55,7 @@ def compare(extension: Extension, span: tuple[int, int], grain: int, count: int,
         f"PyTorch's  {lines(theirs)}\n{why}; {WHERE}"
     )
     assert used == len(yours), (
-        f"{len(yours)} chunks: yours runs in {used} threads, expected one thread for each"
+        f"{len(yours)} chunks: yours runs them in {used} threads, expected one thread for each"
     )
 
 
@@ -65,7 +65,7 @@ def test_one_grain_is_one_call(extension: Extension) -> None:
 
 
 def test_chunks_of_one_size(extension: Extension) -> None:
-    """Chunks are those of the brief's pictures."""
+    """The chunks are those of the brief's picture."""
     for end, grain in ((10, 3), (10, 4), (9, 4)):
         compare(extension, (0, end), grain, 4, "how many chunks, and then of which size?")
 
@@ -137,7 +137,7 @@ def test_a_loop_within_a_loop(extension: Extension, outer: int, grain: int, why:
 
 @pytest.mark.parametrize("places", [[3], [0], [6, 3], [0, 3, 6]], ids=str)
 def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]) -> None:
-    """It can come from any thread, and arrives after the other chunks have run."""
+    """The exception can come from any thread, and arrives after the other chunks have run."""
     throwing = extension.op("throwing")
     with threads(3):
         with pytest.raises((IndexError, RuntimeError)) as thrown:
@@ -158,7 +158,7 @@ def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]
         " std::exception_ptr keeps it, whatever its type"
     )
     assert ran == theirs, (
-        f"exceptions in the chunks at {places}: {ran} elements of the others had run when yours"
+        f"exceptions in the chunks at {places}: {ran} elements of other chunks had run when yours"
         f" returned, {theirs} with PyTorch's; a chunk that still runs would use memory the caller"
         " has freed"
     )

@@ -50,7 +50,7 @@ def values(n: int = 4, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 
 
 def compare(loop: Any, x: torch.Tensor, rate: float, steps: int) -> None:
-    """Compare with Python's loop, to the bit."""
+    """Compare with Python's loop, bit for bit."""
     __tracebackhide__ = True
     with unchanged(x=x):
         yours = loop(x, rate, steps)
@@ -105,7 +105,7 @@ def fastest(loops: dict[str, Any], steps: int = 200) -> dict[str, float]:
 @BOTH
 @pytest.mark.parametrize("steps", [1, 2, 0])
 def test_the_first_steps(extension: Extension, name: str, steps: int) -> None:
-    """Results agree to the bit, and no steps give a copy."""
+    """Results agree bit for bit, and zero steps give a copy."""
     loop, x = extension.op(name), values()
     compare(loop, x, RATE, steps)
     yours = loop(x, RATE, steps)
@@ -132,7 +132,7 @@ def test_any_tensor(
 
 @BOTH
 def test_called_again(extension: Extension, name: str) -> None:
-    """A call with another rate and dtype is not affected by an earlier one."""
+    """A call with a different rate and dtype is not affected by an earlier one."""
     loop = extension.op(name)
     earlier = loop(values(), RATE, 3)
     with unchanged(earlier=earlier):

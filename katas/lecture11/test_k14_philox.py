@@ -80,7 +80,7 @@ def text(numbers: list[int]) -> str:
 
 
 def compare(yours: torch.Tensor, right: list[int], what: str, why: str) -> None:
-    """Compare words, to the bit."""
+    """Compare words, bit for bit."""
     __tracebackhide__ = True
     assert yours.dtype is torch.int64, f"{what}: yours is {yours.dtype}, expected torch.int64"
     found = yours.flatten().tolist()
@@ -102,12 +102,12 @@ def test_both_halves_of_a_product(numbers: list[int], a: int) -> None:
     ):
         assert yours.tolist() == right, (
             f"the {name} word of {a:#x} times {text(numbers)}: yours {text(yours.tolist())},"
-            f" expected {text(right)}; the shift of a negative number drags its sign along"
+            f" expected {text(right)}; shifting a negative number right copies its sign bit"
         )
 
 
 def test_the_counter_0(engine: Engine) -> None:
-    """Ten rounds mix only the key, which begins with 0 and grows."""
+    """Ten rounds mix only the key, which starts at 0 and grows."""
     yours = philox(torch.zeros(4, dtype=torch.int64), 0)
     why = "nine rounds, eleven, or a key that grows too early give other words"
     compare(yours, engine(0, 0, 0, 4), "counter 0 0 0 0, seed 0", why)
@@ -134,13 +134,14 @@ def test_counters_do_not_meet(shape: list[int], seed: int) -> None:
     counters = torch.randint(0, WORD, (*shape, 4), generator=generator)
     yours = philox(counters, seed)
     assert yours.shape == counters.shape, (
-        f"counters of shape {tuple(counters.shape)}: your shape is {tuple(yours.shape)}"
+        f"counters of shape {tuple(counters.shape)}: your shape is {tuple(yours.shape)}, expected"
+        " the same"
     )
     for together, counter in zip(yours.view(-1, 4), counters.view(-1, 4), strict=True):
         alone = philox(counter, seed)
         assert together.equal(alone), (
             f"counter {text(counter.tolist())}: yours {text(together.tolist())} among others,"
-            f" expected {text(alone.tolist())}, as alone; which other words were mixed in?"
+            f" expected {text(alone.tolist())}, as by itself; which other words were mixed in?"
         )
 
 

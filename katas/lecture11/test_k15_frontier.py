@@ -71,7 +71,7 @@ def check(extension: CudaExtension, graph: Graph, source: int, levels: int) -> t
     right = graph.distances(source, levels)
     assert yours.equal(right), (
         f"edges {graph.edges[:12]}, source {source}, {levels} levels: yours {yours.tolist()[:20]},"
-        f" expected {right.tolist()[:20]}, as products with PyTorch's matrix say"
+        f" expected {right.tolist()[:20]}, as computed with PyTorch's matrix"
     )
     return right
 
@@ -84,7 +84,7 @@ def launched(extension: CudaExtension, graph: Graph, source: int, levels: int) -
 
 
 def fan(width: int) -> Graph:
-    """Return a node with many neighbours, which all share one."""
+    """Return a node with many neighbours, which all share a neighbour."""
     out = [(0, n) for n in range(1, width + 1)]
     return Graph(width + 2, [*out, *((n, width + 1) for n in range(1, width + 1))])
 
@@ -95,12 +95,12 @@ def test_a_path(extension: CudaExtension, device: str) -> None:
 
 
 def test_no_levels(extension: CudaExtension, device: str) -> None:
-    """The source is at 0, and no other node is visited."""
+    """The source is at distance 0, and no other node is visited."""
     check(extension, Graph(5, PATH, device), 1, 0)
 
 
 def test_what_is_too_far(extension: CudaExtension, device: str) -> None:
-    """Nodes that are too far away, or unreachable, are at -1."""
+    """Nodes that are too far away, or unreachable, get -1."""
     graph = Graph(5, PATH, device)
     for start, levels in ((0, 2), (2, 4), (4, 3)):
         check(extension, graph, start, levels)
@@ -126,7 +126,7 @@ def test_a_node_is_found_once(extension: CudaExtension, order: str) -> None:
     with extension.simulated(order=order):
         launches = launched(extension, graph, 0, 3)
     found = [launch.count("global", "atomic").accesses for launch in launches[1:]]
-    # One for each edge out of the frontier, one for each new node.
+    # One atomic for each edge out of the frontier, one for each new node.
     expected = [100 + 100, 100 + 1, 0]
     assert found == expected, (
         f"100 nodes share a neighbour: yours has {found} atomics at levels 0, 1, 2, expected"
@@ -188,7 +188,7 @@ def test_all_threads_share_a_frontier(extension: CudaExtension) -> None:
         line.count.sectors for line in step.lines if (line.space, line.kind) == ("global", "read")
     )
     assert most <= nodes // 8 + BLOCKS * THREADS, (
-        f"{nodes} places side by side are {nodes // 8} sectors of 32 bytes; a line of yours reads"
+        f"{nodes} places side by side are {nodes // 8} sectors of 32 bytes; one of your lines reads"
         f" {most}: does each thread take the node next to its neighbour's?\n{step.table()}"
     )
 

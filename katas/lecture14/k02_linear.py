@@ -1,7 +1,7 @@
 """A linear layer whose weight is spread over the ranks.
 
-Each rank has its own batch and some rows of the weight. To compute, it needs all rows twice, for a
-moment:
+Each rank has its own batch and some rows of the weight. To compute, it briefly needs all rows,
+twice:
 
     forward     all-gather W     y = x @ W.T           forget W
     backward    all-gather W     grad_x = g @ W        forget W

@@ -4,7 +4,7 @@ Clipping divides by the norm of all gradients together. When they are sharded, n
 it alone, and the mean of the ranks' norms is not the norm:
 
     rank 0    gradient [3]    its norm 3
-    rank 1    gradient [4]    its norm 4        of both: 5
+    rank 1    gradient [4]    its norm 4        together: 5
 
 If each rank clips by its own norm, each scales its rows by a different factor, without any error.
 
@@ -15,7 +15,7 @@ If each rank clips by its own norm, each scales its rows by a different factor, 
 Some gradients are replicated on each rank, such as those of a LayerNorm that is not worth sharding.
 Count them once, however many ranks there are.
 
-Begin on paper: which quantity can be summed over ranks, and what remains to be done then?
+Begin on paper: which quantity can be summed over ranks, and what remains to be done afterwards?
 Real life differs: for the infinity norm, PyTorch 2.13 raises on a rank without a row of a
 parameter, and only there; and gloo's MAX loses a NaN unless rank 0 has it.
 Afterwards read ``_get_total_norm`` in ``torch/nn/utils/clip_grad.py``, in site-packages.

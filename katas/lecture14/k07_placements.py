@@ -17,7 +17,7 @@ with which placement?
 2. `result`: apply them. An operand R can become S0, S1 or P for free: each rank cuts its copy, or
    takes 1/n of it. Any other change has to be sent.
 
-Begin on paper: which pairs does `add` accept, and which of those does `mul` not?
+Begin on paper: which pairs does `add` accept, and which of those does `mul` reject?
 Real life differs: where no rule fits, DTensor redistributes, at the lowest estimated cost.
 Afterwards read ``gen_einsum_strategies`` in ``torch/distributed/tensor/_ops/_einsum_strategy.py``,
 in site-packages.

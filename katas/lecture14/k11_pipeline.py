@@ -1,4 +1,4 @@
-"""Train a model that no rank holds, with torch.distributed.pipelining.
+"""Train a model that no single rank holds, with torch.distributed.pipelining.
 
 You have written a schedule; PyTorch runs one, with three calls. It also sets a trap. Each
 micro-batch has its own loss. If that is a mean, the gradients of four micro-batches add up to four
@@ -9,7 +9,7 @@ batch, including what was there before.
     rank 1   all targets               F0 B0 F1 B1 F2 B2 F3 B3
 
 1. `parts_of`: which layers does a rank hold, for which stages?
-2. `pipeline`: a `PipelineStage` for each part, and the schedule of that name. Who divides?
+2. `pipeline`: a `PipelineStage` for each part, and the schedule called `name`. Who divides?
 3. `step`: run one batch. The first rank passes the batch in; the last passes the targets, and a
    list for the micro-batches' losses.
 

@@ -12,9 +12,9 @@ ranks, with one slot per action (a B of 1F1B is I and W, two slots):
 2. `order`: F, I and W of one rank. A micro-batch is stored from F until its W: no rank may ever
    store more micro-batches than there are ranks.
 
-Begin by drawing the last rank of two, with four micro-batches: F0 I0 F1, and now?
+Begin by drawing the last rank of two, with four micro-batches: F0 I0 F1, and what next?
 Afterwards read ``ScheduleInterleavedZeroBubble`` in ``torch/distributed/pipelining/schedules.py``,
-and how ``stage_backward_weight`` finds W in any graph, in ``_backward.py`` beside it.
+and how ``stage_backward_weight`` finds W in any graph, in ``_backward.py`` next to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Attend to a sequence that no rank holds.
+"""Attend to a sequence that no single rank holds.
 
 The keys and values of a million tokens do not fit on one GPU. So each rank keeps its share of the
 queries, and keys and values travel round a ring. But softmax divides by a sum over all keys, and a

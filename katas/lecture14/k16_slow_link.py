@@ -12,7 +12,7 @@ Each rank has dumped its flight recorder as JSON. Among other fields, an entry h
     time_created_ns                      when the rank called it
     time_discovered_completed_ns         0 if it has not ended
 
-1. `matched`: collect the entries that different ranks have of the same call.
+1. `matched`: collect the entries that different ranks have for the same call.
 2. `wrong_rank`: find the rank that called something different from its group. Most of the 64 hang
    too.
 3. `slow_link`: a call also waits for its partner to arrive, which is not the link's fault; and one
@@ -59,7 +59,7 @@ def wrong_rank(dumps: Sequence[Dump]) -> int:
 
     More than half of the ranks that have the call agree.
     """
-    # TODO: compare what the ranks say of each collective.
+    # TODO: compare what the ranks say about each collective.
     raise NotImplementedError("wrong_rank")
 
 

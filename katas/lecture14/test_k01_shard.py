@@ -59,11 +59,11 @@ def compare(world: World, model: nn.Module, size: int, place: int, why: str) -> 
     results = world(look, size, model)
     for rank, found in enumerate(results):
         assert found["sharded"], (
-            f"rank {rank}: after yours, the model is not an FSDPModule: call fully_shard(model)"
+            f"rank {rank}: the model is not an FSDPModule after your call: call fully_shard(model)"
         )
         for name, theirs in found["parts"].items():
             yours = found["said"].get(name)
-            assert yours is not None, f"rank {rank}: yours lacks {name}, it has {found['said']}"
+            assert yours is not None, f"rank {rank}: yours lacks {name}; it has {found['said']}"
             assert theirs[place] == yours[place], (
                 f"rank {rank}, {name}: yours {yours[place]!r}, PyTorch's {theirs[place]!r}. {why}"
             )

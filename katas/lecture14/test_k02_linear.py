@@ -99,7 +99,7 @@ def first_layer(weight: torch.Tensor) -> torch.Tensor:
 
 
 def alone(weight: torch.Tensor, size: int) -> list[tuple[torch.Tensor, ...]]:
-    """Return the same for each rank, by PyTorch's linear in one process."""
+    """Return the same for each rank, computed by PyTorch's linear in one process."""
     batches = [data(rank, len(weight)) for rank in range(size)]
     weight = weight.clone().requires_grad_()
     xs = [x.requires_grad_() for x, _ in batches]
@@ -237,7 +237,7 @@ def by_hand(weight: torch.Tensor) -> torch.Tensor:
 
 
 def test_it_is_done_by_hand(world: World) -> None:
-    """By collectives only, without DTensor and fully_shard."""
+    """Only collectives are used, not DTensor or fully_shard."""
     weight = numbers(5, COLUMNS)
     (y,) = world(by_hand, 1, weight)
     close(y, data(0, 1)[0] @ weight.t(), "y, with one rank")

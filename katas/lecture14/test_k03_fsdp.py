@@ -139,7 +139,7 @@ def one_unit() -> dict[str, Any]:
 
 @one
 def test_a_rank_has_its_rows(world: World) -> None:
-    """For each parameter of the layer and of its submodules, under the same name."""
+    """A rank has its rows of each parameter of the layer and its submodules, by the same name."""
     for rank, found in enumerate(world(one_unit, 2)):
         before, after = found["names"]
         assert before == after, f"rank {rank}: yours has parameters {after}, expected {before}"
@@ -345,7 +345,9 @@ def test_forward_gives_the_same(world: World) -> None:
     for rank, found in enumerate(world(forwards, 2)):
         for step, (yours, expected) in enumerate(found["pairs"]):
             close(yours, expected, f"rank {rank}, the output of forward {step}")
-        assert not any(found["after"]), f"rank {rank}: bytes after forward {found['after']}"
+        assert not any(found["after"]), (
+            f"rank {rank}: bytes after forward {found['after']}, expected 0"
+        )
 
 
 def trained(steps: int = 1) -> dict[str, Any]:
@@ -403,7 +405,7 @@ def test_a_layer_is_whole_while_it_computes(world: World) -> None:
             )
             assert what == "backward" or len(whole) <= 2, (
                 f"rank {rank}: in forward of layer {number}, your layers {whole} are whole,"
-                " expected at most two: free a layer when it has computed"
+                " expected at most two: free a layer once its forward is done"
             )
 
 
@@ -434,7 +436,8 @@ def test_nothing_whole_is_left(world: World) -> None:
     for rank, found in enumerate(world(trained, 2)):
         assert not found["left"], f"rank {rank}: whole gradients are left: {found['left']}"
         assert not any(found["sizes"]), (
-            f"rank {rank}: bytes behind whole parameters after backward: {found['sizes']}"
+            f"rank {rank}: bytes behind whole parameters after backward: {found['sizes']},"
+            " expected 0"
         )
 
 
@@ -499,7 +502,7 @@ def one_by_one() -> list[dict[str, Any]]:
 
 @four
 def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
-    """In any order, by one reduce_scatter each, into its own memory; the last one frees."""
+    """Gradients come in any order, with one reduce_scatter and memory each; the last one frees."""
     results = world(one_by_one, 2)
     for rank, found in enumerate(results):
         for number, each in enumerate(found):
@@ -523,13 +526,13 @@ def test_the_next_layer_is_on_its_way(world: World) -> None:
             other = number + 1 if what == "forward" else number - 1
             expected = tuple(sorted({number, other} & set(range(LAYERS))))
             assert expected == whole, (
-                f"rank {rank}: in {what} of layer {number}, layers {whole} of yours are in memory,"
+                f"rank {rank}: in {what} of layer {number}, your layers {whole} are in memory,"
                 f" expected {expected}: start the next gather before this layer computes"
             )
 
 
 def overlapped() -> tuple[list[int], int]:
-    """Return how many all-gathers run beside each computation, and the parameters of one."""
+    """Return how many all-gathers run during each computation, and the parameters of one."""
     running: list[int] = []
 
     class Log(list[Event]):
@@ -566,6 +569,6 @@ def by_hand() -> int:
 
 @five
 def test_it_is_built_here(world: World) -> None:
-    """Without fully_shard, DTensor or DistributedDataParallel."""
+    """Units are built without fully_shard, DTensor or DistributedDataParallel."""
     yours = world(by_hand, 1)[0]
     assert LAYERS == yours, f"units: yours {yours}, expected one for each of {LAYERS} layers"

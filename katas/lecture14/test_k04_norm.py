@@ -147,7 +147,7 @@ def test_a_rank_without_a_row(world: World) -> None:
 
 @pytest.mark.parametrize("norm_type", [2.0, inf])
 def test_large_gradients_are_scaled(world: World, norm_type: float) -> None:
-    """In place, and by the same factor on all ranks."""
+    """Gradients are scaled in place, and by the same factor on all ranks."""
     compare_grads(world, 0.3, norm_type)
 
 
@@ -165,7 +165,7 @@ def test_small_gradients_stay(world: World) -> None:
 
 @pytest.mark.parametrize("spoilt", [inf, nan])
 def test_one_rank_has_an_infinity(world: World, spoilt: float) -> None:
-    """One rank's infinity reaches all ranks, whose gradients become what PyTorch's become."""
+    """One rank's infinity reaches all ranks, and their gradients equal PyTorch's."""
     compare_grads(world, 0.3, 2.0, spoilt)
 
 
@@ -206,7 +206,7 @@ def of_dtensors(whole: Grads, replicated: Grads) -> tuple[Any, Any]:
 
 
 def test_dtensors_have_the_same(world: World) -> None:
-    """PyTorch clips fully_shard's DTensors as yours clips local tensors."""
+    """PyTorch clips fully_shard's DTensors the way yours clips local tensors."""
     whole, replicated = setting()
     expected = world(of_dtensors, 2, whole, replicated)
     for rank, found in enumerate(world(clipped, 2, whole, replicated, 0.3, 2.0)):
@@ -222,6 +222,6 @@ def by_hand() -> torch.Tensor:
 
 
 def test_it_is_worked_out(world: World) -> None:
-    """Without clip_grad_norm_ and DTensor."""
+    """The norm is computed without clip_grad_norm_ and DTensor."""
     (yours,) = world(by_hand, 1)
     close(yours, theirs([numbers(3), numbers(2)], 0.1, 2.0)[0], "the norm, with one rank")

@@ -157,7 +157,7 @@ class Files:
 
 
 def check_loaded(yours: Any, expected: torch.Tensor, where: str) -> None:
-    """Compare to the bit; NaN equals NaN."""
+    """Compare bit for bit; NaN equals NaN."""
     __tracebackhide__ = True
     torch.testing.assert_close(
         yours,
@@ -242,7 +242,7 @@ def test_a_checkpoint_of_four_ranks(world: World, tmp_path: Path) -> None:
 
 
 def test_it_is_worked_out() -> None:
-    """Without torch.distributed.checkpoint."""
+    """The reads are computed without torch.distributed.checkpoint."""
     with forbids(kata, "torch.distributed.checkpoint", "torch.distributed.tensor") as fresh:
         yours = fresh.reads(Box((1, 0), (1, 6)), ROWS)
     assert 1 == len(yours), f"reads: yours {yours}, expected one, of the second file"

@@ -70,7 +70,7 @@ def measure(name: str) -> Held:
     if name == "zero1":
         trained: Any = DistributedDataParallel(model)
         with warnings.catch_warnings():
-            # From TorchScript, with which other optimizers are compiled.
+            # From TorchScript, which compiles other optimizers.
             warnings.simplefilter("ignore")
             zero = import_module("torch.distributed.optim")
         optimizer: Any = zero.ZeroRedundancyOptimizer(model.parameters(), adam)

@@ -122,7 +122,7 @@ def test_dtensor_has_the_same(world: World, name: str) -> None:
     yours = {each: result(name, *each) for each in product(PLACEMENTS, repeat=OPERANDS[name])}
     theirs = world(observed, 2, name)[0]
     if name in ("add", "mul"):
-        # Torch 2.11 follows the first operand, so R P costs something and P R does not.
+        # Torch 2.11 follows the first operand, so R P has a cost and P R does not.
         theirs = {each: theirs[each] or theirs[each[::-1]] for each in theirs}
     wrong = {
         f"{name} of {' '.join(each)}": (yours[each], theirs[each])

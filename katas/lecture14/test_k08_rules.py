@@ -52,7 +52,7 @@ def arguments(name: str, x: Any) -> list[Any]:
 
 
 def watched(name: str) -> Verdict:
-    """Return the same, observed by the test itself."""
+    """Return the same verdict, observed by the test itself."""
     from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415
 
     names: list[str] = []
@@ -100,7 +100,7 @@ def compare(world: World, names: list[str], why: str, *, messages: bool = False)
 
 
 def test_an_operator_with_a_rule(world: World) -> None:
-    """It reaches DTensor under its own name."""
+    """The operator reaches DTensor under its own name."""
     compare(world, ["relu", "sum"], "the operator itself is what is seen: it has a rule")
 
 
@@ -111,7 +111,7 @@ def test_an_operator_that_is_made_of_others(world: World) -> None:
 
 
 def test_an_operator_without_a_rule(world: World) -> None:
-    """It raises although it may be seen, or one of its component operators does."""
+    """The operator raises, although it may be seen, or one of its components raises."""
     compare(world, ["renorm", "cdist"], "NotImplementedError: no sharding rule")
 
 
@@ -135,7 +135,7 @@ def mistakes() -> list[str]:
 
 
 def test_other_errors_come_out(world: World) -> None:
-    """A plain tensor beside a DTensor, or a number for a matrix, is the caller's mistake."""
+    """A plain tensor next to a DTensor, or a number as a matrix, is the caller's mistake."""
     for rank, yours in enumerate(world(mistakes, 2)):
         assert ["RuntimeError", "RuntimeError", "rule"] == yours, (
             f"rank {rank}: mm of a DTensor and a plain tensor, of a DTensor and 3, of two DTensors:"

@@ -61,6 +61,6 @@ def test_idle(name: str) -> None:
     assert type(yours) is int, f"{name}: yours is a {type(yours).__name__}, expected an int"
     right = measure(name)
     assert yours == right, (
-        f"{name}: yours is {yours} idle slots, too {'many' if yours > right else 'few'} for "
+        f"{name}: yours has {yours} idle slots, too {'many' if yours > right else 'few'} for "
         f"{PIPELINES[name]}; {RULES[name]}"
     )

@@ -134,7 +134,7 @@ def test_the_peak_of_any_rank(ranks: int, chunks: int, rounds: int, rank: int) -
     actions = order(rank % ranks, ranks, chunks, rounds * ranks)
     before = list(actions)
     yours, right = peak(actions), pipes.peak(actions)
-    assert yours == right, f"{told(actions)} stores {right}, expected; yours: {yours}"
+    assert yours == right, f"{told(actions)}: yours {yours}, expected {right}"
     assert actions == before, "yours changes its argument"
 
 
@@ -146,7 +146,7 @@ def test_a_smaller_bubble_costs_memory() -> None:
     assert 2 * waits[0] == waits[1], f"idle slots: yours {waits[0]}, expected half of {waits[1]}"
     stored, plain = peak(halves[0]) / 2, pipes.peak(whole[0])
     assert stored > plain, (
-        f"rank 0 of yours stores the layers of {stored} micro-batches, of 1F1B {plain}: expected "
+        f"your rank 0 stores the layers of {stored} micro-batches, 1F1B's {plain}: expected "
         "more, since its lead is longer"
     )
 

@@ -130,7 +130,9 @@ def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
                         "expected; who divides, when, and what?",
                     )
             seen += mine if number == 1 else []
-    assert sorted(seen) == list(range(5)), f"{told}: yours trains layers {sorted(seen)} of 0 to 4"
+    assert sorted(seen) == list(range(5)), (
+        f"{told}: yours trains layers {sorted(seen)}, expected 0 to 4"
+    )
 
 
 def numbers(model: list[nn.Module], part: nn.Module) -> list[int]:
@@ -163,7 +165,7 @@ def test_stages_go_round_the_ranks(ranks: int, chunks: int) -> None:
     order = [found[stage] for stage in sorted(found)]
     sizes = [len(part) for part in order]
     assert [n for part in order for n in part] == list(range(5)), (
-        f"yours: layers stage by stage {order}"
+        f"layers stage by stage: yours {order}, expected 0 to 4 in order, each once"
     )
     assert sizes == sorted(sizes, reverse=True), f"yours: lengths {sizes}, expected longer first"
     assert max(sizes) - min(sizes) <= 1, f"yours: lengths {sizes}, expected to differ by at most 1"

@@ -120,7 +120,9 @@ def test_the_last_rank_of_two() -> None:
     yours = order(1, 2, 4)
     text = " ".join(f"{kind}{number}" for kind, _, number in yours)
     at = {(kind, number): place for place, (kind, _, number) in enumerate(yours)}
-    assert all((kind, n) in at for kind in "FIW" for n in range(4)), f"yours: {text}"
+    assert all((kind, n) in at for kind in "FIW" for n in range(4)), (
+        f"yours lacks an action: {text}"
+    )
     assert at["I", 1] < at["W", 0], (
         f"yours: {text}\nrank 0 waits for I1 and nothing waits for W0; expected I1 before W0"
     )
@@ -138,7 +140,7 @@ def test_each_action_once(ranks: int, count: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "count"), SIZES)
 def test_no_more_is_stored(ranks: int, count: int) -> None:
-    """From F to W, at most as many micro-batches as there are ranks."""
+    """From F to W, a rank stores at most as many micro-batches as there are ranks."""
     for rank in range(ranks):
         mine = order(rank, ranks, count)
         assert pipes.peak(mine) <= ranks, (

@@ -124,7 +124,7 @@ def attended(length: int, causal: str) -> torch.Tensor:
     with unchanged(q=q, k=k, v=v):
         first = ring(q, k, v, causal=causal == "causal")
         again = ring(q, k, v, causal=causal == "causal")
-    assert torch.equal(first, again), "yours returns something else when called again"
+    assert torch.equal(first, again), "yours returns a different result when called again"
     return first
 
 

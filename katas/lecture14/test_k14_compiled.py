@@ -170,12 +170,12 @@ def test_hooks_see_the_whole_gradient(name: str, hooked: int) -> None:
     assert len(seen) == 1, f"{name}: yours calls the hook {len(seen)} times, expected 1"
     compare(name, every, hooked)
     loss.backward()
-    assert len(seen) == 1, f"{name}: yours registers the hook on the leaf, expected only a line"
+    assert len(seen) == 1, f"{name}: yours registers the hook on the leaf, expected a line for it"
 
 
 @losses
 def test_lines_run_again(name: str) -> None:
-    """Lines can be replayed: twice adds gradients up, and early lines give the same."""
+    """Lines can be replayed: a second time adds the gradients up, and early lines give the same."""
     every = leaves()
     hooks: Hooks = {every[1]: doubled}
     lines = capture(LOSSES[name](*every), hooks)
@@ -195,7 +195,7 @@ def test_each_comes_right_behind_what_it_needs(name: str) -> None:
     assert called == 2, f"yours has {called} hooks, expected 2, one per leaf: {kinds(lines)}"
     yours = early(lines)
     assert sorted(map(id, yours)) == sorted(map(id, lines)), (
-        f"yours: {kinds(yours)}, expected the same lines in another order: {kinds(lines)}"
+        f"yours: {kinds(yours)}, expected the same lines in a different order: {kinds(lines)}"
     )
     same = [line for line in lines if line.kind == "node"]
     assert [line for line in yours if line.kind == "node"] == same, (
@@ -204,7 +204,7 @@ def test_each_comes_right_behind_what_it_needs(name: str) -> None:
     for place, line in enumerate(yours):
         needed = [yours.index(s) for values in line.inputs for s, _ in values if s is not None]
         assert max(needed, default=-1) < place, (
-            f"yours: {kinds(yours)}; {place} is before its input"
+            f"yours: {kinds(yours)}; line {place} is before its input"
         )
         if line.kind != "node":
             between = yours[max(needed) + 1 : place]

@@ -24,7 +24,7 @@ LIES: dict[str, dict[str, Any]] = {
 
 
 class Run:
-    """Eight pipelines, step by step, until one rank calls another collective."""
+    """Eight pipelines, step by step, until one rank calls a different collective."""
 
     def __init__(self, seed: int, slow: tuple[int, int], wrong: int, lie: str) -> None:
         self.dice = random.Random(seed)  # noqa: S311 - no secret
@@ -161,7 +161,7 @@ def test_pytorch_reads_these_records() -> None:
 
 
 def test_entries_of_one_call() -> None:
-    """Two ranks, one of which lost its first call: numbers match the calls, positions do not."""
+    """Two ranks, one of which lost its first call: match calls by number, not by position."""
     run = Run(1, (0, 1), 5, "sizes")
     for number in range(3):
         run.transfer(0, 1, number)
@@ -193,13 +193,13 @@ def test_groups_count_for_themselves() -> None:
 
 @cases
 def test_the_wrong_rank(case: tuple[int, tuple[int, int], int, str]) -> None:
-    """One rank makes all others of the 64 hang."""
+    """One wrong rank makes most of the 64 hang."""
     dumps = hung(*case)
     yours, right = wrong_rank(dumps), case[2]
     waiting = sum(not dump["entries"][-1]["retired"] for dump in dumps)
     assert yours == right, (
-        f"run {case[0]}: yours is rank {yours}, expected rank {right}, of {waiting} that hang: of "
-        f"the first collective on which a group disagrees, whose {case[3]} are its own?"
+        f"run {case[0]}: yours is rank {yours}, expected rank {right}; {waiting} hang. Take the"
+        f" first collective on which a group disagrees: which rank differs in {case[3]}?"
     )
 
 

@@ -1,7 +1,7 @@
 """Split one commit into a stack of three, and restack it after a review.
 
-A reviewer reads 40 lines now but postpones 400. Branch ``leaky`` is one commit above
-``upstream/main`` that does three things. Turn it into a stack, with a branch for each pull request:
+A reviewer reads 40 lines now but postpones 400. On branch ``leaky``, the one commit above
+``upstream/main`` does three things. Turn it into a stack, with a branch for each pull request:
 
     stack/3   Explain which activation to take      docs/choosing.md, README.md
     stack/2   Add leaky_relu                        its five files
@@ -9,8 +9,8 @@ A reviewer reads 40 lines now but postpones 400. Branch ``leaky`` is one commit 
     upstream/main
 
 1. `split`: make three commits with these subjects, each green on its own, about 10 lines.
-2. `restack`: upstream has moved, and the review of stack/1 wants `OLD` to be `NEW` in kernels.py.
-   Move all three branches, 4 lines.
+2. `restack`: upstream has moved, and the review of stack/1 wants `OLD` changed to `NEW` in
+   kernels.py. Move all three branches, 4 lines.
 
 Begin: ``git reset upstream/main`` keeps the files and forgets the commit. ``git add -p`` asks hunk
 by hunk, in kernels.py for relu's, then leaky_relu's; answer with ``run(line, typed=...)``: a letter

@@ -34,7 +34,7 @@ MARKER = re.compile(r"^(?:<{7}|={7}|>{7}).*\n", re.MULTILINE)
 def answer(run: Run) -> None:
     """Complete the rebase in the clone, where ``sigmoid`` is checked out.
 
-    The clone knows upstream's newest. Blank lines between operators do not count. A failing command
+    The clone has upstream's newest. Blank lines between operators do not matter. A failing command
     raises `GitError`, unless you call ``run(line, check=False)``. ``run.read(path)``,
     ``run.write(path, text)`` and ``run.replace(path, old, new)`` edit files.
     """

@@ -14,7 +14,7 @@ tinytorch, whose tensors are lists of floats:
 4. `info`: an OpInfo with samples that reveal faulty kernels.
 5. `places` and `contribute`: one commit, on your fork.
 
-Begin with ``upstream/``, beside this file: follow mul through five files. In kernels.py it occurs
+Begin with ``upstream/``, next to this file: follow mul through five files. In kernels.py it occurs
 twice, as a kernel and as a meta function, so there are six places.
 
 Real life differs: PyTorch's kernels and formulas are C++.
@@ -70,7 +70,7 @@ def derivative() -> str:
     A formula is an expression of `grad`, the inputs and tinytorch's operators. Operators take
     lists: mul cannot multiply by 2.0.
     """
-    # TODO: name, self, end, weight. The slope in self is 1 - weight.
+    # TODO: name, self, end, weight. The slope with respect to self is 1 - weight.
     raise NotImplementedError("derivative")
 
 

@@ -62,8 +62,8 @@ def only_on(device: str) -> Callable[[Test], Test]:
     """Return a decorator that makes a test raise ``SkipTest`` on other devices.
 
     For device "meta", the reason is "Only runs on meta". Check ``self.device_type`` when the test
-    runs. Keep the name, the docstring, and what `dtypes` has recorded, whether it is applied above
-    or below.
+    runs. Keep the name, the docstring, and what `dtypes` has recorded, whether that is applied
+    above or below.
     """
     # TODO: a decorator with an argument: three nested functions.
     raise NotImplementedError("only_on")

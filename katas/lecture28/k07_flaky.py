@@ -1,7 +1,7 @@
 """Broken, or only flaky? Triage a test by its runs.
 
-A test of your pull request is red. Run it again, and it is green. Look at the history, where some
-commits ran more than once:
+A test of your pull request is red. Run it again, and it is green. Look at the history, in which
+some commits were tested more than once:
 
     commit      1    1    2    2    3    3
     test_a      .    .    F    F    F    F      broken: since commit 2
@@ -66,7 +66,7 @@ def chance(failures: int, runs: int, rate: float) -> float:
 
 
 def reruns(rate: float, limit: float) -> int:
-    """Return the smallest number of runs that all pass with a chance of at most `limit`.
+    """Return the smallest number of runs whose chance of all passing is at most `limit`.
 
     Each run fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that equals the limit
     exactly, in floats, is enough; with a limit of 1, return 0.

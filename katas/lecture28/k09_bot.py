@@ -17,7 +17,7 @@ pure function that finds nothing left to do the second time.
 1. `subscriptions`: read the list.
 2. `react`: handle one event.
 
-Begin with `event` in the tests: what is the body of an issue without a text?
+Begin with `event` in the tests: what is the body of an issue without text?
 
 Real life differs: GitHub ignores case in names; here Ada is not ada. PyTorch's list is the issue
 that ``tracking_issue`` in ``.github/pytorch-probot.yml`` names, and its bot lives in the repository

@@ -1,12 +1,12 @@
 """Find out which programs a new schema breaks.
 
 You give an operator another keyword with a default, in front of the others. Every call in Python
-still works, but CI is red. Programs exported or scripted with the last PyTorch contain calls of the
+still works, but CI is red. Programs exported or scripted with the last PyTorch contain calls to the
 old schema, so PyTorch compares the two, argument by argument, by position:
 
     old   f(Tensor x, int n=1, *, bool k=False) -> Tensor
 
-    new   f(Tensor x, int? n=1, *, bool k=False) -> Tensor                 takes all it took
+    new   f(Tensor x, int? n=1, *, bool k=False) -> Tensor                 accepts all it did
           f(Tensor x, int n=2, *, bool k=False) -> Tensor                  breaks f(x)
           f(Tensor x, *, int n=1, bool k=False) -> Tensor                  breaks f(x, 3)
           f(Tensor x, int n=1, *, bool k=False, bool j=True) -> Tensor     fine
@@ -14,7 +14,7 @@ old schema, so PyTorch compares the two, argument by argument, by position:
 
 1. `accepts`: does one value still fit? For results, ask the other way round.
 2. `compatible`: compare two schemas.
-3. `broken`: which schemas of the last release have no successor?
+3. `broken`: which schemas of the last release have no compatible successor?
 
 Begin with ``old = torch._C.parse_schema("f(Tensor x, int n=1) -> Tensor")`` and
 ``dir(old.arguments[1].type)``.

@@ -1,7 +1,7 @@
 """Debug: review six pull requests, five of which have a fault.
 
-They are ``reviews/pr1.diff`` to ``pr6.diff``, beside this file, and CI is green for each. One fault
-hides behind a disabled test, one behind accepted values, one looks like housekeeping:
+They are ``reviews/pr1.diff`` to ``pr6.diff``, next to this file, and CI is green for each. One
+fault hides behind a disabled test, one behind accepted values, one looks like housekeeping:
 
     -      - run: python test/run.py
     +      - run: python test/run.py | tail -n 1

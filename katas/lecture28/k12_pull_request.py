@@ -33,5 +33,5 @@ def answer(run: Run) -> None:
     ``run.replace`` edits a file. A branch made from ``upstream/main`` tracks it unless you say
     ``--no-track``, and git refuses a plain push: name the remote and the branch.
     """
-    # TODO: where must a branch start so that it contains no answer of yours?
+    # TODO: where must a branch start so that it contains none of your answers?
     raise NotImplementedError("answer")

@@ -101,7 +101,7 @@ def test_two_commits(kept: Kept) -> None:
 
 
 def test_each_commit_passes(kept: Kept) -> None:
-    """Git bisect may stop at any of them, some night."""
+    """``git bisect`` may stop at any of them."""
     clone = kept(rebased)
     yours = commits_of(clone)
     assert len(yours) == len(SUBJECTS), f"yours has {len(yours)} commits, expected two: {WHERE}"

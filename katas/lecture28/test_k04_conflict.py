@@ -101,7 +101,7 @@ def test_ci_passes(kept: Kept) -> None:
     docs = clone.show("upstream/main", DOCS).splitlines()
     expected = next(line for line in docs if line.startswith(COUNT[1:])).replace("6", "7")
     assert expected in clone.show("sigmoid", DOCS).splitlines(), (
-        f"the line with the number in {DOCS}, expected {expected!r}"
+        f"{DOCS} does not contain the line {expected!r}"
     )
 
 

@@ -216,7 +216,7 @@ def test_the_size_alone() -> None:
     """The meta function sees no elements, but knows the size of the result."""
     for size in (0, 1, 5):
         yours = kata.lerp_meta(size, size, size)
-        assert yours == size, f"three inputs of {size}: yours {yours}, expected {size}"
+        assert yours == size, f"three inputs of size {size}: yours {yours}, expected {size}"
 
 
 @two
@@ -423,7 +423,7 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
 
 
 def test_without_torch() -> None:
-    """Without torch: tinytorch has only lists of floats."""
+    """Compute without torch: tinytorch has only lists of floats."""
     with forbids(kata) as fresh:
         yours = fresh.lerp_cpu([0.0, 1.0], [1.0, 3.0], [0.5, 1.0]), fresh.lerp_meta(2, 2, 2)
     assert yours == ([0.5, 3.0], 2), f"yours {yours}, expected ([0.5, 3.0], 2)"

@@ -63,7 +63,7 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
 
 
 def made(*devices: str) -> tuple[dict[str, Any], type[unittest.TestCase], Calls]:
-    """Instantiate the template, and return the scope, the template and its notes."""
+    """Instantiate the template, and return the scope, the template and its calls."""
     found, calls = template()
     scope: dict[str, Any] = {"TestFoo": found, "other": 1}
     instantiate(found, scope, iter(devices))
@@ -94,7 +94,7 @@ def skipped(test: Any, device: str = "cpu") -> str:
 
 
 def test_a_test_for_one_device() -> None:
-    """It runs on that device, and is skipped with a reason elsewhere."""
+    """The test runs on that device, and is skipped with a reason elsewhere."""
     calls = []
 
     @only_on("meta")
@@ -106,7 +106,7 @@ def test_a_test_for_one_device() -> None:
     reasons = [skipped(tried, device) for device in ("meta", "cpu", "meta")]
     expected = ["", "Only runs on meta", ""]
     assert reasons == expected, f"reasons on meta, cpu, meta: yours {reasons}, expected {expected}"
-    assert calls == ["meta", "meta"], f"it ran on {calls}, expected meta twice"
+    assert calls == ["meta", "meta"], f"the test ran on {calls}, expected meta twice"
     case = Plain()
     case.device_type = "meta"
     try:

@@ -147,12 +147,12 @@ def test_how_often_to_run_again() -> None:
 @example(0.001, 0.05)
 @given(st.sampled_from([0.01, 0.05, 0.1, 0.3, 0.9]), st.sampled_from([0.3, 0.05, 1e-3, 1e-9]))
 def test_one_run_less_would_not_do(rate: float, limit: float) -> None:
-    """With this many runs the chance is at most the limit, with one less it is above."""
+    """With this many runs the chance is at most the limit, with one fewer it is above."""
     yours = reruns(rate, limit)
     passes = 1 - Fraction(rate)
     assert passes**yours <= limit < passes ** (yours - 1), (
         f"rate {rate}, limit {limit}: yours {yours} runs, which all pass with a chance of"
-        f" {float(passes**yours)}; one run less with {float(passes ** (yours - 1))}; expected"
+        f" {float(passes**yours)}; one run fewer: {float(passes ** (yours - 1))}; expected"
         " the limit between the two"
     )
 
@@ -208,7 +208,7 @@ def slow_verdict(runs: list[Run]) -> str:
 
 @given(st.dictionaries(st.sampled_from("abcd"), OUTCOMES))
 def test_any_history(history: History) -> None:
-    """Any history."""
+    """Any history gives the verdict that its definition gives."""
     for runs in history.values():
         compare(runs, slow_verdict(runs), "the first of the four that fits")
     chances = {
@@ -230,7 +230,7 @@ def test_without_torch() -> None:
 
 
 def test_a_table_as_text() -> None:
-    """How often to run again, by how often a test fails, and the most chance of a wrong verdict."""
+    """How often to rerun, by a test's failure rate and the tolerated chance of a wrong verdict."""
     limits = (0.1, 0.01, 0.001)
     rows = [
         f"{rate:4} {' '.join(f'{reruns(rate, limit):4}' for limit in limits)}"

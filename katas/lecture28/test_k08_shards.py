@@ -96,7 +96,7 @@ def test_the_picture() -> None:
     yours = planned(HAND, 2)
     expected = [["a", "f", "b", "d"], ["c", "e"]]
     assert yours == expected, (
-        f"yours {yours}, of {makespan(HAND, yours)} s, expected {expected}, of 150 s"
+        f"yours {yours} takes {makespan(HAND, yours)} s, expected {expected}, which takes 150 s"
     )
 
 
@@ -207,7 +207,7 @@ def compare(changed: set[str], imports: Graph, why: str) -> None:
 
 
 def test_what_imports_it() -> None:
-    """Directly or through another file; also a test that changed itself."""
+    """Directly or through another file; also a test that was itself changed."""
     compare({"lib/io.py"}, SMALL, "test_io imports it")
     compare({"lib/core.py"}, SMALL, "test_nn needs nn, nn needs ops, ops needs core")
     compare({"test/test_io.py"}, SMALL, "a test that was edited runs")
@@ -252,7 +252,7 @@ FILES = ("a.py", "b.py", "c.py", "test/d.py", "test/e.py", "test/f.py")
     st.sets(st.sampled_from(FILES), max_size=2),
 )
 def test_any_imports(imports: Graph, changed: set[str]) -> None:
-    """Any import graph."""
+    """Any import graph gives what a walk through it gives."""
     compare(changed, imports, "follow the imports backwards, as far as they go")
 
 

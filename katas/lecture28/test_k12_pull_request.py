@@ -139,7 +139,9 @@ def test_the_guard_lets_it_in(kept: Kept) -> None:
     clone = kept(opened)
     commit = commit_of(clone)
     said = asked(clone, f"python -m plugins.guard --base upstream/main --head {commit.sha}")
-    assert "This is a contribution" in said, f"the guard says about your branch:\n{said}"
+    assert "This is a contribution" in said, (
+        f"the guard does not see a contribution in your branch:\n{said}"
+    )
 
 
 def test_the_brief_is_right(kept: Kept) -> None:
@@ -161,10 +163,12 @@ def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
         expected, yours = (refs.get("refs/heads/main") for refs in (each.before, each.refs()))
         assert expected == yours, (
             f"main in your {where} is at {yours}, expected {expected}, where it was, with your"
-            " answer above upstream's commit"
+            " answer on top of upstream's commit"
         )
     said = asked(clone, "python -m plugins.guard --base upstream/main --head main")
-    assert "These are answers to exercises" in said, f"the guard says about your main:\n{said}"
+    assert "These are answers to exercises" in said, (
+        f"the guard does not see your answer on main:\n{said}"
+    )
 
 
 def test_upstream_has_no_branch_of_yours(kept: Kept) -> None:
@@ -180,4 +184,4 @@ def test_practice_finds_your_answer(kept: Kept) -> None:
     clone = kept(opened)
     commit_of(clone)
     said = asked(clone, "python -m plugins.practice --base upstream/main")
-    assert "1 passed" in said, f"practice says about your main:\n{said}"
+    assert "1 passed" in said, f"expected 1 passed on your main, practice says:\n{said}"

@@ -1,4 +1,4 @@
-"""What a batch is: samples turned around."""
+"""What a batch is: samples, transposed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return the batch of these samples, one or more of a kind."""
+    """Return the batch of one or more samples, all of the same kind."""
     first = samples[0]
     if isinstance(first, torch.Tensor):
         return torch.stack(samples)

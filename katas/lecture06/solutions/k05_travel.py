@@ -63,7 +63,7 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, private or already shared, in one `way` above, and report what that did."""
+    """Send `tensor`, private or already shared, by one `way` above, and report what that did."""
     before = tensor.clone()
     pickled = way(tensor)
     reached, shared = not torch.equal(before, tensor), tensor.is_shared()

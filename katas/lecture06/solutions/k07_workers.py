@@ -49,7 +49,7 @@ def start(dataset: Sequence[Any]) -> Worker:
 
 
 def work(dataset: Sequence[Any], tasks: Connection, batches: Connection) -> None:
-    """Make a batch of each task until the task is None."""
+    """Turn each task into a batch, until a task is None."""
     while (task := tasks.recv()) is not None:
         try:
             batch: list[Any] | Failure = [dataset[index] for index in task]

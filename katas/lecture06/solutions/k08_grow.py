@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Captions:
-    """A dataset of texts, each with a number below 2 ** 63; it may be changed to store anything."""
+    """A dataset of texts, each with a number below 2 ** 63; change what it stores as you like."""
 
     def __init__(self, texts: Sequence[str], labels: Sequence[int]) -> None:
         encoded = [text.encode() for text in texts]

@@ -17,7 +17,7 @@ class Tokens:
     """Consecutive windows of `size` tokens in a file of uint16; a shorter rest is dropped.
 
     Every token of a window is followed by another token of the file, so the last window needs one
-    token more.
+    more token.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -34,7 +34,7 @@ class Tokens:
         return self.tokens[index * self.size : (index + 1) * self.size + 1]
 
     def batch(self, indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs and targets, (indices, size) of int64; a target is the next token."""
+        """Return inputs and targets, int64 of shape (indices, size); a target is the next token."""
         rows = torch.stack([self.window(index) for index in indices]).to(torch.int64)
         return rows[:, :-1], rows[:, 1:]
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def shuffled(source: Iterable[T], size: int, generator: torch.Generator) -> Iterator[T]:
-    """Yield each item of `source` once, by way of a buffer of `size` items."""
+    """Yield each item of `source` once, through a buffer of `size` items."""
     buffer: list[T] = []
     for item in source:
         buffer.append(item)

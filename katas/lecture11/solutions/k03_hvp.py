@@ -40,7 +40,7 @@ def flops(call: Callable[[], object]) -> int:
 
 
 def forward_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """Return H v, in the shape of x; f returns a tensor without dims."""
+    """Return H v, of the same shape as x; f returns a tensor without dims."""
     return jvp(grad(f), (x,), (v,))[1]  # type: ignore[no-any-return, unused-ignore]
 
 

@@ -23,7 +23,7 @@ Function = Any
 
 
 def basis(like: Tensor) -> Tensor:
-    """Return for each element of `like` a tensor of its shape and dtype: a 1 there, else zeros.
+    """Return for each element of `like` a tensor of its shape and dtype: 1 there, 0 elsewhere.
 
     Stack them along the first dim.
     """
@@ -58,7 +58,7 @@ def hessian(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J, by columns or rows: the fewer, or either in a tie."""
+    """Return the function from x to J, by columns or by rows, whichever are fewer."""
 
     def at(x: Tensor) -> Tensor:
         way = jacrev if f(x).numel() < x.numel() else jacfwd

@@ -31,9 +31,9 @@ KERNELS: dict[str, Callable[..., torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class Op:
-    """An operator; dim is for "sum" and "expand", which adds a dim of this size.
+    """An operator; "sum" and "expand" use `dim`, and "expand" adds it, with this size.
 
-    Operands do not broadcast: give two of one shape.
+    Operands do not broadcast: pass two of the same shape.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Vmap(Interpreter):
 
 
 def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the function for a batch: its input and output have one more dim in front."""
+    """Return the function for a batch: its input and output have one more leading dim."""
 
     def batch(x: Any) -> Any:
         with entered(Vmap(x.shape[0])) as top:
@@ -173,7 +173,7 @@ def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class Grad(Interpreter):
-    """A tape: an entry (result, op, values) for each operator, in their order."""
+    """A tape: an entry (result, op, values) for each operator, in order."""
 
     def __init__(self) -> None:
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []

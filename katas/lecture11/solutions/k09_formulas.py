@@ -64,7 +64,7 @@ def jvp_works(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 
 def has_rule(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether ``vmap`` needs no loop over rows like x: more rows take no more operators."""
+    """Whether ``vmap`` runs without a loop over rows like x: more rows take no more operators."""
     mapped = torch.func.vmap(function)
     return count(mapped, torch.stack([x])) == count(mapped, torch.stack([x, x]))
 

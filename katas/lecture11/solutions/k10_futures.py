@@ -51,7 +51,7 @@ class Future:
     def _complete(self, value: Any, error: Exception | None) -> None:
         """Store both, wake the waiting threads, then run the callbacks and drop them.
 
-        If it is already done, raise ``RuntimeError(AGAIN)`` and leave it as it is.
+        If the future is already done, raise ``RuntimeError(AGAIN)`` and leave it as it is.
         """
         with self._lock:
             if self.done():

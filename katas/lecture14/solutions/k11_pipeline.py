@@ -1,4 +1,4 @@
-"""Train a model that no rank holds, with torch.distributed.pipelining."""
+"""Train a model that no single rank holds, with torch.distributed.pipelining."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attend to a sequence that no rank holds."""
+"""Attend to a sequence that no single rank holds."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def chance(failures: int, runs: int, rate: float) -> float:
 
 
 def reruns(rate: float, limit: float) -> int:
-    """Return the smallest number of runs that all pass with a chance of at most `limit`.
+    """Return the smallest number of runs whose chance of all passing is at most `limit`.
 
     Each run fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that equals the limit
     exactly, in floats, is enough; with a limit of 1, return 0.

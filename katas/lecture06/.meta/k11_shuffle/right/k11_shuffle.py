@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def shuffled(source: Iterable[T], size: int, generator: torch.Generator) -> Iterator[T]:
-    """Yield each item of `source` one time, by way of a buffer of `size` items."""
+    """Yield each item of `source` one time, through a buffer of `size` items."""
     iterator = iter(source)
     buffer = list(islice(iterator, size))
 

@@ -1,4 +1,4 @@
-"""Forward mode for ten operators, a line each."""
+"""Forward mode for ten operators, one line each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("add", "mul", "div", "sin", "exp", "tanh", "matmul", "sum", "maximum", 
 
 
 class Dual:
-    """A primal and its tangent, of one shape; constants get a tangent of zeros."""
+    """A primal and its tangent, of the same shape; constants get a tangent of zeros."""
 
     def __init__(self, primal: Any, tangent: Any = None) -> None:
         self.primal: Tensor = torch.as_tensor(primal)

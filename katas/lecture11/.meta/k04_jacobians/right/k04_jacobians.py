@@ -23,7 +23,7 @@ Function = Any
 
 
 def basis(like: Tensor) -> Tensor:
-    """Return for each element of `like` a tensor of its shape and dtype: a 1 there, else zeros.
+    """Return for each element of `like` a tensor of its shape and dtype: 1 there, 0 elsewhere.
 
     They are stacked along the first dim.
     """

@@ -31,9 +31,9 @@ KERNELS: dict[str, Callable[..., torch.Tensor]] = {
 
 @dataclass(frozen=True)
 class Op:
-    """An operator; dim is for "sum" and "expand", which adds a dim of this size.
+    """An operator; "sum" and "expand" use `dim`, and "expand" adds it, with this size.
 
-    Operands do not broadcast: give two of one shape.
+    Operands do not broadcast: pass two of the same shape.
     """
 
     name: str
@@ -175,7 +175,7 @@ def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class Grad(Interpreter):
-    """A tape: an entry (result, op, values) for each operator, in their order."""
+    """A tape: an entry (result, op, values) for each operator, in order."""
 
     def __init__(self) -> None:
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []
