@@ -253,7 +253,7 @@ def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None
         called = [name for name in names if name.startswith("aten::")]
 
         assert not called, (
-            f"yours calls {called}, with {layout} band of {dtype}: accessors read any strides,"
+            f"yours calls {called}, for a {layout} band of {dtype}: accessors read any strides,"
             " without a copy"
         )
 

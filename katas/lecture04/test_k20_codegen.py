@@ -281,7 +281,7 @@ def test_only_wanted_gradients_are_computed(operators: Any) -> None:
         wanted, yours = len(places), counter.names.count("mul.Tensor")
         assert wanted == yours, (
             f"{wanted} gradient(s) needed, {wanted} product(s) expected; yours computes "
-            "{yours}: check ctx->needs_input_grad before each formula"
+            f"{yours}: check ctx->needs_input_grad before each formula"
         )
 
 
