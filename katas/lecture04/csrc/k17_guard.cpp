@@ -3,8 +3,8 @@
 // Run a kernel on device 1.
 //
 // On cuda:0 all your tests pass; on cuda:1 your kernel makes an illegal memory access. A launch
-// goes to the thread's current device. Inside PyTorch, generated code sets it; in your own operator,
-// you do.
+// goes to the thread's current device. Inside PyTorch, generated code sets it; in your own
+// operator, you do.
 //
 // Practise on maia:0 to maia:7: c10 has a fake of these chips for tests.
 //
