@@ -12,7 +12,7 @@ each round:
 2. `broadcast`: down the tree.
 3. `reduce`: up the tree, in as many rounds. From which child can a rank receive first?
 
-Send n - 1 messages in all, by ``dist.send`` and ``dist.recv``. About 22 lines.
+Send n - 1 messages in all, with ``dist.send`` and ``dist.recv``. About 22 lines.
 
 Begin with the picture: write the ranks in binary, for root 0. Another root shifts the ranks,
 modulo n.

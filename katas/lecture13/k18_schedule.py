@@ -7,7 +7,7 @@ two slots:
     stage 1   .  F0 F1 .  .  B0 B0 F2 ...
     stage 2   .  .  F0 B0 B0 F1 B1 B1 ...
 
-A stage runs one forward for each stage behind it as a lead, then a forward and a backward in turn.
+A stage runs one forward for each stage behind it as a lead, then forwards and backwards in turn.
 
 Write `one_f_one_b`, 5 lines; the tests draw it.
 

@@ -41,7 +41,7 @@ def comes(store: Any, rank: int, size: int, absent: tuple[int, ...] = ()) -> lis
         monitored_barrier(store, rank, size, LONG)
     except MissingRanksError as error:
         missing = error.ranks or None
-    assert missing is not None, f"rank {rank} of yours raises, and names no rank: all have come"
+    assert missing is not None, f"rank {rank} of yours raises an error that names no rank"
     return missing
 
 
@@ -77,7 +77,7 @@ def test_the_time_out_is_handed_to_the_store() -> None:
 
 
 def test_a_rank_that_comes_later_hears_of_it() -> None:
-    """The others have given up by then: it must not wait, and not go on alone."""
+    """The others have given up by then: it must not wait, nor go on alone."""
 
     def late(options: list[Option]) -> Option:
         # Time runs out for rank 0 and then for rank 1 before rank 2 does anything.

@@ -58,7 +58,7 @@ def test_everybody_is_reached_once() -> None:
 
 
 def test_any_number_of_ranks_from_any_root() -> None:
-    """Branches are missing; another root is another name for the ranks, modulo their number."""
+    """Branches may be missing; another root renumbers the ranks, modulo their number."""
     for size in (3, 5, 6, 7, 9):
         for root in range(size):
             reached(root, size)

@@ -39,7 +39,7 @@ def one_sum() -> tuple[list[str], list[float]]:
 
 
 def test_a_collective_is_a_line(world: World) -> None:
-    """Three float32 are 12 bytes. What is no message has no line, and all of it still runs."""
+    """Three float32 are 12 bytes. What is not a message has no line, and all of it still runs."""
     for lines, total in world(one_sum, 2, timeout=SOON):
         same(lines, ["allreduce 12 B"], "the lines of one all-reduce")
         same(total, [16.0] * 3, "2 + 2, times 2, then summed once more, when the mode has ended")

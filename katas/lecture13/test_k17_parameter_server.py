@@ -50,7 +50,7 @@ def test_a_push_is_applied_at_once() -> None:
 
 
 def test_nobody_is_answered_before_all_have_come() -> None:
-    """Then the mean is one step, and all get what came of it."""
+    """Then the mean is one step, and all get the result."""
     server = ParameterServer(START, LR, 3)
     steps = [torch.tensor([8.0, 0.0, 0.0]), torch.tensor([0.0, 16.0, 0.0]), torch.zeros(3)]
     futures = [server.push_together(step) for step in steps[:2]]
@@ -135,7 +135,7 @@ class Torn(ParameterServer):
 
 
 def test_version_and_weights_belong_together() -> None:
-    """Also if another thread is in the middle of a step."""
+    """Even if another thread is in the middle of a step."""
     server = Torn(START, LR, 1)
     with ThreadPoolExecutor(1) as pool:
         push = pool.submit(server.push, torch.full((3,), 8.0))
@@ -149,7 +149,7 @@ def test_version_and_weights_belong_together() -> None:
 
 
 class Read(ParameterServer):
-    """Whose first reader of the version, after a step, waits a little for another push."""
+    """Makes the first reader of the version after a step wait a little for another push."""
 
     def __init__(self, *args: Any) -> None:
         self.pushed, self.first = Event(), 0
@@ -157,7 +157,7 @@ class Read(ParameterServer):
 
     @property
     def version(self) -> int:
-        """Return it, some time later at most."""
+        """Return it, perhaps after a short wait."""
         if self.first == get_ident():
             self.pushed.wait(WHILE)
         return self._version
@@ -208,7 +208,7 @@ def trains(folder: Path) -> Any:
         try:
             found = [work.wait() for work in works]
         except RuntimeError as error:
-            # As which an error of another process arrives here.
+            # What an error of another process arrives as.
             found = str(error)
     # Waits until nobody asks any more.
     rpc.shutdown()

@@ -41,7 +41,7 @@ def picture(stages: int, count: int) -> str:
         able = [
             (stage, when) for stage, when in enumerate(begins(orders, ends)) if when is not None
         ]
-        assert able, f"the stages of yours wait for each other forever; left to do: {orders}"
+        assert able, f"your stages wait for each other forever; left to do: {orders}"
         for stage, begin in able:
             kind, number = orders[stage].pop(0)
             rows[stage] += ["."] * (begin - len(rows[stage]))

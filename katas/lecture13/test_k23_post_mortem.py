@@ -96,7 +96,7 @@ def test_ranks_that_have_finished_alike_are_well() -> None:
 
 
 def test_what_two_ranks_send_each_other_has_other_numbers() -> None:
-    """A send is no collective; the number in it is that of the last one."""
+    """A send is not a collective; the number in it is that of the last one."""
     sent = {**entry(1, "send", 9, retired=False), "is_p2p": True}
 
     check_diagnosis([dump(entry(1), sent), dump(entry(1))], None)

@@ -29,7 +29,7 @@ ROWS, BATCH = 12, 4
 
 
 def data() -> tuple[torch.Tensor, torch.Tensor]:
-    """Return rows and what the model shall make of them."""
+    """Return rows and their targets."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(ROWS, 3, generator=generator)
     return x, torch.randn(ROWS, 2, generator=generator)

@@ -107,7 +107,7 @@ def evaluated(x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def test_in_eval_mode_it_asks_nobody(world: World) -> None:
-    """A validation on one rank alone would hang. It uses the running statistics, and keeps them."""
+    """A validation on one rank alone would hang. It uses the running statistics unchanged."""
     x = torch.arange(6.0).double().view(2, 3)
     plain = nn.BatchNorm1d(3).double().eval()
     plain.running_mean.add_(3)

@@ -35,7 +35,7 @@ def routed(experts: list[list[int]]) -> tuple[torch.Tensor, list[torch.Tensor], 
 
     def expert(x: torch.Tensor) -> torch.Tensor:
         seen.append(x.clone())
-        # Not contiguous, and another function on each rank.
+        # Not contiguous, and a different function on each rank.
         return (x * (rank + 2)).t().contiguous().t()
 
     found = exchange_tokens(tokens, mine, expert)

@@ -46,7 +46,7 @@ def reduce(tensor: torch.Tensor, root: int) -> None:
     above = parent(rank, root, size)
     total = tensor if above is None else tensor.clone()
     incoming = torch.empty_like(tensor)
-    # Backwards: who was reached last has the fewest ranks behind it, and is ready first.
+    # Backwards: whoever was reached last has the fewest ranks behind it, and is ready first.
     for child in reversed(children(rank, root, size)):
         dist.recv(incoming, child)
         total.add_(incoming)

@@ -25,7 +25,7 @@ def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
 def sum_if_finite(gradient: torch.Tensor) -> bool:
     """Replace a gradient by its sum over the ranks, in place, and return True.
 
-    But if a number in it is not finite, on any rank, return False and leave it as it is, on all.
+    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all.
     """
     finite = gradient.isfinite().all().int()
     dist.all_reduce(finite, dist.ReduceOp.MIN)
