@@ -8,7 +8,7 @@ do: a file states its version, and the loader restores the old meaning of operat
 
 Write `aged`, about 7 lines.
 
-Begin with ``unzip -l`` on any TorchScript file: which record is it?
+Begin with ``unzip -l`` on any TorchScript file: which record holds the version?
 Afterwards print ``code`` of the loaded model, and find aten::div and aten::full in
 ``torch/include/caffe2/serialize/versions.h``, in site-packages.
 """
