@@ -1,4 +1,4 @@
-"""Tests of k21_backend: each in a fork of its own, which alone loads the library.
+"""Tests of k21_backend: each in a fork of its own, which loads the library.
 
 A dispatch key, an allocator and a guard belong to the whole process, for good.
 """

@@ -101,7 +101,7 @@ def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
     del root
 
     assert child.parent() is None, "something still owns the parent: a strong pointer upwards?"
-    assert child.name() == "child", "the child is not the same object any more"
+    assert child.name() == "child", "the child is no longer the same object"
 
 
 def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:

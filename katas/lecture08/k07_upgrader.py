@@ -20,7 +20,7 @@ from zipfile import ZipFile
 
 
 def aged(archive: bytes, version: int) -> bytes:
-    """Return a copy of a TorchScript archive, a zip file, that states another version.
+    """Return a copy of a TorchScript archive, a zip file, that states a different version.
 
     The version is a line of text in the record ``version`` of the archive's one top folder. The
     other records keep their names, order and content, including a user's ``extra/version``.

@@ -45,12 +45,12 @@ def children(rank: int, root: int, size: int) -> list[int]:
 
 
 def broadcast(tensor: torch.Tensor, root: int) -> None:
-    """Replace the tensor by the root's."""
+    """Replace the tensor with the root's."""
     # TODO: from the parent to the children.
     raise NotImplementedError("broadcast")
 
 
 def reduce(tensor: torch.Tensor, root: int) -> None:
-    """Replace the root's tensor by the sum over all ranks; the others keep theirs."""
+    """Replace the root's tensor with the sum over all ranks; the others keep theirs."""
     # TODO: from the children to the parent.
     raise NotImplementedError("reduce")

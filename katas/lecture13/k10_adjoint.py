@@ -52,7 +52,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows, by one ``dist.reduce_scatter``."""
+        """Return the gradient of this rank's rows, with one ``dist.reduce_scatter``."""
         # TODO: each rank has a gradient of all rows.
         raise NotImplementedError("Gather.backward")
 

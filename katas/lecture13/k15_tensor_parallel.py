@@ -20,7 +20,7 @@ Begin with a question: all ranks compute the same loss. What is the gradient of 
 (In k10 each rank had its own loss.)
 Afterwards read ``RowwiseParallel`` in ``torch/distributed/tensor/parallel/style.py``, in
 site-packages.
-Real life differs: Megatron also cuts the sequence, and sends by all-gather and reduce-scatter.
+Real life differs: Megatron also cuts the sequence, and uses all-gather and reduce-scatter.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def test_no_rank_is_given_twice() -> None:
 
 
 def pass_barriers(store: Any, rank: int, size: int, times: int, log: Log) -> None:
-    """Note when this rank comes to a barrier, and when it leaves."""
+    """Note when this rank reaches a barrier, and when it leaves."""
     meeting = Meeting(store, rank, size)
     for number in range(times):
         log.append(("comes", number))
@@ -60,12 +60,12 @@ def pass_barriers(store: Any, rank: int, size: int, times: int, log: Log) -> Non
 
 
 def check(log: Log, size: int, times: int) -> None:
-    """At each barrier all come before anybody leaves."""
+    """At each barrier all ranks arrive before any leaves."""
     __tracebackhide__ = True
     for number in range(times):
         at = [what for what, which in log if which == number]
         assert ["comes"] * size + ["leaves"] * size == at, (
-            f"at barrier {number} of yours a rank leaves before all {size} have come: {at}"
+            f"at your barrier {number} a rank leaves before all {size} have arrived: {at}"
         )
 
 

@@ -45,7 +45,7 @@ def drawn(length: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]
 
 
 def swapped() -> tuple[list[float], list[str]]:
-    """Exchange two numbers with the neighbours; return what came, and the log of messages."""
+    """Exchange two numbers with the neighbours; return what arrived, and the log of messages."""
     incoming = torch.zeros(2)
     with recorded() as log:
         exchange(torch.full((2,), float(dist.get_rank())), incoming)
@@ -145,7 +145,7 @@ def test_the_messages_are_those_of_a_ring(world: World) -> None:
     results = world(ones, 4, 41, timeout=SOON)
     for rank, calls in enumerate(results.calls):
         same({call.name for call in calls}, {"send", "recv"}, f"what rank {rank} calls")
-        # Its own chunk is not sent until it is complete, the next one's not any more.
+        # Its own chunk is not sent until it is complete; the next rank's is not sent again.
         total = 2 * sum(chunks) - chunks[rank] - chunks[(rank + 1) % 4]
         same(results.sent(rank), Sent(6, total), f"what rank {rank} sends in one all-reduce")
         peers = {call.peer for call in calls if call.name == "send"}

@@ -134,7 +134,7 @@ def reduces() -> None:
 
 
 def test_the_root_has_the_sum_of_all(world: World) -> None:
-    """The others have what they had."""
+    """The others keep what they had."""
     for size in (2, 4):
         check_tree(size)
         results = world(reduces, size, timeout=SOON)

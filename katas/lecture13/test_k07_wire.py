@@ -78,7 +78,7 @@ def more() -> list[str]:
 
 
 def test_tensors_in_lists_of_lists_count(world: World) -> None:
-    """An all-gather has one tensor that goes out and a list of those that come in."""
+    """An all-gather takes one outgoing tensor and a list of incoming ones."""
     expected = ["broadcast 32 B", "allgather 96 B", "reduce_scatter 96 B", "alltoall_base 64 B"]
     # c10d::_allgather_base_: only the last underscore goes.
     expected.append("_allgather_base 96 B")

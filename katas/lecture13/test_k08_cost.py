@@ -39,7 +39,7 @@ def test_the_table_of_the_brief() -> None:
 
 
 def test_a_ring_step_by_step() -> None:
-    """First n - 1 chunks come in to be added, then n - 1 to be copied; alone, nothing is sent."""
+    """First n - 1 chunks arrive to be added, then n - 1 to be copied; one rank sends nothing."""
     for link in LINKS:
         for n in (1, 2, 3, 7):
             clock = sum(link.alpha + link.beta * 12 / n for _ in range(n - 1) for _ in "ab")

@@ -361,7 +361,7 @@ WEIGHT, BIAS = 8 * 16, 8 * 4
 
 @three
 def test_reductions_begin_while_backward_runs(world: World) -> None:
-    """A layer's gradients are on their way before backward comes to the layer before it."""
+    """A layer's gradients are on their way before backward reaches the layer before it."""
     expected = ["c", BIAS, WEIGHT, "b", WEIGHT, "a", BIAS, WEIGHT]
     orders = dict.fromkeys(range(2), ("a", "b", "c"))
     for log in world(order_of_events, 2, orders, timeout=SOON):
@@ -452,7 +452,7 @@ def waited_for(x: torch.Tensor, y: torch.Tensor) -> list[bool]:
 def test_every_reduction_is_waited_for(world: World) -> None:
     """Those that began first need not end first: gloo has several threads."""
     for waited in world(waited_for, 2, *batches(1)[0], timeout=SOON):
-        assert [True] * 3 == waited, f"of three handles, yours waits for {waited}, expected all"
+        assert [True] * 3 == waited, f"whether yours waits for each of three handles: {waited}"
 
 
 def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:

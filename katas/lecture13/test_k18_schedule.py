@@ -12,7 +12,7 @@ Orders = list[list[tuple[str, int]]]
 
 
 def order(stage: int, stages: int, count: int) -> str:
-    """Return what a stage of yours does, as text."""
+    """Return what your stage does, as text."""
     return " ".join(f"{kind}{number}" for kind, number in one_f_one_b(stage, stages, count))
 
 

@@ -228,7 +228,7 @@ def watched(order: Orders) -> tuple[list[str], int]:
 
 
 def test_a_stage_holds_no_more_than_it_needs(world: World) -> None:
-    """In 1F1B: as many graphs as there are stages behind it, and one. Every send is waited for."""
+    """In 1F1B: as many graphs as there are stages behind it, plus one. Every send is waited for."""
     expected = [
         ["F1", "F2", "F3", "B", "F3", "B", "B", "B"],
         ["F1", "F2", "B", "F2", "B", "F2", "B", "B"],

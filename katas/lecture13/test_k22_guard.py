@@ -1,4 +1,4 @@
-"""Tests of k22_guard: the line, what may run, and who is told of."""
+"""Tests of k22_guard: the line, what may run, and who is named."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_a_rank_that_raises_is_told_of(world: Any) -> None:
 
 
 def raises_alone() -> None:
-    """All ranks raise, and rank 2 comes to it when the others are gone."""
+    """All ranks raise, and rank 2 does so when the others are gone."""
     raise KeyError("x")
 
 

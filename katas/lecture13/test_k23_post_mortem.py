@@ -131,7 +131,7 @@ def recorded(path: Path) -> Any:
 
 
 def test_a_real_dump_is_read(world: Any, tmp_path: Path) -> None:
-    """The flight recorder of three ranks, of which one does not come to the twelfth collective."""
+    """The flight recorder of three ranks, of which one does not reach the twelfth collective."""
     dumps = [text for text, _ in world(recorded, 3, tmp_path / "store", backend=None, timeout=SOON)]
 
     check_diagnosis(dumps, (12, {"gloo:all_reduce [[5]]": [0, 2], "no call": [1]}))

@@ -116,7 +116,7 @@ def resumed(path: Path, steps: int) -> list[float]:
 
 @pytest.mark.parametrize("last", [2, 3])
 def test_training_goes_on_where_it_was(world: World, tmp_path: Path, last: int) -> None:
-    """Within an epoch, and at its end; with another number of ranks."""
+    """Within an epoch, and at its end; with a different number of ranks."""
     check(world, 3, last, f"{last} steps", tmp_path, run=saved)
     check(world, 2, 8, f"eight steps, with a restart after {last}", tmp_path, run=resumed)
 

@@ -12,7 +12,7 @@ from katas.lecture13.k26_agent import supervise
 
 
 class Fake:
-    """A worker that ends after so many looks, with a code, and writes down what is done to it."""
+    """A worker that ends after `looks` looks, with a code, and logs what is done to it."""
 
     def __init__(self, log: list[str], name: str, looks: int, code: int) -> None:
         self.log, self.name, self.looks, self.code = log, name, looks, code

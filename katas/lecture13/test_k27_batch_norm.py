@@ -24,7 +24,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def my_rows(count: int) -> slice:
-    """Return which of so many rows this rank has: the first ranks have one more, some have none."""
+    """Return which of `count` rows this rank has: the first ranks have one more, some have none."""
     rank, (each, more) = dist.get_rank(), divmod(count, dist.get_world_size())
     start = rank * each + min(rank, more)
     return slice(start, start + each + (rank < more))

@@ -21,7 +21,7 @@ Option = tuple[bool, int]
 
 
 class StoppedError(BaseException):
-    """Ends a rank of whose result nobody wants to know any more."""
+    """Ends a rank whose result is no longer needed."""
 
 
 class Seat:
@@ -41,7 +41,7 @@ class Seat:
     def _ask(self, name: str, *args: Any) -> Any:
         self.made.append(name)
         assert len(self.made) < 5000, (
-            f"yours asks again and again instead of waiting: its last operations are "
+            f"yours polls the store instead of waiting: its last operations are "
             f"{self.made[-3:]}. get and wait return when the key is there"
         )
         self.asked = (name, args)
@@ -56,7 +56,7 @@ class Seat:
         return self.answer
 
     def reply(self, answer: Any) -> None:
-        """Let this rank go on, and return when it asks for something else or has ended."""
+        """Let this rank continue, and return when it asks for something else or has ended."""
         self.asked, self.answer = None, answer
         self._go.release()
         self._turns.paused.acquire()

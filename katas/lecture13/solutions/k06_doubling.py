@@ -7,7 +7,7 @@ from torch import distributed as dist
 
 
 def all_reduce(tensor: torch.Tensor) -> None:
-    """Replace the tensor by the sum over all ranks, whose number is a power of two.
+    """Replace the tensor with the sum over all ranks, whose number is a power of two.
 
     Exchange with the neighbour first, then at distance 2, 4, ... Begin both messages of a round
     before you wait, and add only when your own message has been sent.

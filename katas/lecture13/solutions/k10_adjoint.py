@@ -36,7 +36,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows, by one ``dist.reduce_scatter``."""
+        """Return the gradient of this rank's rows, with one ``dist.reduce_scatter``."""
         parts = [part.contiguous() for part in grad.chunk(dist.get_world_size())]
         mine = torch.empty_like(parts[dist.get_rank()])
         dist.reduce_scatter(mine, parts)

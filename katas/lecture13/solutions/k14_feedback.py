@@ -47,7 +47,7 @@ def compressed_hook(state: State, bucket: dist.GradBucket) -> torch.futures.Futu
       the order of ``bucket.parameters()``. You may write to them.
     - ``state.errors`` has a tensor for each parameter, in its shape, in memory of its own: DDP
       makes new buckets after the first backward, so a bucket's number cannot be the key.
-    - Each tensor of the message is sent by one ``dist.all_gather(..., async_op=True)``. Do not
+    - Each tensor of the message is sent with one ``dist.all_gather(..., async_op=True)``. Do not
       wait: ``get_future()`` of each handle, ``torch.futures.collect_all``, then ``.then``.
     """
     flat, compressor, ranks = bucket.buffer(), state.compressor, dist.get_world_size()

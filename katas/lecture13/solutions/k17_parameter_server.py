@@ -30,7 +30,7 @@ class ParameterServer:
         self.version += 1
 
     def check(self, gradient: torch.Tensor) -> None:
-        """Refuse a gradient of another shape. Given."""
+        """Refuse a gradient of a different shape. Given."""
         if gradient.shape != self.weights.shape:
             raise ValueError(f"the shape is {gradient.shape}, and not {self.weights.shape}")
 

@@ -1,4 +1,4 @@
-"""Dropout by a generator for each row."""
+"""Dropout with a generator for each row."""
 
 from __future__ import annotations
 
