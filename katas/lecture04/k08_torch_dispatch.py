@@ -18,12 +18,12 @@ operator that is called there. Yours logs them:
 
 1. `number`: a tensor that is new to the log gets the next number, starting from 0.
 2. ``__torch_dispatch__``: log a line for each new input, make the call, log a line for it. About 20
-   lines with the first step; the format of arguments is given.
+   lines, including the first step; the format of arguments is given.
 
 - The log keeps no tensor alive, and never reuses a dead tensor's number.
 - Compute nothing with tensors while you log.
 
-Begin with only a line for the call. Why must ``id(tensor)`` not be a dictionary key?
+Begin by logging only the call. Why must ``id(tensor)`` not be a dictionary key?
 Afterwards open ``torch/utils/_python_dispatch.py`` in site-packages (``TorchDispatchMode``).
 """
 

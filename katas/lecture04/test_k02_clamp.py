@@ -102,7 +102,9 @@ def test_values_between_the_bounds_stay(extension: Extension) -> None:
     expect([-1.0, -0.5, 0.0, 2.0], output.tolist(), "nothing here is beyond -1 or 2")
     for bounds in ((0.0, 1.0), (-1.0, 0.0)):
         (zero, _) = extension.op("leaky_clamp")(torch.tensor(-0.0), *bounds)
-        assert zero.signbit(), "-0.0 is equal to 0.0, so it is not beyond that bound: it stays"
+        assert zero.signbit(), (
+            "yours has turned -0.0 into 0.0: they are equal, so -0.0 is not beyond the bound 0.0"
+        )
 
 
 def test_values_beyond_a_bound_are_compressed(extension: Extension) -> None:

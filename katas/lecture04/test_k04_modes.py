@@ -31,7 +31,7 @@ def keys() -> dict[str, set[str]]:
 
 
 def compare(yours: Any, theirs: Any, why: str) -> set[str]:
-    """Compare your effect of one mode with the sets inside another of its kind."""
+    """Compare your effect of one mode with the sets inside another mode of its kind."""
     before = keys()
     with theirs:
         within = keys()

@@ -39,7 +39,7 @@ def compare(yours: KeySet, theirs: torch._C.DispatchKeySet, what: str) -> None:
         united, expected = yours | KeySet.of(*more), in_real(theirs | real(*more))
         found = {key for key in PARTS if key in united}
         assert found == expected, (
-            f"{what}{''.join(f', and {key} put in' for key in more)}\nyours      {sorted(found)},"
+            f"{what}{''.join(f', with {key} added' for key in more)}\nyours      {sorted(found)},"
             f" bits {united.bits:016b}\nPyTorch's  {sorted(expected)}"
         )
 
@@ -94,7 +94,7 @@ def test_minus_takes_no_backend_away() -> None:
     left = KeySet.of(*one) - KeySet.of(*other)
 
     compare(left, real(*one) - real(*other), f"{one} minus {other}")
-    assert "CUDA" in left, "CUDA is gone: a set has one bit of the backend for all functionalities"
+    assert "CUDA" in left, "CUDA is gone: all functionalities share one bit for the backend"
 
 
 @given(left=SETS, right=SETS)

@@ -94,7 +94,7 @@ def test_a_fallback_serves_every_operator() -> None:
 
 
 def test_a_composite_explicit_kernel_serves_backends() -> None:
-    """But no autograd key: its derivative is registered separately. A backend's own goes first."""
+    """But no autograd key: a derivative is registered separately. A backend's own goes first."""
     compare({EXPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD)
     compare({EXPLICIT, "CUDA"}, "CPU", "CUDA", why="CUDA has a kernel of its own")
 

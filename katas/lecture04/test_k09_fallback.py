@@ -146,7 +146,7 @@ def test_nothing_is_counted_before_and_after(extension: Extension) -> None:
     with counting(extension):
         torch.relu(x)
         assert torch._C._dispatch_tls_is_dispatch_key_included(KEY), (  # noqa: SLF001
-            "the key takes part in dispatch once the thread includes it"
+            "after start() this thread does not include the key, so count is not called"
         )
     torch.relu(x)
 

@@ -363,7 +363,7 @@ def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
 @four
 @pytest.mark.parametrize("text", MALFORMED)
 def test_text_that_breaks_off_is_refused(text: str) -> None:
-    """The error is at the end, wherever that is, if something is missing."""
+    """If something is missing, the error is at the end, wherever that is."""
     for token in Tokens(text).tokens[:-1]:
         cut = text[: token.position].rstrip()
         if position_in_torch(cut) == len(cut):

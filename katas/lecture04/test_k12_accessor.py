@@ -121,7 +121,7 @@ def test_in_place_adds(extension: Extension) -> None:
 
 
 def test_a_transposed_band_is_read_by_its_strides(extension: Extension) -> None:
-    """The same elements in another memory order, and an expanded vector of one element."""
+    """The same elements in a different memory order, and an expanded vector of one element."""
     band = torch.tensor(BAND)
     vec = torch.tensor([1.0, 10.0, 100.0, 1000.0])
     banded_mv = extension.op("banded_mv")
@@ -253,7 +253,7 @@ def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None
         called = [name for name in names if name.startswith("aten::")]
 
         assert not called, (
-            f"yours calls {called}, with {layout} band of {dtype}: accessors read any strides,"
+            f"yours calls {called}, for a {layout} band of {dtype}: accessors read any strides,"
             " without a copy"
         )
 

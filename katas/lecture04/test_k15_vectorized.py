@@ -121,13 +121,13 @@ def test_a_sum_of_squares(extension: Extension) -> None:
         x = torch.randn(n)
         expected = x.double().square().sum().item()
         assert reduced(extension, "sum_of_squares", x) == pytest.approx(expected, rel=1e-5), (
-            f"the sum over {n} elements"
+            f"the sum over {n} elements is wrong"
         )
     # Powers of two show which element is missing or added twice.
     for n in range(1, 25):
         x = torch.tensor([2.0 ** (i / 2) for i in range(n)], dtype=torch.float64).float()
         got = reduced(extension, "sum_of_squares", x)
-        assert got == pytest.approx(2.0**n - 1, rel=1e-6), f"1 + 2 + 4 + ... of {n} elements"
+        assert got == pytest.approx(2.0**n - 1, rel=1e-6), f"1 + 2 + 4 + ..., {n} terms: {got}"
 
 
 @pytest.mark.given
@@ -139,11 +139,13 @@ def test_a_sum_of_special_values(extension: Extension) -> None:
             x[i] = NAN
             assert reduced(extension, "sum_of_squares", x) != reduced(
                 extension, "sum_of_squares", x
-            ), f"NaN at {i} of {n}"
+            ), f"NaN at {i} of {n}: the sum is not NaN"
             x[i] = -INFINITY
             assert INFINITY == reduced(extension, "sum_of_squares", x)
             x[i] = 1e20
-            assert INFINITY == reduced(extension, "sum_of_squares", x), "1e40 overflows a float"
+            assert INFINITY == reduced(extension, "sum_of_squares", x), (
+                "1e20 squared overflows a float, so the sum is infinity"
+            )
 
 
 def test_the_largest_element(extension: Extension) -> None:
@@ -170,7 +172,7 @@ def test_the_largest_element_may_be_negative(extension: Extension) -> None:
         x = -1 - torch.rand(n)
         yours, expected = reduced(extension, "max", x), x.max().item()
         assert expected == yours, (
-            f"all {n} elements are below -1: yours {yours}, PyTorch's {expected}. What stands in"
+            f"all {n} elements are below -1: yours {yours}, PyTorch's {expected}. What is in"
             " the lanes that no element fills?"
         )
 
@@ -260,9 +262,11 @@ def test_what_is_timed_is_computed(extension: Extension) -> None:
         silu(extension, x), silu(extension, x, "_scalar"), msg=lambda text: f"of 8192: {text}"
     )
     assert reduced(extension, "sum_of_squares", x) == pytest.approx(total, rel=1e-5), (
-        "the sum over 8192 elements"
+        "the sum over 8192 elements is wrong"
     )
-    assert 6.0 == reduced(extension, "max", x), "the largest is the last of 8192 elements"
+    assert 6.0 == reduced(extension, "max", x), (
+        "yours misses the largest of 8192 elements, which is the last"
+    )
 
 
 def test_the_vectors_are_your_own(extension: Extension) -> None:
@@ -301,8 +305,8 @@ def speed(library: str, name: str) -> float:
 def best_speed(library: str, name: str, bar: float) -> float:
     """Return the best of four attempts; the last two run in processes of their own.
 
-    Some processes load a library where its loop stays slow: one in hundreds had 0.82 where all
-    others have 3.3.
+    Some processes load a library where its loop stays slow: one in hundreds measured 0.82, all
+    others 3.3.
     """
     best = 0.0
     for attempt in range(4):

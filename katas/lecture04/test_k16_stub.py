@@ -81,10 +81,10 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
     run(extension, "scale_on", torch.device("cuda"), X, 3.0)
 
     more = extension.op("asked")() - before
-    assert more == 0, f"yours has asked the processor {more} times for a kernel of kCUDA"
+    assert more == 0, f"yours has asked the processor {more} times for a kernel for kCUDA"
     _, asked = extension.op("scale_there")(0, torch.device("cuda"), X, 3.0)
     assert asked == 0, (
-        "nothing has run on the CPU yet, but yours calls ask_processor for a kernel of kCUDA"
+        "nothing has run on the CPU yet, but yours calls ask_processor for a kernel for kCUDA"
     )
 
 
@@ -96,8 +96,8 @@ def test_each_processor_has_its_kernel(extension: Extension, level: int, name: s
     ran, expected = extension.op("ran")(), f"scale_{name.lower()}"
 
     assert [expected] == ran, (
-        f"on a processor with {name} yours ran {ran}, expected {expected}: is it registered, at"
-        " its level, and is it the level of ask_processor() that counts?"
+        f"on a processor with {name} yours ran {ran}, expected {expected}: is it registered"
+        " at its level, and do you choose by the level that ask_processor() returns?"
     )
     assert asked == 1, f"yours has asked the processor {asked} times at the first call, expected 1"
 

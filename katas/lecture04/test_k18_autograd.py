@@ -194,7 +194,9 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
         f"the node is {node.name()}: operators that autograd records one by one leave one node each"
     )
     found = [getattr(edge[0], "variable", None) for edge in node.next_functions]
-    assert [id(decay), id(x)] == [id(leaf) for leaf in found], f"before it stand {found}"
+    assert [id(decay), id(x)] == [id(leaf) for leaf in found], (
+        f"its inputs are {found}, expected decay and x"
+    )
     with torch.no_grad():
         assert linear_scan(decay, x).grad_fn is None, "under no_grad there must be no graph"
     plain = linear_scan(decay.detach(), x.detach())

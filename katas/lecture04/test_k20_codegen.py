@@ -138,7 +138,7 @@ def test_the_text_depends_on_the_entry_alone() -> None:
     assert entry.formulas == formulas, f"yours has changed the entry: {entry}"
     assert text == backward_text(entry), "two calls with the same entry give different texts"
     yours = backward_text(Entry("f", arguments, {"y": "grad * y / result"}))
-    assert "grad * y / result" in yours, f"yours is the text of another entry\n{yours}"
+    assert "grad * y / result" in yours, f"yours is the text of a different entry\n{yours}"
 
 
 @cxx
@@ -281,7 +281,7 @@ def test_only_wanted_gradients_are_computed(operators: Any) -> None:
         wanted, yours = len(places), counter.names.count("mul.Tensor")
         assert wanted == yours, (
             f"{wanted} gradient(s) needed, {wanted} product(s) expected; yours computes "
-            "{yours}: check ctx->needs_input_grad before each formula"
+            f"{yours}: check ctx->needs_input_grad before each formula"
         )
 
 

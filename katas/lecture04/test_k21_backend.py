@@ -1,4 +1,4 @@
-"""Tests of k21_backend: each in a fork of its own, which alone loads the library.
+"""Tests of k21_backend: each in a fork of its own, which loads the library.
 
 A dispatch key, an allocator and a guard belong to the whole process, for good.
 """
@@ -52,7 +52,9 @@ def own_process(test: Test) -> Test:
         _, status = os.waitpid(child, 0)
         if code := os.waitstatus_to_exitcode(status):
             name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            pytest.fail(f"the process of this test ended with {name}: an address of the chip?")
+            pytest.fail(
+                f"the process of this test ended with {name}: did it use an address of the chip?"
+            )
         if kind == "NotImplementedError":
             raise NotImplementedError(text)
         assert kind == "passed", f"in the process of this test:\n{text}"
@@ -166,7 +168,7 @@ def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
     assert found == (torch.device(CHIP, 0),) * 2, f"yours are on {found}"
     count(unloaded, "memory", 0, "no bytes, no block of memory")
     address = x.untyped_storage().data_ptr()
-    assert address == 0, f"yours has asked the chip for a block of no bytes, at {address:#x}"
+    assert address == 0, f"yours has asked the chip for a block of zero bytes, at {address:#x}"
     same(x, torch.empty(0, 3), "an empty tensor, brought back")
     same(y.clone(), torch.empty(2, 0), "the clone of an empty tensor, brought back")
 

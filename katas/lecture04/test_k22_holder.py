@@ -101,7 +101,7 @@ def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
     del root
 
     assert child.parent() is None, "something still owns the parent: a strong pointer upwards?"
-    assert child.name() == "child", "the child is not the same object any more"
+    assert child.name() == "child", "the child is no longer the same object"
 
 
 def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
@@ -139,7 +139,7 @@ def test_uses_counts_owners(extension: Extension) -> None:
     root.add(child)
     found = child.uses() - alone, root.uses() - alone
     assert found == (1, 0), (
-        f"after root.add(child), owners more of child and of root: yours {found}, expected 1 and 0:"
+        f"after root.add(child), new owners of child and of root: yours {found}, expected (1, 0):"
         " the parent owns the child, and the child does not own the parent"
     )
     handle = root.children()[0]
@@ -163,7 +163,7 @@ def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> No
 
     assert watch() is None, "release_resources() must drop the tensor too"
     found = child.uses() - alone, sibling.uses() - alone
-    assert found == (0, 0), f"owners more than Python's: yours {found}, expected none"
+    assert found == (0, 0), f"owners besides Python's: yours {found}, expected none"
 
 
 def test_an_orphan_can_be_added_again(extension: Extension) -> None:

@@ -132,7 +132,7 @@ def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
     )
     yours = [element_or(x, -2, -1.0), element_or(x, -3, -1.0)]
     assert yours == [4.0, -1.0], (
-        f"yours {yours}, expected [4.0, -1.0]: of 2 elements -2 is the first, and -3 is missing"
+        f"yours {yours}, expected [4.0, -1.0]: of 2 elements -2 is the first, -3 is out of range"
     )
 
 

@@ -69,9 +69,9 @@ def heard(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, list[st
         in_python = [str(warning.message) for warning in caught]
         on_stderr = [line for line in capfd.readouterr().err.splitlines() if line]
         if compat.OPS_WARN_IN_PYTHON:
-            assert [] == on_stderr, "since torch 2.15 nothing is printed"
+            assert [] == on_stderr, f"torch 2.15 and later print nothing, found {on_stderr}"
             return result, in_python
-        assert [] == in_python, "before torch 2.15 Python gets no warning"
+        assert [] == in_python, f"before torch 2.15 Python gets no warning, found {in_python}"
         return result, on_stderr
 
     return call
@@ -136,7 +136,7 @@ def test_running_counts_calls(extension: Extension, register: Callable[[Kernel],
     assert extension.op("relay")(torch.tensor(1.0)).item() == 3.0, (
         "the kernel calls itself until x is 3, so the call returns 3.0"
     )
-    assert seen == [1, 2, 3], f"running, inside of three nested calls: yours {seen}, expected 1 2 3"
+    assert seen == [1, 2, 3], f"running, inside three nested calls: yours {seen}, expected 1 2 3"
     assert before == depth(), f"afterwards yours counts {depth() - before} calls, expected none"
 
 

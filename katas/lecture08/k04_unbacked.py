@@ -76,7 +76,7 @@ class Condition:
 
 
 def decide(condition: Condition) -> bool | None:
-    """Return True if it holds for each value in the range, False if for none.
+    """Return True if it holds for every value in the range, False if it holds for none.
 
     Return None if that depends on the value.
     """

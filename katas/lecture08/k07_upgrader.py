@@ -8,7 +8,7 @@ do: a file states its version, and the loader restores the old meaning of operat
 
 Write `aged`, about 7 lines.
 
-Begin with ``unzip -l`` on any TorchScript file: which record is it?
+Begin with ``unzip -l`` on any TorchScript file: which record holds the version?
 Afterwards print ``code`` of the loaded model, and find aten::div and aten::full in
 ``torch/include/caffe2/serialize/versions.h``, in site-packages.
 """
@@ -20,7 +20,7 @@ from zipfile import ZipFile
 
 
 def aged(archive: bytes, version: int) -> bytes:
-    """Return a copy of a TorchScript archive, a zip file, that states another version.
+    """Return a copy of a TorchScript archive, a zip file, that states a different version.
 
     The version is a line of text in the record ``version`` of the archive's one top folder. The
     other records keep their names, order and content, including a user's ``extra/version``.

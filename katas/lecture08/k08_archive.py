@@ -57,7 +57,7 @@ def needs(archive: bytes) -> set[str]:
 def weights(archive: bytes) -> dict[str, torch.Tensor]:
     """Return the tensors of a .pt2 by name, in the order of CONFIG.
 
-    An entry under "config" has a "path_name", which names a record beside CONFIG with the bytes of
+    An entry under "config" has a "path_name", which names a record next to CONFIG with the bytes of
     a storage, and a "tensor_meta" with "dtype", "sizes", "strides" and "storage_offset". Entries
     with the same record share memory. No tensor is empty.
     """

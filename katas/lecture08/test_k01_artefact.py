@@ -134,7 +134,7 @@ def test_call_with_two_inputs() -> None:
 
 
 def test_weights_are_arguments() -> None:
-    """The graph holds no weights: other values in the state dict give another answer."""
+    """The graph holds no weights: different values in the state dict give a different answer."""
     model = Two()
     x = rows(2, torch.float64)
     program = exported(model, x, x)
@@ -150,4 +150,6 @@ def test_nobody_else_calls() -> None:
     others = "torch.export.ExportedProgram.module", "torch.export.unflatten", "torch.export._unlift"
     with forbids(kata, *others) as fresh:
         yours = fresh.call(program, rows(3))
-    assert (4, 2) == tuple(yours[0].shape), f"your shape is {tuple(yours[0].shape)}"
+    assert (4, 2) == tuple(yours[0].shape), (
+        f"your shape is {tuple(yours[0].shape)}, expected (4, 2)"
+    )

@@ -55,7 +55,7 @@ class Program(nn.Module):  # type: ignore[misc, unused-ignore]
 
 
 class Scale(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Inputs with other names; one has no dims, and therefore no constants."""
+    """Inputs with different names; one has no dims, and therefore no constants."""
 
     def forward(self, table: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
         """Multiply."""
@@ -184,7 +184,7 @@ def test_what_the_contract_forbids(name: str) -> None:
             try:
                 program(rows(n), rows(m))
             except (AssertionError, RuntimeError) as error:
-                assert GUARD.search(str(error)), f"expected a guard's error: {error}"  # noqa: PT017
+                assert GUARD.search(str(error)), f"expected a guard's error, yours: {error}"  # noqa: PT017
             else:
                 pytest.fail(f"{name}: {CONTRACTS[name]}\nyours accepts {n} and {m} rows; {WHERE}")
 
@@ -200,7 +200,7 @@ def test_free_is_no_request() -> None:
         try:
             exported(Program(function), n, m, spec)
         except (RuntimeError, ValueError) as error:
-            assert re.search("specialized|dynamic", str(error)), f"a wrong error: {error}"  # noqa: PT017
+            assert re.search("specialized|dynamic", str(error)), f"wrong error: {error}"  # noqa: PT017
         else:
             pytest.fail(f"yours exports it silently, and accepts only one number of rows; {WHERE}")
 

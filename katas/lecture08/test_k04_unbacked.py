@@ -103,7 +103,7 @@ def test_decide_in_the_picture(sign: str, k: int) -> None:
     theirs = ask_pytorch([(">=", 3), ("<=", 8)], (sign, k))
 
     assert yours is theirs, f"3 <= u0 <= 8, asked u0 {sign} {k}: yours {yours}, PyTorch's {theirs}"
-    assert Unbacked(3, 8) == size, f"deciding must not change the range, yours is now {size}"
+    assert Unbacked(3, 8) == size, f"deciding must not change the range; it is now {size}"
 
 
 def test_decide_at_the_ends() -> None:

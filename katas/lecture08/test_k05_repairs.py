@@ -172,5 +172,5 @@ def test_pair_is_still_a_pair() -> None:
     pair = argument("distance", x)
     leaves, spec = torch.utils._pytree.tree_flatten(pair)  # noqa: SLF001 - export's own way in
 
-    assert pair.left is x, "left is another tensor"
+    assert pair.left is x, "left is not the tensor that was passed in"
     assert 2 == len(leaves), f"yours has {len(leaves)} leaves for export, expected 2: {spec}"

@@ -100,7 +100,7 @@ def test_the_rest_is_the_same() -> None:
 
 
 def test_extra_files_are_the_users() -> None:
-    """A user may save a file called version beside the model."""
+    """A user may save a file called version next to the model."""
     archive = saved(Divide(), {"version": "4\n", "notes/version": "of May\n"})
     after = records(aged(archive, 2))
     found = [after["archive/extra/version"], after["archive/extra/notes/version"]]
@@ -109,7 +109,7 @@ def test_extra_files_are_the_users() -> None:
 
 
 def test_any_top_folder() -> None:
-    """The folder is named after the file; a record whose name only ends so is different."""
+    """The folder is named after the file; a record whose name only ends like it is another."""
     archive, other = saved(Divide()), io.BytesIO()
     similar = {"extra/.data/version": b"6\n", "extra/conversion": b"1\n"}
     with zipfile.ZipFile(other, "w") as file:

@@ -141,7 +141,7 @@ def test_the_answer(request: pytest.FixtureRequest) -> None:
         (y,), (z,) = run(x), run(other)
     again = other.clone()
     run(again)
-    (w,) = run(again.neg_())  # the same tensor, with another content
+    (w,) = run(again.neg_())  # the same tensor, with different content
     for found, given in ((y, x), (z, other), (w, again)):
         torch.testing.assert_close(
             found, model(given).detach(), msg=lambda text: f"yours against the model's: {text}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.backend("cxx", "inductor"), pytest.mark.time_limit(600)]
 # model_name, run_single_threaded, num_runners, device_index.
 DEFAULTS = ("model", False, 1, -1)
-# With which an answer may make and copy its batches.
+# Operators with which an answer may make and copy its batches.
 OPERATORS = {
     *("empty", "empty_strided", "empty_like", "zeros", "zeros_like", "new_zeros", "zero_", "fill_"),
     *("copy_", "_to_copy", "to", "clone", "contiguous", "narrow", "slice", "select", "as_strided"),
@@ -191,7 +191,7 @@ def test_rows_do_not_meet(request: pytest.FixtureRequest, extension: Extension) 
             compare(model.answer(x), x)
         x = inputs(2)
         compare(model.answer(x), x)
-        x.neg_()  # the next request has other values in the same place
+        x.neg_()  # the next request has different values in the same place
         compare(model.answer(x), x)
 
 
@@ -202,7 +202,7 @@ def test_no_run_too_many(request: pytest.FixtureRequest, extension: Extension) -
     x = inputs(2)
     with watched_operators() as names:
         loader.run([x])
-    # Operators that an answer may use itself tell nothing.
+    # Operators that an answer may use itself prove nothing.
     inner = {name: n for name, n in Counter(names).items() if name[6:] not in OPERATORS}
     assert inner, f"a run of the package calls {names}, expected a matrix product among them"
     with Model(extension, path) as model:

@@ -30,7 +30,7 @@ def close(yours: Any, expected: Any, what: str, *, rtol: float = 1e-9, atol: flo
     Not by torch.testing.assert_close: at its first call each rank would import sympy for a second.
     """
     __tracebackhide__ = True
-    assert isinstance(yours, torch.Tensor), f"{what}\nyours:    {yours}, which is no tensor"
+    assert isinstance(yours, torch.Tensor), f"{what}\nyours:    {yours}, which is not a tensor"
     facts = [(tuple(each.shape), str(each.dtype)) for each in (yours, expected)]
     assert facts[1] == facts[0], (
         f"{what}: shape and dtype\nyours:    {facts[0]}\nexpected: {facts[1]}"
@@ -55,7 +55,7 @@ def close(yours: Any, expected: Any, what: str, *, rtol: float = 1e-9, atol: flo
 
 
 def finished(world: Any, function: Callable[..., Any], size: int, *args: Any) -> Any:
-    """Return what ranks return, where it is the answer's fault if they hang or die."""
+    """Return what ranks return, and blame the answer if they hang or die."""
     __tracebackhide__ = True
     try:
         return world(function, size, *args, timeout=SOON)

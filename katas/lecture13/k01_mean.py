@@ -1,4 +1,4 @@
-"""The mean of what four processes have.
+"""The mean over four processes.
 
 Data parallel training is this line, run by all ranks at once:
 
@@ -8,7 +8,7 @@ Data parallel training is this line, run by all ranks at once:
     rank 3    loss 4.0  --+                --> 2.5
 
 Write `mean_over_ranks`, about three lines. ``dist.all_reduce(tensor)`` returns nothing: it leaves
-the sum over the ranks in the tensor that you hand in. Whose tensor is that?
+the sum over the ranks in the tensor that you pass in. Whose tensor is that?
 
 Begin with a question: what happens if rank 3 skips the call?
 Afterwards read the docstring of ``all_reduce`` in ``torch/distributed/distributed_c10d.py``, in

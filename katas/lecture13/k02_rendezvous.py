@@ -34,9 +34,9 @@ from torch import distributed as dist
 def join(store: dist.Store, size: int) -> int:
     """Return the rank of this process, by the order of arrival.
 
-    Raise a RuntimeError that says "full" if `size` processes have joined before.
+    Raise a RuntimeError that says "full" if `size` processes have already joined.
     """
-    # TODO: which operation gives everybody another answer?
+    # TODO: which operation gives everybody a different answer?
     raise NotImplementedError("join")
 
 
@@ -51,7 +51,7 @@ class Meeting:
         self.calls = 0
 
     def next_key(self) -> str:
-        """Return what the keys of this call begin with. Given; call it once in each call."""
+        """Return a prefix for the keys of this call. Given; call it once in each call."""
         self.calls += 1
         return f"call {self.calls}: "
 
@@ -61,9 +61,9 @@ class Meeting:
         raise NotImplementedError("barrier")
 
     def exchange(self, value: Any) -> list[Any]:
-        """Return what all ranks have given, in their order.
+        """Return the values of all ranks, in rank order.
 
-        A value is whatever ``pickle`` takes. At most ``size + 2`` operations by each rank.
+        A value is anything that ``pickle`` accepts. At most ``size + 2`` operations by each rank.
         """
         # TODO: leave yours, fetch theirs.
         raise NotImplementedError("exchange")

@@ -1,6 +1,6 @@
 """A barrier that says who is missing.
 
-Seven ranks of eight wait, and the log says nothing. ``monitored_barrier`` names the missing rank
+Seven of eight ranks wait, and the log says nothing. ``monitored_barrier`` names the missing rank
 after a time-out. The hard part is not to find it, but to agree:
 
     rank 0   ....... time is out: rank 2 is missing!
@@ -11,13 +11,13 @@ all ranks obey it.
 
 Write `monitored_barrier`, about 15 lines.
 
-- All ranks return, or all raise a `MissingRanksError` with the same ranks, ascending; also a rank
-  that comes when the others have given up.
-- Use the store's ``set``, ``get``, ``add`` and ``wait`` alone (see k02), and never poll in a loop.
-- At most one ``wait`` with a time-out by each rank: ten missing ranks must not take ten times as
+- All ranks return, or all raise a `MissingRanksError` with the same ranks, ascending; so does a
+  rank that arrives when the others have given up.
+- Use only the store's ``set``, ``get``, ``add`` and ``wait`` (see k02), and never poll in a loop.
+- At most one ``wait`` with a time-out per rank: ten missing ranks must not take ten times as
   long.
 
-Begin on paper: what does each rank leave in the store, and who may speak the verdict?
+Begin on paper: what does each rank leave in the store, and who may give the verdict?
 Afterwards read ``monitored_barrier`` in ``torch/distributed/distributed_c10d.py``.
 Real life differs: with gloo all ranks report to rank 0, which had better come itself.
 """
@@ -32,7 +32,7 @@ from torch import distributed as dist
 
 
 class MissingRanksError(RuntimeError):
-    """Some ranks have not come in time. Given."""
+    """Some ranks have not arrived in time. Given."""
 
     def __init__(self, ranks: Sequence[int]) -> None:
         super().__init__(f"not come in time: {', '.join(map(str, ranks))}")
@@ -42,9 +42,9 @@ class MissingRanksError(RuntimeError):
 def monitored_barrier(store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
     """Return when all ranks have called this, or raise the same error in all of them.
 
-    The store is empty at first, and this is called once in it by each rank. Hand `timeout` to
-    ``store.wait(keys, timeout)``: it raises a RuntimeError when the time is out. ``add(key, 0)``
+    The store is empty at first, and each rank calls this once with it. Pass `timeout` to
+    ``store.wait(keys, timeout)``: it raises a RuntimeError when time runs out. ``add(key, 0)``
     reads a counter, and never waits. At most ``size + 8`` operations by each rank.
     """
-    # TODO: come, wait for a verdict or speak it, then obey it.
+    # TODO: arrive, wait for a verdict or give it, then obey it.
     raise NotImplementedError("monitored_barrier")

@@ -12,7 +12,7 @@ ones travel round again:
 
 1. `exchange`: one message out, one in.
 2. `reduce_scatter`: n - 1 steps, after which chunk r is complete in rank r.
-3. `all_gather`: n - 1 steps more, without adding.
+3. `all_gather`: n - 1 more steps, without adding.
 
 About 14 lines. ``send`` returns when the other side receives: if all ranks send first, all wait.
 
@@ -54,6 +54,6 @@ def all_gather(flat: torch.Tensor) -> None:
 
 
 def all_reduce(flat: torch.Tensor) -> None:
-    """Replace the tensor by the sum over all ranks. Given."""
+    """Replace the tensor with the sum over all ranks. Given."""
     reduce_scatter(flat)
     all_gather(flat)

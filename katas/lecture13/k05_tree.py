@@ -12,7 +12,7 @@ each round:
 2. `broadcast`: down the tree.
 3. `reduce`: up the tree, in as many rounds. From which child can a rank receive first?
 
-Send n - 1 messages in all, by ``dist.send`` and ``dist.recv``. About 22 lines.
+Send n - 1 messages in all, with ``dist.send`` and ``dist.recv``. About 22 lines.
 
 Begin with the picture: write the ranks in binary, for root 0. Another root shifts the ranks,
 modulo n.
@@ -45,12 +45,12 @@ def children(rank: int, root: int, size: int) -> list[int]:
 
 
 def broadcast(tensor: torch.Tensor, root: int) -> None:
-    """Replace the tensor by the root's."""
+    """Replace the tensor with the root's."""
     # TODO: from the parent to the children.
     raise NotImplementedError("broadcast")
 
 
 def reduce(tensor: torch.Tensor, root: int) -> None:
-    """Replace the root's tensor by the sum over all ranks; the others keep theirs."""
+    """Replace the root's tensor with the sum over all ranks; the others keep theirs."""
     # TODO: from the children to the parent.
     raise NotImplementedError("reduce")

@@ -6,11 +6,11 @@ they have and both add it up, one pass is enough:
     round 1    0 <-> 1    2 <-> 3
     round 2    0 <-> 2    1 <-> 3
 
-Write `all_reduce`, about 8 lines, by ``isend`` and ``recv``.
+Write `all_reduce`, about 8 lines, with ``isend`` and ``recv``.
 
-Begin in binary: who is rank 5's partner in each round, of 8?
+Begin in binary: who is the partner of rank 5 of 8 in each round?
 Afterwards count: how many bytes does a rank send here, and in a ring? Then read ``all_reduce`` in
-``torch/distributed/distributed_c10d.py``: which of them gloo takes is not decided there.
+``torch/distributed/distributed_c10d.py``: which of them gloo uses is not decided there.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from torch import distributed as dist
 
 
 def all_reduce(tensor: torch.Tensor) -> None:
-    """Replace the tensor by the sum over all ranks, whose number is a power of two.
+    """Replace the tensor with the sum over all ranks, whose number is a power of two.
 
     Exchange with the neighbour first, then at distance 2, 4, ... Begin both messages of a round
-    before you wait, and add only when your own message is out.
+    before you wait, and add only when your own message has been sent.
     """
     # TODO: who is the partner in round k?
     raise NotImplementedError("all_reduce")

@@ -1,9 +1,9 @@
 """Read one training step off the wire: who sends what to whom.
 
-Two stages, two replicas of each: 0 sends activations to 1, 2 to 3, and equal stages sum gradients.
+Two stages, two replicas of each: 0 sends activations to 1, 2 to 3, and replicas sum gradients.
 
     0 ---> 1
-    |      |       Which messages are a step, of how many bytes, in which order?
+    |      |       Which messages make up a step, how large, in which order?
     2 ---> 3
 
 Nobody needs to guess: each call of ``torch.distributed`` is an operator of the namespace ``c10d``,

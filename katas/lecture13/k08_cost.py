@@ -6,15 +6,15 @@ The numbers of one network, 16 ranks:
     4 B       ring 150 us     recursive doubling  20 us
     100 MB    ring  19 ms     recursive doubling  40 ms
 
-Where is the border? Every communication library has such a table in it.
+At which size do they cross? Every communication library has such a table in it.
 
 1. `ring`, `tree` and `doubling`: count what one rank does, one message after the other.
-2. `crossover`: both times are straight lines in the size.
+2. `crossover`: both times are linear in the size.
 
 About 10 lines, plain Python. A rank sends and receives at the same time, one message each, and
 begins its next step when what it has received has arrived. Adding takes no time.
 
-Begin with the first line of the table: alpha is 5 us. How many messages is a ring of 16?
+Begin with the first line of the table: alpha is 5 us. How many messages does a ring of 16 take?
 Afterwards read ``allreduce_cost`` in ``torch/distributed/tensor/_collective_utils.py``: whose
 formula is it?
 Real life differs: links are shared, and sums take time on a CPU.
@@ -33,7 +33,7 @@ class Link(NamedTuple):
     beta: float
 
     def time(self, size: float) -> float:
-        """Return the seconds that a message of so many bytes takes."""
+        """Return the seconds that a message of `size` bytes takes."""
         return self.alpha + self.beta * size
 
 

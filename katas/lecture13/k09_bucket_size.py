@@ -1,4 +1,4 @@
-"""Perf: find the number of buckets that the gradients should be cut into.
+"""Perf: find into how many buckets to cut the gradients.
 
 Gradients become ready during backward. One large bucket starts when backward has ended; a thousand
 small ones pay the latency a thousand times. 400 MB, 100 ms of backward, 10 GB/s, 1 ms of latency:

@@ -6,13 +6,13 @@ backward has to talk, too:
 
     forward                             backward
     y = sum of all x, on each rank      ?
-    y = all x, one below the other      ?
+    y = all x, concatenated             ?
     y = chunk k goes to rank k          ?
 
 Write forward and backward of `Sum`, `Gather` and `Swap`, about 15 lines.
 
 Begin on paper, with two ranks and numbers: y0 = y1 = x0 + x1, and loss = 3 y0 + 5 y1. What is the
-derivative for x0? Which rank knows the 3, and which the 5?
+derivative with respect to x0? Which rank knows the 3, and which the 5?
 Afterwards read ``_AllGather.backward`` in ``torch/distributed/nn/functional.py``, in site-packages.
 Real life differs: in tensor parallelism (k15) all ranks compute the same loss, and count it once.
 """
@@ -26,7 +26,7 @@ from torch import distributed as dist
 
 
 class Sum(torch.autograd.Function):
-    """The sum over all ranks, on each rank. What is handed in is never written to."""
+    """The sum over all ranks, on each rank. The input is never written to."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -37,22 +37,22 @@ class Sum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
         """Return the gradient of this rank's x."""
-        # TODO: whose losses does it have a part in?
+        # TODO: which ranks' losses depend on it?
         raise NotImplementedError("Sum.backward")
 
 
 class Gather(torch.autograd.Function):
-    """All ranks' rows, one below the other."""
+    """All ranks' rows, concatenated."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the ranks' x, of equal shape, joined in dim 0."""
+        """Return the ranks' x, of equal shape, concatenated in dim 0."""
         # TODO: dist.all_gather fills a list.
         raise NotImplementedError("Gather.forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows, by one ``dist.reduce_scatter``."""
+        """Return the gradient of this rank's rows, with one ``dist.reduce_scatter``."""
         # TODO: each rank has a gradient of all rows.
         raise NotImplementedError("Gather.backward")
 
@@ -62,7 +62,7 @@ class Swap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Send the k-th of n equal chunks of rows to rank k; return what came, in rank order."""
+        """Send the k-th of n equal chunks of rows to rank k; return what arrives, in rank order."""
         # TODO: dist.all_to_all_single takes contiguous tensors.
         raise NotImplementedError("Swap.forward")
 

@@ -1,8 +1,8 @@
 """DistributedDataParallel: gradients are averaged while backward still runs.
 
-Each rank has a copy of the model and its part of the batch. To average each gradient by itself
-takes many small messages; to wait for the end of backward leaves the network idle. So gradients
-travel in buckets, each as soon as it is full:
+Each rank has a copy of the model and its part of the batch. Averaging each gradient by itself takes
+many small messages; waiting for the end of backward leaves the network idle. So gradients travel in
+buckets, each as soon as it is full:
 
     backward   last layer | middle layer | first layer | wait
     network               | bucket 0     | bucket 1    | bucket 2
@@ -11,13 +11,13 @@ Build that in four steps, about 40 lines. Each turns a group of tests green.
 
 1. `assign_buckets`.
 2. Equal copies, hooks that fill buckets, and the mean of each gradient.
-3. Reductions that begin while backward runs, in one order on all ranks: a full bucket waits for
-   those before it.
+3. Reductions that begin while backward runs, in the same order on all ranks: a full bucket waits
+   for those before it.
 4. `forward` decides whether backward sends.
 
 In a hook, begin and return. Wait in `at_end_of_backward`.
 
-Begin on paper: rank 1 calls its layers in another order. Which buckets are full first?
+Begin on paper: rank 1 calls its layers in a different order. Which buckets are full first?
 Afterwards read ``mark_variable_ready`` in ``torch/csrc/distributed/c10d/reducer.cpp``.
 Real life differs: DDP also broadcasts buffers in each forward, rebuilds its buckets after the first
 backward, and finds parameters that a rank does not use (k12).
@@ -42,14 +42,14 @@ def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
 
     Parameter i has a gradient of ``sizes[i]`` bytes. Backward computes about the last one first,
     so the first bucket begins with the last position. A bucket is closed as soon as it holds `cap`
-    bytes or more: what fills it belongs to it. No bucket is empty.
+    bytes or more, including the gradient that fills it. No bucket is empty.
     """
     # TODO: a bucket is closed once it holds the cap or more.
     raise NotImplementedError("assign_buckets")
 
 
 def at_end_of_backward(callback: Callable[[], None]) -> None:
-    """Call it within backward, as soon as that has computed everything. Given.
+    """Call a function within backward, as soon as that has computed everything. Given.
 
     This works only while backward runs: in a hook.
     """
@@ -57,7 +57,7 @@ def at_end_of_backward(callback: Callable[[], None]) -> None:
 
 
 class Bucket:
-    """A flat tensor, of which each parameter has a view, and who is still waited for. Given."""
+    """A flat tensor, with a view for each parameter, and the parameters still missing. Given."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self.flat = parameters[0].new_zeros(sum(p.numel() for p in parameters))
@@ -71,7 +71,7 @@ class DDP(nn.Module):
 
     - Once ``loss.backward()`` has returned, the ``grad`` of each parameter that requires one is
       the mean over the ranks, and a view of its bucket. ``zero_grad()`` may set it to None or
-      write zeros; a gradient that is still there is accumulated to, as without DDP.
+      write zeros; a gradient that is still there accumulates, as without DDP.
     - Each bucket is one tensor, made once, and one ``dist.all_reduce(..., async_op=True)`` in each
       backward.
     - Each forward is followed by one backward, or by none. A forward under ``torch.no_grad()`` may
@@ -84,7 +84,7 @@ class DDP(nn.Module):
         """Take over the values of rank 0, and prepare the buckets of `bucket_cap` bytes.
 
         All parameters and buffers are taken over, frozen ones too; they are contiguous, and the
-        parameters stay the objects they are. Those that require gradients have one dtype and one
+        parameters stay the same objects. Those that require gradients have one dtype and one
         device. A gradient is ready when a hook of ``register_post_accumulate_grad_hook`` runs.
         """
         super().__init__()
@@ -105,7 +105,7 @@ class DDP(nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Let the gradients of what is called within accumulate, and send nothing. Given."""
+        """Let gradients accumulate inside the block, and send nothing. Given."""
         before, self.syncs = self.syncs, False
         try:
             yield

@@ -2,7 +2,7 @@
 
 Rank 0 takes the left branch of a model, rank 1 the right one. Rank 0 waits for a gradient that no
 hook will bring: DistributedDataParallel raises ``Expected to have finished reduction``. With
-``find_unused_parameters=True`` it looks before backward what the graph leads to:
+``find_unused_parameters=True`` it finds out before backward what the graph leads to:
 
     loss --> AddmmBackward0 --> TBackward0 --> AccumulateGrad    .variable: here is a parameter
               | .next_functions
@@ -39,10 +39,10 @@ def parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
 
 
 def average_used(parameters: list[nn.Parameter]) -> None:
-    """Replace each ``grad`` by its mean over all ranks, where at least one rank has a ``grad``.
+    """Replace each ``grad`` with its mean over all ranks, where at least one rank has a ``grad``.
 
-    A rank without one counts as zeros, and gets the mean. Make two all-reduces: one int32 flag for
-    each parameter, then all gradients in one flat tensor. All parameters have one dtype.
+    A rank without one contributes zeros, and gets the mean. Make two all-reduces: one int32 flag
+    for each parameter, then all gradients in one flat tensor. All parameters have one dtype.
     """
     # TODO: flags, a flat tensor, and back.
     raise NotImplementedError("average_used")

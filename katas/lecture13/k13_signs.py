@@ -7,7 +7,7 @@ all. Eight float32 shrink from 32 bytes to 1, plus 4:
 
 Write `encode` and `decode`, about 8 lines.
 
-Begin with a byte: ``bits << [0, 1, ..., 7]`` and a sum pack eight bits; how do they come back?
+Begin with a byte: ``bits << [0, 1, ..., 7]`` and a sum pack eight bits; how do you unpack them?
 Afterwards read ``quantization_pertensor_hook`` in
 ``torch/distributed/algorithms/ddp_comm_hooks/quantization_hooks.py``, in site-packages.
 """
@@ -20,7 +20,7 @@ import torch
 def encode(flat: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the bits, eight in a byte, and the mean of the magnitudes, of shape (1,).
 
-    The bits are uint8; in the last byte some may be left over. 0 counts as positive.
+    The bits are uint8; part of the last byte may be unused. 0 counts as positive.
     """
     # TODO: is an element negative? Eight answers make a byte.
     raise NotImplementedError("encode")

@@ -1,7 +1,7 @@
 """Compress gradients, and remember what was not sent.
 
 Send the largest hundredth of a gradient, and the small elements never arrive, step after step:
-training stalls. Error feedback mends that. What a rank has not sent it adds to its next gradient:
+training stalls. Error feedback fixes that: a rank adds what it has not sent to its next gradient:
 
     step 1    gradient  5  1         send 5      keep 1
     step 2    gradient  1  1  + 1    send 2 ...
@@ -15,7 +15,7 @@ backward DistributedDataParallel calls it with each full bucket, instead of an a
 
 Begin on paper: continue the example for two steps. What is sent, in all?
 Afterwards read ``fp16_compress_hook`` in
-``torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py``, then ``powerSGD_hook.py`` beside
+``torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py``, then ``powerSGD_hook.py`` next to
 it, in site-packages.
 Real life differs: PowerSGD begins at step 1000 by default, and with error feedback never before
 step 2, when DDP has rebuilt its buckets.
@@ -46,7 +46,7 @@ class TopK:
         return flat[positions], positions.int()
 
     def decode(self, message: Message, size: int) -> torch.Tensor:
-        """Return a tensor of `size` elements that is 0 but at these positions."""
+        """Return a tensor of `size` elements that is 0 except at these positions."""
         values, positions = message
         flat = values.new_zeros(size)
         flat[positions] = values
@@ -62,18 +62,18 @@ class State:
 
 
 def compressed_hook(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Return a future of the mean of what all ranks have sent, and remember what was not sent.
+    """Return a future with the mean of what all ranks sent, and remember what was not sent.
 
     - ``bucket.buffer()`` is one flat tensor; ``bucket.gradients()`` are contiguous views of it, in
       the order of ``bucket.parameters()``. You may write to them.
     - ``state.errors`` has a tensor for each parameter, in its shape, in memory of its own: DDP
-      makes other buckets after the first backward, so a bucket's number is no key.
-    - Each tensor of the message is sent by one ``dist.all_gather(..., async_op=True)``. Do not
+      makes new buckets after the first backward, so a bucket's number cannot be the key.
+    - Each tensor of the message is sent with one ``dist.all_gather(..., async_op=True)``. Do not
       wait: ``get_future()`` of each handle, ``torch.futures.collect_all``, then ``.then``.
     """
     # TODO: add the errors, encode, keep the new errors, gather, decode and average.
     raise NotImplementedError("compressed_hook")
 
 
-# Given: DDP compares annotations with types, and those of this module are text.
+# Given: DDP compares annotations with types, and those of this module are strings.
 compressed_hook.__annotations__.clear()

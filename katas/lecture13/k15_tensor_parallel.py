@@ -12,15 +12,15 @@ features: then nothing is sent between them.
 
 1. `Copy` and `Sum`: each other's mirror image. Forward of one is backward of the other.
 2. The forwards of `ColumnParallel` and `RowParallel`.
-3. Epilogue: `parallelized` does the same by ``parallelize_module``.
+3. Epilogue: `parallelized` does the same with ``parallelize_module``.
 
 About 15 lines.
 
 Begin with a question: all ranks compute the same loss. What is the gradient of a part of a sum?
-(In k10 each rank had a loss of its own.)
+(In k10 each rank had its own loss.)
 Afterwards read ``RowwiseParallel`` in ``torch/distributed/tensor/parallel/style.py``, in
 site-packages.
-Real life differs: Megatron also cuts the sequence, and sends by all-gather and reduce-scatter.
+Real life differs: Megatron also cuts the sequence, and uses all-gather and reduce-scatter.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Copy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the sum of all ranks' gradients, without a write to this one."""
+        """Return the sum of all ranks' gradients, without writing to this one."""
         # TODO: one all_reduce.
         raise NotImplementedError("Copy.backward")
 
@@ -61,32 +61,32 @@ class Sum(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum over the ranks, without a write to x."""
+        """Return the sum over the ranks, without writing to x."""
         # TODO: one all_reduce.
         raise NotImplementedError("Sum.forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient: each rank goes on with the whole sum, so each has it whole."""
+        """Return the gradient: each rank uses the whole sum, so each has the whole gradient."""
         # TODO: nothing is sent.
         raise NotImplementedError("Sum.backward")
 
 
 class ColumnParallel(nn.Module):
-    """Has a part of the output features of a linear layer."""
+    """Holds a part of the output features of a linear layer."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = shard(linear.weight, 0), shard(linear.bias, 0)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return this rank's output features of an x that all ranks have."""
+        """Return this rank's output features, for an x that all ranks have."""
         # TODO: F.linear, of what?
         raise NotImplementedError("ColumnParallel.forward")
 
 
 class RowParallel(nn.Module):
-    """Has a part of the input features of a linear layer, and the whole bias."""
+    """Holds a part of the input features of a linear layer, and the whole bias."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class RowParallel(nn.Module):
         self.bias = nn.Parameter(linear.bias.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return all output features, of an x of which each rank has a part."""
+        """Return all output features, for an x of which each rank has a part."""
         # TODO: what is summed, and what must not be?
         raise NotImplementedError("RowParallel.forward")
 

@@ -1,7 +1,7 @@
 """Cross entropy of logits that no rank has in full.
 
 The last layer of a language model is cut along the vocabulary: each rank has the logits of its
-classes. To gather them would send 128,000 numbers for each token. Three are enough:
+classes. Gathering them would send 128,000 numbers for each token. Three are enough:
 
     log(sum of exp(logit - max))  -  (logit of the target - max)
                            ^                ^               ^
@@ -25,27 +25,28 @@ from torch import distributed as dist
 
 
 class Sum(torch.autograd.Function):
-    """The sum over the ranks, which all compute one loss: as in k15. Given."""
+    """The sum over the ranks, which all compute the same loss: as in k15. Given."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum, without a write to x."""
+        """Return the sum, without writing to x."""
         total = x.clone()
         dist.all_reduce(total)
         return total
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient, which each rank has whole."""
+        """Return the gradient, which each rank has in full."""
         return grad
 
 
 def cross_entropy(logits: torch.Tensor, target: torch.Tensor, start: int) -> torch.Tensor:
     """Return what ``F.cross_entropy`` returns for the logits of all ranks, on each rank.
 
-    `logits` (N, some classes) are this rank's, from class number `start` on; `target` (N,) holds
-    class numbers, the same on all ranks. Each rank gets the gradient of its own logits. Logits may
-    be 1000, or -inf where masked: subtract the greatest of all ranks, and multiply none by 0.
+    `logits` (N, some classes) are this rank's, starting at class number `start`; `target` (N,)
+    holds class numbers, the same on all ranks. Each rank gets the gradient of its own logits.
+    Logits may be 1000, or -inf where masked: subtract the maximum over all ranks, and multiply none
+    by 0.
     """
     # TODO: three numbers for each row.
     raise NotImplementedError("cross_entropy")

@@ -11,7 +11,7 @@ The server runs requests in a pool of threads. If a thread waited for the last t
 one would never see it. So `push_together` returns a Future at once, and
 ``@rpc.functions.async_execution`` sends the answer when somebody sets the result.
 
-1. `pull` and `push`: one lock, for all that belongs together.
+1. `pull` and `push`: one lock, for everything that belongs together.
 2. `push_together`: collect gradients and futures; the last caller makes the step and answers
    all of them.
 
@@ -33,17 +33,17 @@ from torch.distributed import rpc
 
 
 class ParameterServer:
-    """Weights in one process, and what trainers in others ask of them; many threads at once."""
+    """Weights in one process, and what trainers in others call, from many threads at once."""
 
     def __init__(self, weights: torch.Tensor, lr: float, trainers: int) -> None:
         self.weights = weights.clone()
         self.lr = lr
         self.trainers = trainers
-        # How many steps have been made.
+        # How many steps have been made so far.
         self.version = 0
-        # Its holder may take it again.
+        # Reentrant: its holder may take it again.
         self.lock = RLock()
-        # Of the round that is under way: the gradients, and who waits for an answer.
+        # The current round: its gradients, and the futures that are not answered yet.
         self.gradients: list[torch.Tensor] = []
         self.waiting: list[torch.futures.Future[tuple[int, torch.Tensor]]] = []
 
@@ -53,17 +53,17 @@ class ParameterServer:
         self.version += 1
 
     def check(self, gradient: torch.Tensor) -> None:
-        """Refuse a gradient of another shape. Given."""
+        """Refuse a gradient of a different shape. Given."""
         if gradient.shape != self.weights.shape:
             raise ValueError(f"the shape is {gradient.shape}, and not {self.weights.shape}")
 
     def pull(self) -> tuple[int, torch.Tensor]:
-        """Return the version and a copy of the weights that belong together."""
+        """Return the version and a copy of the weights of that same version."""
         # TODO: another thread may be in the middle of a step.
         raise NotImplementedError("pull")
 
     def push(self, gradient: torch.Tensor) -> int:
-        """Check a gradient, apply it at once, and return the version that this step has made."""
+        """Check a gradient, apply it at once, and return the version after this step."""
         # TODO: three lines.
         raise NotImplementedError("push")
 
@@ -71,19 +71,19 @@ class ParameterServer:
     def push_together(
         self, gradient: torch.Tensor
     ) -> torch.futures.Future[tuple[int, torch.Tensor]]:
-        """Check a gradient; apply the mean when those of all trainers have come.
+        """Check a gradient; apply the mean once those of all trainers have arrived.
 
-        That is one step. Each of them is answered as by `pull`, with a copy of its own; then the
-        next round begins.
+        That is one step. Each trainer is answered as by `pull`, with its own copy; then the next
+        round begins.
         """
-        # TODO: a future for each, and somebody is the last.
+        # TODO: a future for each, and one of them is the last.
         raise NotImplementedError("push_together")
 
 
 def train(
     server: rpc.RRef, gradient_of: Callable[[torch.Tensor], torch.Tensor], steps: int
 ) -> tuple[int, torch.Tensor]:
-    """Send so many gradients to the server, and return what it answers last. Given."""
+    """Send `steps` gradients to the server, and return its last answer. Given."""
     version, weights = server.rpc_sync().pull()
     for _ in range(steps):
         version, weights = server.rpc_sync().push_together(gradient_of(weights))

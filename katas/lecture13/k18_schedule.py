@@ -7,7 +7,7 @@ two slots:
     stage 1   .  F0 F1 .  .  B0 B0 F2 ...
     stage 2   .  .  F0 B0 B0 F1 B1 B1 ...
 
-A stage runs one forward for each stage behind it as a lead, then a forward and a backward in turn.
+A stage runs one forward for each stage behind it as a lead, then forwards and backwards in turn.
 
 Write `one_f_one_b`, 5 lines; the tests draw it.
 
@@ -24,7 +24,7 @@ Action = tuple[str, int]
 def one_f_one_b(stage: int, stages: int, count: int) -> list[Action]:
     """Return what a stage does with `count` micro-batches: ("F", i) and ("B", i), in order.
 
-    The lead is no longer than `count`. What is left at the end are backwards.
+    The lead is no longer than `count`. At the end only backwards are left.
     """
     # TODO: the lead, the pairs, the rest.
     raise NotImplementedError("one_f_one_b")

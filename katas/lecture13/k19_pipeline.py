@@ -1,7 +1,7 @@
 """Run one stage of a pipeline.
 
 Rank 0 runs the first part of the model and sends its output to rank 1, and so on; in backward each
-rank sends the gradient of what it was given. A schedule (k18) says in which order:
+rank sends the gradient of its input. A schedule (k18) says in which order:
 
     ("F", i)    receive, forward, send
     ("B", i)    receive a gradient, backward, send one
@@ -10,7 +10,7 @@ Write `run_stage`, about 25 lines. `receive` is given.
 
 - Send with ``dist.isend(tensor, to, tag=i)``, and wait for all sends at the end: ``dist.send``
   waits for the other side, which may be sending, too.
-- What backward of a micro-batch needs is let go with it.
+- Once backward of a micro-batch is done, keep nothing that it needed.
 
 Begin by drawing two stages of 1F1B: where would two ``dist.send`` wait for each other?
 Afterwards read ``backward_one_chunk`` in ``torch/distributed/pipelining/stage.py``, in
@@ -32,7 +32,7 @@ Action = tuple[str, int]
 
 
 def receive(shape: Sequence[int], source: int, number: int) -> torch.Tensor:
-    """Return what a rank has sent about a micro-batch, float32; waits until it is there. Given."""
+    """Return what a rank sends about a micro-batch, float32, once it has arrived. Given."""
     received = torch.empty(tuple(shape))
     dist.recv(received, source, tag=number)
     return received
@@ -47,8 +47,8 @@ def run_stage(
 ) -> float | None:
     """Do the actions of this rank's stage; return the loss of the batch on the last rank.
 
-    - `part` maps a tensor to a tensor. What this rank is given has the shape `shape`, and on rank
-      0 is ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
+    - `part` maps a tensor to a tensor. This rank's inputs have the shape `shape`; on rank 0 they
+      are ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
     - ``loss(output, i)`` is the mean loss of micro-batch i, for the last rank; the loss of the
       batch is the mean over the micro-batches. The other ranks return None.
     - Afterwards the ``grad`` of each parameter has grown by its gradient of the batch's loss.

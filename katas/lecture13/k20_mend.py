@@ -1,7 +1,7 @@
 """Debug: three functions in which ranks wait forever, or get nonsense.
 
 A collective returns when all ranks have called it. NCCL's watchdog gives up after ten minutes. If
-the sizes do not fit, the backend says so. If they fit, the sum is wrong:
+the sizes do not match, the backend says so. If they match, the sum is wrong:
 
     rank 0    all_reduce(grad of "a")    all_reduce(grad of "b")
     rank 1    all_reduce(grad of "b")    all_reduce(grad of "a")      a + b, twice
@@ -33,7 +33,7 @@ def mean_on_first(loss: torch.Tensor) -> float | None:
 
 
 def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
-    """Replace each gradient by its sum over the ranks, in place.
+    """Replace each gradient with its sum over the ranks, in place.
 
     All ranks have the same names, each in the order in which its hooks ran.
     """
@@ -42,9 +42,9 @@ def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
 
 
 def sum_if_finite(gradient: torch.Tensor) -> bool:
-    """Replace a gradient by its sum over the ranks, in place, and return True.
+    """Replace a gradient with its sum over the ranks, in place, and return True.
 
-    But if a number in it is not finite, on any rank, return False and leave it as it is, on all.
+    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all.
     """
     if not gradient.isfinite().all():
         return False

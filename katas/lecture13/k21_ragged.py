@@ -9,7 +9,7 @@ lengths. Each of the functions below is written as if all ranks were alike:
 Fix all three. Before they move data, the ranks tell each other what they must know, in one small
 collective.
 
-- The arguments keep their values, but for `weights`.
+- The arguments keep their values, except `weights`.
 - Whole numbers and dtypes are kept.
 
 Begin with a list: what does a rank have to know to choose the number, the root, the shape?
@@ -41,7 +41,7 @@ def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tens
 
 
 def adopt_best(loss: float, weights: torch.Tensor) -> None:
-    """Take the weights of the rank with the least loss, in place; of several, of the lowest rank.
+    """Take the weights of the rank with the lowest loss, in place; in a tie, of the lowest rank.
 
     A loss is a Python float, and never NaN.
     """

@@ -16,7 +16,7 @@ Write `diagnose`, about 15 lines: the first collective that not all ranks have f
 Begin with two dumps on paper: one has numbers 4 to 6, the other 2 to 5. What is known of number 3?
 Afterwards read ``match_coalesced_groups`` and its neighbours in
 ``torch/distributed/flight_recorder/components/utils.py``, in site-packages.
-Real life differs: there is a number for each group, and ranks are in several.
+Real life differs: each group has its own numbers, and a rank is in several groups.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def diagnose(dumps: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, list[in
     """Return the first number at which not all ranks have retired the same call, and who did what.
 
     ``dumps[r]["entries"]`` are rank r's entries, oldest first. A call is its name and input sizes,
-    with " retired" behind it if it is, or "no call". List ranks that did the same together, the
+    with " retired" after it if it is, or "no call". List ranks that did the same together, the
     group of the lowest rank first. Return None if there is no such number. A buffer may have lost
-    calls that another one still has: begin with the first number that no rank has lost.
+    calls that another still has: begin with the first number that no rank has lost.
     """
     # TODO: by number, for each rank; then number by number.
     raise NotImplementedError("diagnose")

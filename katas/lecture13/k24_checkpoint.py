@@ -1,13 +1,13 @@
 """A checkpoint that is complete, or not there at all.
 
 Power fails in the middle of ``torch.save``: the new checkpoint is half there, the old one is
-overwritten. So write beside it, and put it in its place in one step:
+overwritten. So write next to it, and move the new file into its place in one step:
 
     checkpoint.new   write, flush, os.fsync     -- os.replace -->   checkpoint
 
 Write `save` and `load`, about 6 lines.
 
-Begin with a question: what does `os.replace` promise that two files of different disks cannot?
+Begin with a question: what does `os.replace` promise that it cannot promise between two disks?
 Afterwards read ``_write_item`` and ``fsync`` in
 ``torch/distributed/checkpoint/filesystem.py``, in site-packages.
 """
@@ -24,8 +24,8 @@ import torch
 def save(path: Path, state: Any) -> None:
     """Write a checkpoint, so that a process that ends at any moment leaves the old or the new one.
 
-    Write another file in the same folder, whatever an earlier save has left there, and have all of
-    it on the disk before it takes the old one's place.
+    Write a second file in the same folder, whatever an earlier save left there, and have all of
+    it on disk before it takes the old one's place.
     """
     # TODO: where to write, and when is it safe to replace?
     raise NotImplementedError("save")

@@ -1,4 +1,4 @@
-"""Go on from a checkpoint, with another number of ranks, as if nothing had been.
+"""Go on from a checkpoint, with a different number of ranks, as if nothing had happened.
 
 Three ranks train, one dies in the middle of an epoch, two go on. The loss curve must not show it:
 
@@ -40,16 +40,17 @@ class Training:
         self.x, self.y, self.batch = x, y, batch
         self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
-        # Of all steps that are done.
+        # Of all steps so far.
         self.losses: list[float] = []
-        # Of the rows of this epoch.
+        # The order of the rows in this epoch.
         self.order = torch.tensor([], dtype=torch.int64)
 
     def rows(self) -> torch.Tensor:
-        """Return the numbers of this rank's rows of the next global batch; there may be none.
+        """Return the indices of this rank's rows in the next global batch; there may be none.
 
-        When an epoch begins, draw `order` by ``torch.randperm(n)``, on all ranks alike, and nothing
-        else from the default generator. Step k of an epoch takes the k-th `batch` of that order.
+        When an epoch begins, draw `order` by ``torch.randperm(n)``, the same on all ranks, and
+        nothing else from the default generator. Step k of an epoch takes the k-th `batch` of that
+        order.
         """
         # TODO: where in the epoch are we? len(self.losses) steps are done.
         raise NotImplementedError("rows")
@@ -64,7 +65,7 @@ class Training:
         raise NotImplementedError("step")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the next step depends on, but for the data.
+        """Return all that the next step depends on, except the data.
 
         ``torch.load`` will read it with its defaults, so it holds tensors, numbers, lists and dicts
         only.
@@ -73,6 +74,6 @@ class Training:
         raise NotImplementedError("state_dict")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where that state was."""
+        """Continue from that state."""
         # TODO: the same five.
         raise NotImplementedError("load_state_dict")

@@ -1,7 +1,7 @@
 """An agent that restarts all workers when one dies.
 
 One machine of a thousand fails every few hours, and no rank can repair that: the process group is
-lost. ``torchrun --max-restarts=3`` has an agent beside the workers, which never joins the group:
+lost. ``torchrun --max-restarts=3`` has an agent next to the workers, which never joins the group:
 
     start all -> look -> pause -> look ...   all have ended well?  done
         ^                  |
@@ -29,7 +29,7 @@ from typing import Protocol
 
 
 class Worker(Protocol):
-    """A process, as subprocess.Popen is one. Given."""
+    """A process, such as a subprocess.Popen. Given."""
 
     def poll(self) -> int | None:
         """Return the exit code, or None as long as it runs."""
@@ -45,7 +45,7 @@ class Worker(Protocol):
 
 
 class WorkerError(Exception):
-    """A worker has failed for the last time. Given."""
+    """A worker has failed, and no restarts are left. Given."""
 
     def __init__(self, rank: int, code: int) -> None:
         super().__init__(f"rank {rank} has failed with code {code}")
@@ -54,7 +54,7 @@ class WorkerError(Exception):
 
 
 def stop(workers: Sequence[Worker], grace: float) -> None:
-    """End all workers that still run, those that do not end by themselves by force. Given."""
+    """End all workers that still run, by force if they do not end when asked. Given."""
     running = [worker for worker in workers if worker.poll() is None]
     try:
         # All are asked before any is waited for: some end only when others do.

@@ -1,7 +1,7 @@
 """Batch norm over the rows of all ranks.
 
-Each rank normalizes with the mean of its own rows. Four ranks with two rows each train another
-model than one rank with eight:
+Each rank normalizes with the mean of its own rows. Four ranks with two rows each train a different
+model from one rank with eight:
 
     all rows      1 2 | 3 4 | 5 6 | 7 8      mean 4.5
     rank 0        1 2                        mean 1.5
@@ -12,11 +12,11 @@ of all ranks.
 
 - Reduce sums and counts, never means: a rank may have more rows than another, or none.
 - Compute the variance from the deviations from the mean: the mean of squares minus the square of
-  the mean loses its digits if the mean is large.
+  the mean loses precision if the mean is large.
 
 Begin with three ranks of 2, 2 and 1 rows: why is the mean of their means wrong?
 Afterwards read ``SyncBatchNorm.forward`` in ``torch/nn/modules/_functions.py``, in site-packages.
-Real life differs: it wants a GPU, and gathers mean, 1 / deviation and count in one message.
+Real life differs: it needs a GPU, and gathers mean, 1 / deviation and count in one message.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from torch import nn
 
 
 class Sum(torch.autograd.Function):
-    """The sum over the ranks, each of which has a loss of its own: as in k10. Given."""
+    """The sum over the ranks, each of which has its own loss: as in k10. Given."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum, without a write to x."""
+        """Return the sum, without writing to x."""
         total = x.clone()
         dist.all_reduce(total)
         return total
@@ -47,7 +47,7 @@ class Sum(torch.autograd.Function):
 class BatchNorm(nn.BatchNorm1d):
     """Normalizes with the mean and the variance of the rows of all ranks.
 
-    It has weight, bias and running statistics. In eval mode it is what it inherits, and asks no
+    It has weight, bias and running statistics. In eval mode it does what it inherits, and asks no
     other rank.
     """
 
@@ -55,7 +55,7 @@ class BatchNorm(nn.BatchNorm1d):
         """Return the normalized rows of this rank, of x (rows, features).
 
         `running_mean` and `running_var` move by ``momentum`` (a number) towards the mean and the
-        unbiased variance, n / (n - 1) times the other one; n counts the rows of all ranks, at
+        unbiased variance, n / (n - 1) times the biased one; n counts the rows of all ranks, at
         least 2. Normalize with the biased variance and `eps`.
         """
         # TODO: how many rows are there, what is their sum, and what that of their deviations?

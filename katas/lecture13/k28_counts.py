@@ -8,7 +8,7 @@ DistributedDataParallel averages gradients, and each rank's loss is a mean over 
 As long as all ranks have the same number of targets, it is right by luck. The last batch, padding
 and masks are where it shows. Write `train_step`, about 14 lines.
 
-- Reduce sums and counts, and divide when you have those of all ranks: a mean over no rows is NaN,
+- Reduce sums and counts, and divide once you have those of all ranks: a mean over no rows is NaN,
   and so is 0 times NaN.
 - A norm of gradients is that of the whole gradient: the same on all ranks, after they are summed.
 
@@ -40,5 +40,5 @@ def train_step(
     `max_norm`, then step: the ranks' parameters stay equal. Old gradients are discarded, and
     every parameter is used.
     """
-    # TODO: what must be known of the other ranks before backward, and what after it?
+    # TODO: what must be known about the other ranks before backward, and what after it?
     raise NotImplementedError("train_step")

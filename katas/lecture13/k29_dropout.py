@@ -10,7 +10,7 @@ Write `dropout`, about 5 lines.
 
 Begin with ``torch.rand(3, generator=torch.Generator().manual_seed(7))``, twice.
 Afterwards read ``OffsetBasedRNGTracker`` in ``torch/distributed/tensor/_random.py``, in
-site-packages: DTensor does it by offsets.
+site-packages: DTensor does it with offsets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def dropout(x: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
     """Return the rows of x (rows, features), in which elements are dropped as ``keys[row]`` says.
 
     For each row draw ``torch.rand(features, dtype=torch.float64)`` from a generator with its key as
-    the seed: below p the element becomes 0, elsewhere it is divided by 1 - p. There may be no row.
+    the seed: below p the element becomes 0, elsewhere it is divided by 1 - p. x may have no rows.
     The global generator is left alone.
     """
     # TODO: a generator for each row.

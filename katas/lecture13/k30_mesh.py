@@ -1,4 +1,4 @@
-"""Which ranks share a group? Arithmetic behind a device mesh.
+"""Which ranks share a group? The arithmetic behind a device mesh.
 
 Eight ranks, two nodes of four. ``init_device_mesh("cpu", (2, 4))`` makes a group for each row and
 for each column:
@@ -19,7 +19,7 @@ import torch
 
 
 def partners(rank: int, shape: tuple[int, ...], dim: int) -> list[int]:
-    """Return all ranks of `rank`'s group along `dim` of a mesh, itself too, ascending.
+    """Return all ranks of `rank`'s group along `dim` of a mesh, including itself, ascending.
 
     `dim` is not negative. The ranks fill the mesh in the order of memory.
     """

@@ -1,7 +1,7 @@
 """Send each token to its expert, and back: all-to-all.
 
 A mixture of experts has an expert on each rank, and a router that sends each token to one of them.
-How many tokens go from which rank to which is different in each step:
+How many tokens go from each rank to each other differs in every step:
 
     rank 0    a b c d   -> 0 1 1 1        rank 0 gets   a       e f
     rank 1    e f g     -> 0 0 1          rank 1 gets   b c d   g
@@ -10,12 +10,12 @@ So the ranks swap counts first, then tokens, and afterwards results, back to the
 
 Write `exchange_tokens`, about 12 lines: ``dist.all_to_all_single`` three times.
 
-- Rows that go to one rank have to be neighbours: sort by expert, and undo that at the end.
+- Rows that go to the same rank have to be neighbours: sort by expert, and undo that at the end.
 
-Begin with the example: which three numbers does rank 1 need before it can make room?
+Begin with the example: which three numbers does rank 1 need before it can allocate?
 Afterwards read ``all_to_all_single`` in ``torch/distributed/distributed_c10d.py``, and its
 ``input_split_sizes``.
-Real life differs: experts have a capacity, and what is beyond it is dropped.
+Real life differs: experts have a capacity, and tokens beyond it are dropped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def exchange_tokens(
     """Return ``expert`` of each token, computed on the rank that ``experts[row]`` names.
 
     `tokens` are (rows, features), a different number of rows on each rank, perhaps none. Call
-    `expert`, this rank's, once, with all tokens that came, those of rank 0 first, in their order;
+    `expert`, this rank's, once, with all tokens that arrive, those of rank 0 first, in their order;
     it keeps their shape. The results are in the order of `tokens`. No autograd.
     """
     # TODO: sort, swap counts, swap tokens, compute, swap back, unsort.

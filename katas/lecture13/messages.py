@@ -1,4 +1,4 @@
-"""For the tests alone: what a rank does with messages, in order, and whether it waits for them."""
+"""For the tests only: what a rank does with messages, in order, and whether it waits for them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def recorded() -> Iterator[list[str]]:
     begun = [what for what in log if not what.startswith("wait")]
     missing = [what for what in begun if f"wait for {what}" not in log]
     assert not missing, (
-        f"yours does not call wait() of {missing}: until then the tensor belongs to the request, "
+        f"yours does not call wait() on {missing}: until then the tensor belongs to the request, "
         f"and a request that is dropped may take its message with it"
     )
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def losses(dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
-    """Return what three ranks have: irrational numbers, and a loss without dims."""
+    """Return the inputs of three ranks: irrational numbers, and a loss without dims."""
     return [torch.tensor(2.0, dtype=dtype).sqrt() * (rank + 1) for rank in range(4)]
 
 
@@ -34,7 +34,7 @@ def means(inputs: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_each_rank_has_the_mean(world: World) -> None:
-    """Rank 0 is no better than the others."""
+    """Rank 0 is not special."""
     inputs = losses()
     results = world(means, 4, inputs, timeout=SOON)
     for rank, (mean, _) in enumerate(results):

@@ -51,7 +51,7 @@ def test_no_rank_is_given_twice() -> None:
 
 
 def pass_barriers(store: Any, rank: int, size: int, times: int, log: Log) -> None:
-    """Note when this rank comes to a barrier, and when it leaves."""
+    """Note when this rank reaches a barrier, and when it leaves."""
     meeting = Meeting(store, rank, size)
     for number in range(times):
         log.append(("comes", number))
@@ -60,12 +60,12 @@ def pass_barriers(store: Any, rank: int, size: int, times: int, log: Log) -> Non
 
 
 def check(log: Log, size: int, times: int) -> None:
-    """At each barrier all come before anybody leaves."""
+    """At each barrier all ranks arrive before any leaves."""
     __tracebackhide__ = True
     for number in range(times):
         at = [what for what, which in log if which == number]
         assert ["comes"] * size + ["leaves"] * size == at, (
-            f"at barrier {number} of yours a rank leaves before all {size} have come: {at}"
+            f"at your barrier {number} a rank leaves before all {size} have arrived: {at}"
         )
 
 
@@ -93,13 +93,13 @@ def test_a_barrier_costs_three_operations_whatever_the_size() -> None:
 
 
 def exchange(store: Any, rank: int, values: list[list[Any]]) -> list[Any]:
-    """Give this rank's value, of each round."""
+    """Exchange this rank's value in each round."""
     meeting = Meeting(store, rank, len(values[0]))
     return [meeting.exchange(each[rank]) for each in values]
 
 
 def test_everybody_learns_what_all_have_given() -> None:
-    """In the order of the ranks, not of arrival; values that are no text, and None."""
+    """In the order of the ranks, not of arrival; values that are not text, and None."""
     values = [{"host": "a", "port": 1}, None, bytes(range(256)), ("x", [2.5])]
     for last in range(4):
         results = Turns(slow(last)).run(of_ranks(exchange, 4, [values]))
@@ -115,7 +115,7 @@ def test_an_exchange_costs_one_operation_for_each_rank() -> None:
 
 
 def test_an_exchange_returns_what_was_given_to_it() -> None:
-    """Not what was given to another one: 13 ranks, 12 exchanges, one rank far behind."""
+    """Not what was given to a different exchange: 13 ranks, 12 exchanges, one rank far behind."""
     values = [[(number, rank) for rank in range(13)] for number in range(12)]
     for result in Turns(slow(5)).run(of_ranks(exchange, 13, values)):
         same(result, values, "what a rank gets in twelve exchanges, as (number, rank)")

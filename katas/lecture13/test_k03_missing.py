@@ -33,7 +33,7 @@ LONG = timedelta(minutes=7)
 
 
 def comes(store: Any, rank: int, size: int, absent: tuple[int, ...] = ()) -> list[int]:
-    """Return the ranks that were missing; absent ranks do not come."""
+    """Return the ranks that were missing; absent ranks do not take part."""
     if rank in absent:
         return list(absent)
     missing: list[int] | None = []
@@ -41,12 +41,12 @@ def comes(store: Any, rank: int, size: int, absent: tuple[int, ...] = ()) -> lis
         monitored_barrier(store, rank, size, LONG)
     except MissingRanksError as error:
         missing = error.ranks or None
-    assert missing is not None, f"rank {rank} of yours raises, and names no rank: all have come"
+    assert missing is not None, f"rank {rank} of yours raises an error that names no rank"
     return missing
 
 
 def test_it_is_a_barrier() -> None:
-    """If all come, nobody raises, and nobody leaves before the last one comes."""
+    """If all ranks come, none raises, and none leaves before the last one has come."""
     for size, last in ((1, 0), (3, 0), (3, 1), (3, 2)):
         log: list[str] = []
 
@@ -62,7 +62,7 @@ def test_it_is_a_barrier() -> None:
 
 
 def test_who_has_not_come_is_named() -> None:
-    """By every rank that has come, in ascending order; rank 0 is no better than others."""
+    """By every rank that has come, in ascending order; rank 0 is not special."""
     for absent in ((1,), (0,), (1, 3, 10), tuple(range(1, 12))):
         for rank, missing in enumerate(Turns().run(of_ranks(comes, 12, 12, absent))):
             same(missing, list(absent), f"who is missing of 12, says rank {rank}")
@@ -77,7 +77,7 @@ def test_the_time_out_is_handed_to_the_store() -> None:
 
 
 def test_a_rank_that_comes_later_hears_of_it() -> None:
-    """The others have given up by then: it must not wait, and not go on alone."""
+    """The others have given up by then: it must not wait, nor go on alone."""
 
     def late(options: list[Option]) -> Option:
         # Time runs out for rank 0 and then for rank 1 before rank 2 does anything.
@@ -88,7 +88,7 @@ def test_a_rank_that_comes_later_hears_of_it() -> None:
 
 
 def switching(*after: int) -> Callable[[list[Option]], Option]:
-    """Let one of two ranks go on alone, then the other one, from these operations on."""
+    """Let one of two ranks run alone, then the other one, switching after these operations."""
     made = 0
 
     def choose(options: list[Option]) -> Option:
@@ -101,7 +101,7 @@ def switching(*after: int) -> Callable[[list[Option]], Option]:
 
 
 def test_all_ranks_agree() -> None:
-    """One runs out of time, the other one comes at any moment, and may be interrupted too."""
+    """One runs out of time; the other arrives at any moment, and may be interrupted too."""
     for first, more in product(range(10), range(10)):
         results = Turns(switching(first, first + more)).run(of_ranks(comes, 2, 2))
         assert results[0] == results[1], (
@@ -137,7 +137,7 @@ def named(module: Any, store: dist.Store) -> list[int] | None:
 
 @pytest.mark.parametrize("kind", ["FileStore", "HashStore"])
 def test_time_runs_out_in_a_real_store(kind: str, tmp_path: Path) -> None:
-    """Rank 0 of 3 is alone, for a hundredth of a second: not all stores raise the same."""
+    """Rank 0 of 3 is alone, for a hundredth of a second: not all stores raise the same error."""
     store = dist.HashStore() if kind == "HashStore" else dist.FileStore(f"{tmp_path}/store", 3)
     names = ["barrier", "monitored_barrier", "elastic"]
     with forbids(k03_missing, *(f"torch.distributed.{name}" for name in names)) as fresh:

@@ -45,7 +45,7 @@ def drawn(length: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]
 
 
 def swapped() -> tuple[list[float], list[str]]:
-    """Exchange two numbers with the neighbours; return what came, and the log of messages."""
+    """Exchange two numbers with the neighbours; return what arrived, and the log of messages."""
     incoming = torch.zeros(2)
     with recorded() as log:
         exchange(torch.full((2,), float(dist.get_rank())), incoming)
@@ -97,7 +97,7 @@ def gathered(lengths: Sequence[int]) -> None:
 
 
 def test_all_gather_completes_all_chunks(world: World) -> None:
-    """Of the others nothing is used, and nothing is added to it."""
+    """What the other chunks hold is not used, and nothing is added to it."""
     world(gathered, 4, LENGTHS, timeout=SOON)
 
 
@@ -126,7 +126,7 @@ def test_all_ranks_have_the_sum(world: World) -> None:
         results = world(reduced, size, (7, 2, 0), timeout=SOON)
         equal = [results[0] == result for result in results]
         assert [True] * size == equal, (
-            f"which ranks of yours have the bits of rank 0: {equal}. With others, the copies of a"
+            f"which ranks of yours have the bits of rank 0: {equal}. If any differ, copies of a"
             " model drift apart"
         )
 
@@ -137,15 +137,15 @@ def ones(length: int) -> None:
 
 
 def test_the_messages_are_those_of_a_ring(world: World) -> None:
-    """2(n-1) by each rank, to the next one: all bytes but two chunks, twice.
+    """Each rank sends 2(n-1), to the next one: twice all bytes, less two chunks.
 
-    Of 41 numbers, and of two megabytes: no buffer on the way takes them.
+    With 41 numbers, and with two megabytes, which fit in no buffer on the way.
     """
     chunks = [chunk.nbytes for chunk in torch.ones(41).tensor_split(4)]
     results = world(ones, 4, 41, timeout=SOON)
     for rank, calls in enumerate(results.calls):
         same({call.name for call in calls}, {"send", "recv"}, f"what rank {rank} calls")
-        # Its own chunk is not sent until it is complete, the next one's not any more.
+        # Its own chunk is not sent until it is complete; the next rank's is not sent again.
         total = 2 * sum(chunks) - chunks[rank] - chunks[(rank + 1) % 4]
         same(results.sent(rank), Sent(6, total), f"what rank {rank} sends in one all-reduce")
         peers = {call.peer for call in calls if call.name == "send"}

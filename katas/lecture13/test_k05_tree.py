@@ -58,7 +58,7 @@ def test_everybody_is_reached_once() -> None:
 
 
 def test_any_number_of_ranks_from_any_root() -> None:
-    """Branches are missing; another root is another name for the ranks, modulo their number."""
+    """Branches may be missing; another root renumbers the ranks, modulo their number."""
     for size in (3, 5, 6, 7, 9):
         for root in range(size):
             reached(root, size)
@@ -134,7 +134,7 @@ def reduces() -> None:
 
 
 def test_the_root_has_the_sum_of_all(world: World) -> None:
-    """The others have what they had."""
+    """The others keep what they had."""
     for size in (2, 4):
         check_tree(size)
         results = world(reduces, size, timeout=SOON)

@@ -39,7 +39,7 @@ def one_sum() -> tuple[list[str], list[float]]:
 
 
 def test_a_collective_is_a_line(world: World) -> None:
-    """Three float32 are 12 bytes. What is no message has no line, and all of it still runs."""
+    """Three float32 are 12 bytes. What is not a message has no line, and all of it still runs."""
     for lines, total in world(one_sum, 2, timeout=SOON):
         same(lines, ["allreduce 12 B"], "the lines of one all-reduce")
         same(total, [16.0] * 3, "2 + 2, times 2, then summed once more, when the mode has ended")
@@ -78,7 +78,7 @@ def more() -> list[str]:
 
 
 def test_tensors_in_lists_of_lists_count(world: World) -> None:
-    """An all-gather has one tensor that goes out and a list of those that come in."""
+    """An all-gather takes one outgoing tensor and a list of incoming ones."""
     expected = ["broadcast 32 B", "allgather 96 B", "reduce_scatter 96 B", "alltoall_base 64 B"]
     # c10d::_allgather_base_: only the last underscore goes.
     expected.append("_allgather_base 96 B")

@@ -30,14 +30,16 @@ def test_the_table_of_the_brief() -> None:
     link = LINKS[0]
     for name, size, shown in (("ring", 4, 150e-6), ("ring", 1e8, 18.9e-3)):
         yours = ring(16, size, link)
-        assert abs(yours / shown - 1) < 0.01, f"{name} of {size} B: yours {yours} s, not {shown} s"
+        assert abs(yours / shown - 1) < 0.01, (
+            f"{name} of {size} B: yours {yours} s, expected {shown} s"
+        )
     yours = doubling(16, 4, link), doubling(16, 1e8, link)
     near(yours[0], 20e-6 + 16e-10, "recursive doubling of 4 B: four rounds")
     near(yours[1], 20e-6 + 40e-3, "recursive doubling of 100 MB: all of it in each round")
 
 
 def test_a_ring_step_by_step() -> None:
-    """First n - 1 chunks come in to be added, then n - 1 to be copied; alone, nothing is sent."""
+    """First n - 1 chunks arrive to be added, then n - 1 to be copied; one rank sends nothing."""
     for link in LINKS:
         for n in (1, 2, 3, 7):
             clock = sum(link.alpha + link.beta * 12 / n for _ in range(n - 1) for _ in "ab")

@@ -37,7 +37,7 @@ def test_one_bucket_waits_for_the_end_of_backward() -> None:
 
 
 def test_a_bucket_waits_for_its_gradients_or_for_the_link() -> None:
-    """Whatever comes later."""
+    """Whichever comes later."""
     near(
         step_time([1.0, 1.0], 10.0, 1.0, 1.0), 12.0, "2 buckets: full at 5 and 10; the link is fast"
     )

@@ -127,7 +127,7 @@ def test_gradcheck_goes_through_the_world(world: World, name: str) -> None:
 
 
 def back_and_forth(name: str) -> bool:
-    """Go forward and backward once; return whether the gradient that came in has its value."""
+    """Go forward and backward once; return whether the incoming gradient keeps its value."""
     x = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
     y = KINDS[name].apply(x)
     grad = torch.arange(1.0 * y.numel()).double().view_as(y)

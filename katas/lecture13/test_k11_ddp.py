@@ -103,7 +103,7 @@ class Reductions(TorchDispatchMode):
         self.log = log
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note it, and let it be."""
+        """Note it, and run it."""
         if "allreduce" in func.__name__ or "all_reduce" in func.__name__:
             tensors = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
             self.log.append(sum(tensor.nbytes for tensor in tensors))
@@ -145,7 +145,7 @@ def check_buckets(sizes: list[int], expected: list[list[int]], why: str = "") ->
     given = list(sizes)
     found = assign_buckets(sizes, 8)
     assert expected == found, f"gradients of {sizes} bytes, cap 8; yours: {found} {why}"
-    assert given == sizes, f"yours changes the sizes that it was given: {sizes}, and were {given}"
+    assert given == sizes, f"yours changes the sizes that it was given: now {sizes}, before {given}"
 
 
 @one
@@ -187,9 +187,9 @@ def test_all_ranks_begin_with_the_values_of_rank_0(world: World) -> None:
     """Parameters, frozen ones too, and buffers, whole numbers too."""
     expected = Net(0).state_dict()
     for rank, (state, same, keeps, asks) in enumerate(world(construct, 3, timeout=SOON)):
-        assert keeps, "DDP is a module, and its attribute `module` is the one it was given"
-        assert same, "an optimizer may hold the parameters already: they stay these objects"
-        assert asks, "what is frozen stays frozen"
+        assert keeps, "DDP must be a module whose attribute `module` is the one it was given"
+        assert same, "yours replaces parameters: an optimizer may hold the old ones"
+        assert asks, "yours changes requires_grad: what is frozen must stay frozen"
         assert expected.keys() == state.keys(), f"the module of rank {rank} has {list(state)}"
         for name, value in expected.items():
             where = f"{name} of rank {rank} is not that of rank 0"
@@ -206,7 +206,7 @@ def close(
 
 
 def one_backward(x: torch.Tensor, y: torch.Tensor) -> dict[str, torch.Tensor | None]:
-    """Return the gradients of a Net that begins otherwise on each rank."""
+    """Return the gradients of a Net that begins with different values on each rank."""
     net = Net(dist.get_rank())
     ddp = DDP(net, SMALL)
     with unchanged(but={"grad"}, x=x, y=y, net=net):
@@ -223,7 +223,7 @@ def test_gradients_are_those_of_one_process(world: World) -> None:
     for rank, found in enumerate(world(one_backward, 3, x, y, timeout=SOON)):
         for name, expected in gradients(alone).items():
             if expected is None:
-                assert found[name] is None, f"{name} is frozen: it has no gradient"
+                assert found[name] is None, f"{name} is frozen, but has a gradient"
                 continue
             assert found[name] is not None, f"{name} of rank {rank} has no gradient"
             where = f"the gradient of {name} on rank {rank} is not that of the whole batch"
@@ -231,7 +231,7 @@ def test_gradients_are_those_of_one_process(world: World) -> None:
 
 
 def pytorch_s(net: nn.Module) -> nn.Module:
-    """Return what this kata is about, with small buckets."""
+    """Return PyTorch's DDP, with small buckets."""
     return DistributedDataParallel(net, bucket_cap_mb=SMALL / 2**20)
 
 
@@ -296,7 +296,7 @@ def test_gradients_are_views_of_their_bucket(world: World) -> None:
                 f"is one flat tensor, and they are views of it"
             )
             size, found = sum(sizes[position] for position in bucket), first[bucket[0]][1]
-            assert size == found, f"bucket {bucket} of yours has {found} bytes, not {size}"
+            assert size == found, f"bucket {bucket} of yours has {found} bytes, expected {size}"
         assert len(buckets) == len(set(first)), "buckets of yours share a tensor"
 
 
@@ -336,7 +336,9 @@ def test_each_bucket_is_one_all_reduce(world: World) -> None:
     """Of the same bytes in the same order as PyTorch's, which needs a backward to find them."""
     for theirs, ours in world(bytes_of_both, 2, batches(2), timeout=SOON):
         once = theirs[1:]
-        assert sum(once) == theirs[0], "PyTorch has one bucket at first, and then makes new ones"
+        assert sum(once) == theirs[0], (
+            "PyTorch's first backward should have all bytes in one bucket"
+        )
         assert once * 2 == ours, (
             f"bytes of each all-reduce in two backwards\nyours:     {ours}\nPyTorch's: {once * 2}, "
             f"without its first backward"
@@ -359,7 +361,7 @@ WEIGHT, BIAS = 8 * 16, 8 * 4
 
 @three
 def test_reductions_begin_while_backward_runs(world: World) -> None:
-    """A layer's gradients are on their way before backward comes to the layer before it."""
+    """A layer's gradients are on their way before backward reaches the layer before it."""
     expected = ["c", BIAS, WEIGHT, "b", WEIGHT, "a", BIAS, WEIGHT]
     orders = dict.fromkeys(range(2), ("a", "b", "c"))
     for log in world(order_of_events, 2, orders, timeout=SOON):
@@ -450,9 +452,7 @@ def waited_for(x: torch.Tensor, y: torch.Tensor) -> list[bool]:
 def test_every_reduction_is_waited_for(world: World) -> None:
     """Those that began first need not end first: gloo has several threads."""
     for waited in world(waited_for, 2, *batches(1)[0], timeout=SOON):
-        assert [True] * 3 == waited, (
-            f"which handles, of three buckets, does yours wait for? {waited}"
-        )
+        assert [True] * 3 == waited, f"whether yours waits for each of three handles: {waited}"
 
 
 def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
@@ -468,7 +468,7 @@ def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
 def test_the_default_cap_is_25_mebibytes(world: World) -> None:
     """All gradients of a small model travel together."""
     cap = inspect.signature(DDP).parameters["bucket_cap"].default
-    assert 25 << 20 == cap, f"bucket_cap is {cap} bytes by default"
+    assert 25 << 20 == cap, f"bucket_cap is {cap} bytes by default, expected {25 << 20}"
     size = sum(p.nbytes for p in Net(0).float().parameters() if p.requires_grad)
 
     for found in world(default_cap, 2, *batches(1)[0], timeout=SOON):
@@ -599,7 +599,7 @@ def test_a_forward_without_gradients_changes_nothing(world: World) -> None:
     for found, count in world(validate, 2, data, timeout=SOON):
         assert 3 == count, (
             f"yours sends {count} buckets of 3: the backward of the forward before the validation "
-            f"is still to be averaged"
+            f"must still be averaged"
         )
         close(found, expected, "gradients, with a validation between forward and backward")
 
@@ -618,4 +618,4 @@ def without_torch(x: torch.Tensor, y: torch.Tensor) -> bool:
 def test_nothing_ready_made_is_called(world: World) -> None:
     """Neither DistributedDataParallel nor the reducer that it is made of."""
     found = world(without_torch, 2, *batches(1)[0], timeout=SOON)
-    assert [True, True] == found, f"does each rank of yours find all gradients? {list(found)}"
+    assert [True, True] == found, f"whether each rank of yours finds all gradients: {list(found)}"

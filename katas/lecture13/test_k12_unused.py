@@ -131,7 +131,7 @@ def once() -> list[bool]:
 
 
 def test_two_messages_whatever_is_used(world: World) -> None:
-    """Eight flags of 4 bytes and 24 float64, also from a rank that has no gradient."""
+    """Eight flags of 4 bytes and 24 float64, even from a rank that has no gradient."""
     results = world(once, 2, timeout=SOON)
     expected = (Call("all_reduce", 8 * 4), Call("all_reduce", 24 * 8))
     for rank, calls in enumerate(results.calls):

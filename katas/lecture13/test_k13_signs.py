@@ -21,7 +21,7 @@ def there_and_back(flat: torch.Tensor) -> torch.Tensor:
 
 
 def test_signs_arrive_with_the_mean_of_the_magnitudes() -> None:
-    """The example of the brief, in float64; 0 counts as positive, also -0.0."""
+    """The example of the brief, in float64; 0 counts as positive, and so does -0.0."""
     for numbers, expected in (
         ([0.5, -3.0, 0.0, 4.0, -2.5], [2.0, -2.0, 2.0, 2.0, -2.0]),
         ([1.0, -3.0, -0.0, 4.0], [2.0, -2.0, 2.0, 2.0]),

@@ -144,7 +144,7 @@ def rearranged() -> tuple[list[float], list[float], list[list[float]]]:
 
 
 def test_errors_belong_to_parameters(world: World) -> None:
-    """DDP makes other buckets after the first backward: other sizes, in another order."""
+    """DDP makes new buckets after the first backward: different sizes, in a different order."""
     ((early, late, errors),) = world(rearranged, 1, timeout=SOON)
     # 1 and 2 are left of the first parameter, 3 of the second, 4, 0 and 5 of the third.
     same(early, [0, 0, 5, 0, 0], "the bucket of the third and the first parameter")
@@ -153,7 +153,7 @@ def test_errors_belong_to_parameters(world: World) -> None:
 
 
 def goes_on_alone() -> bool:
-    """Return whether rank 0's hook returns although rank 1 has not come to its own."""
+    """Return whether rank 0's hook returns although rank 1 has not reached its own."""
     store = dist.distributed_c10d._get_default_store()  # noqa: SLF001 - there is no public way
     came = True
     if dist.get_rank() == 1:

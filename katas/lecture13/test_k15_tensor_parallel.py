@@ -57,7 +57,7 @@ def copied() -> tuple[list[float], list[float], list[float]]:
 
 
 def test_a_copy_has_the_sum_of_the_gradients(world: World) -> None:
-    """Forward sends nothing; the gradient that comes in is not written to."""
+    """Forward sends nothing; the incoming gradient is not written to."""
     for copy, grad, given in world(copied, 3, timeout=SOON):
         same(copy, [1, 2], "forward returns x")
         same(grad, [60, 120], "10 + 20 + 30, one from each rank, and twice that")
@@ -106,7 +106,7 @@ def backward(module: nn.Module) -> dict[str, torch.Tensor]:
     """Return the result of a module, and all gradients of a loss."""
     x = batch().requires_grad_()
     y = module(x)
-    # x is used beside the module, too, as where a transformer goes around its MLP.
+    # x is also used outside the module, as in a transformer's residual connection.
     (y + x).square().sum().backward()
     grads = {name: p.grad for name, p in module.named_parameters()}
     return {"result": y.detach(), "x": x.grad, **grads}
@@ -150,7 +150,7 @@ def theirs() -> tuple[dict[str, Any], list[str]]:
 
 
 def test_the_epilogue_gives_the_same(world: World) -> None:
-    """The same parts, results and gradients, by a plan of two lines."""
+    """The same parts, results and gradients, from a plan of two lines."""
     ours = world(split_backward, 2, 6, timeout=SOON)
     for rank, (found, placed) in enumerate(world(theirs, 2, timeout=2 * SOON)):
         cut = ["(Shard(dim=0),)", "(Shard(dim=0),)", "(Shard(dim=1),)", "(Replicate(),)"]

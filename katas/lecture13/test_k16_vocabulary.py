@@ -29,7 +29,7 @@ def entropy(logits: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, .
     size, rank = dist.get_world_size(), dist.get_rank()
     part = logits.chunk(size, 1)[rank].clone().requires_grad_()
     loss = cross_entropy(part, target, rank * -(-logits.size(1) // size))
-    # Half of it, lest a gradient of 1 hide what is done with the one that comes in.
+    # Half of it, lest a gradient of 1 hide what is done with the incoming one.
     (loss / 2).backward()
     return loss.detach(), part.grad, part.detach()
 

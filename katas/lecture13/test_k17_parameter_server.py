@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.backend("gloo")
 
 START, LR = torch.tensor([1.0, -2.0, 3.0]), 0.125
-# How long a thread stays where another one must not come.
+# How long a thread stays where no other may enter.
 WHILE = 0.2
 
 
@@ -50,7 +50,7 @@ def test_a_push_is_applied_at_once() -> None:
 
 
 def test_nobody_is_answered_before_all_have_come() -> None:
-    """Then the mean is one step, and all get what came of it."""
+    """Then the mean is one step, and all get the result."""
     server = ParameterServer(START, LR, 3)
     steps = [torch.tensor([8.0, 0.0, 0.0]), torch.tensor([0.0, 16.0, 0.0]), torch.zeros(3)]
     futures = [server.push_together(step) for step in steps[:2]]
@@ -94,7 +94,7 @@ def test_a_gradient_of_another_shape_does_not_count() -> None:
 
 
 class Slow(ParameterServer):
-    """Stays in its first apply until another thread is in it as well, or some time is over."""
+    """Stays in its first apply until another thread is in it as well, or time is up."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -102,7 +102,7 @@ class Slow(ParameterServer):
 
     def apply(self, gradient: torch.Tensor) -> None:
         """Make one step."""
-        # Once it has run out the barrier is broken: whoever comes after that does not wait.
+        # After a time-out the barrier is broken: later threads do not wait.
         with suppress(BrokenBarrierError):
             self.barrier.wait(WHILE)
             self.met = True
@@ -115,12 +115,12 @@ def test_one_thread_at_a_time_applies(method: str) -> None:
     server = Slow(START, LR, 1)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(getattr(server, method), [torch.ones(3)] * 2))
-    assert not server.met, f"two threads of yours were in apply() at the same time, by {method}"
+    assert not server.met, f"two threads were in your apply() at the same time, called by {method}"
     same(server.pull()[0], 2, f"the version after two calls of {method}")
 
 
 class Torn(ParameterServer):
-    """Stays in the middle of apply until somebody has pulled, or some time is over."""
+    """Stays in the middle of apply until somebody has pulled, or time is up."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -135,7 +135,7 @@ class Torn(ParameterServer):
 
 
 def test_version_and_weights_belong_together() -> None:
-    """Also if another thread is in the middle of a step."""
+    """Even if another thread is in the middle of a step."""
     server = Torn(START, LR, 1)
     with ThreadPoolExecutor(1) as pool:
         push = pool.submit(server.push, torch.full((3,), 8.0))
@@ -149,7 +149,7 @@ def test_version_and_weights_belong_together() -> None:
 
 
 class Read(ParameterServer):
-    """Whose first reader of the version, after a step, waits a little for another push."""
+    """Makes the first reader of the version after a step wait a little for another push."""
 
     def __init__(self, *args: Any) -> None:
         self.pushed, self.first = Event(), 0
@@ -157,7 +157,7 @@ class Read(ParameterServer):
 
     @property
     def version(self) -> int:
-        """Return it, some time later at most."""
+        """Return it, perhaps after a short wait."""
         if self.first == get_ident():
             self.pushed.wait(WHILE)
         return self._version
@@ -208,9 +208,9 @@ def trains(folder: Path) -> Any:
         try:
             found = [work.wait() for work in works]
         except RuntimeError as error:
-            # As which an error of another process arrives here.
+            # What an error of another process arrives as.
             found = str(error)
-    # Waits until nobody asks any more.
+    # Waits until there are no more calls.
     rpc.shutdown()
     return found
 

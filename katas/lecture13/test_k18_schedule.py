@@ -12,7 +12,7 @@ Orders = list[list[tuple[str, int]]]
 
 
 def order(stage: int, stages: int, count: int) -> str:
-    """Return what a stage of yours does, as text."""
+    """Return what your stage does, as text."""
     return " ".join(f"{kind}{number}" for kind, number in one_f_one_b(stage, stages, count))
 
 
@@ -41,7 +41,7 @@ def picture(stages: int, count: int) -> str:
         able = [
             (stage, when) for stage, when in enumerate(begins(orders, ends)) if when is not None
         ]
-        assert able, f"the stages of yours wait for each other forever; left to do: {orders}"
+        assert able, f"your stages wait for each other forever; left to do: {orders}"
         for stage, begin in able:
             kind, number = orders[stage].pop(0)
             rows[stage] += ["."] * (begin - len(rows[stage]))

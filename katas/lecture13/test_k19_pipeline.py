@@ -40,7 +40,7 @@ ONE_F_ONE_B = orders(
     "F0 F1 F2 B0 F3 B1 B2 B3", "F0 F1 B0 F2 B1 F3 B2 B3", "F0 B0 F1 B1 F2 B2 F3 B3"
 )
 TWO = orders("F0 F1 B0 F2 B1 B2", "F0 B0 F1 B1 F2 B2")
-# Of each stage: the width of what it is given, for micro-batches of 2.
+# The width of each stage's input, for micro-batches of 2.
 WIDTHS = [3, 5, 4]
 
 
@@ -53,7 +53,7 @@ class Transposed(nn.Module):
 
 
 def parts_of(stages: int) -> list[nn.Module]:
-    """Return the stages of a model; each has another width, and they end transposed."""
+    """Return the stages of a model; each has a different width, and they end transposed."""
     torch.manual_seed(0)
     widths = [*WIDTHS[:stages], 2]
     return [
@@ -87,7 +87,9 @@ def pipeline(order: Orders, times: int = 1, run: Any = None) -> tuple[float | No
     inputs = list(x.split(2)) if rank == 0 else []
 
     def loss(output: torch.Tensor, number: int) -> torch.Tensor:
-        assert rank == stages - 1, f"rank {rank} of yours asks for a loss: the last rank has it"
+        assert rank == stages - 1, (
+            f"rank {rank} of yours asks for a loss: only the last rank has it"
+        )
         return F.mse_loss(output, targets.split(2)[number])
 
     for _ in range(times):
@@ -226,7 +228,7 @@ def watched(order: Orders) -> tuple[list[str], int]:
 
 
 def test_a_stage_holds_no_more_than_it_needs(world: World) -> None:
-    """In 1F1B: as many graphs as there are stages behind it, and one. Every send is waited for."""
+    """In 1F1B: as many graphs as there are stages behind it, plus one. Every send is waited for."""
     expected = [
         ["F1", "F2", "F3", "B", "F3", "B", "B", "B"],
         ["F1", "F2", "B", "F2", "B", "F2", "B", "B"],

@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def mean() -> Any:
-    """Each rank has twice its number as loss, and a little more than float32 can tell."""
+    """Each rank has twice its number as loss, plus too little for float32 to show."""
     loss = torch.tensor(2.0 * dist.get_rank(), dtype=torch.float64) * (1 + 2**-40)
     with unchanged(loss=loss):
         return mean_on_first(loss)
@@ -39,7 +39,7 @@ def test_all_ranks_take_part_in_what_rank_0_prints(world: Any) -> None:
 
 
 def gradients(cases: list[dict[str, int]]) -> list[dict[str, list[float]]]:
-    """Rank 1 has the names in another order than rank 0, and rank 2 in a third one."""
+    """Rank 1 has the names in a different order from rank 0, and rank 2 in a third one."""
     rank, results = dist.get_rank(), []
     for sizes in cases:
         order = [*list(sizes)[rank:], *list(sizes)[:rank]]
@@ -61,7 +61,7 @@ def test_all_ranks_sum_the_same_gradients_in_the_same_order(world: Any) -> None:
 
 
 def finite(cases: list[list[list[float]]]) -> Any:
-    """Each rank has other numbers."""
+    """Each rank has different numbers."""
     results = []
     for values in cases:
         gradient = torch.tensor(values[dist.get_rank()])
@@ -71,9 +71,9 @@ def finite(cases: list[list[list[float]]]) -> Any:
 
 
 def test_all_ranks_skip_a_step_or_none(world: Any) -> None:
-    """What only one of them can see has to be told."""
+    """What only one of them can see, it has to tell the others."""
     sums = [[1.0, 2.0], [3.0, -2.0], [1.0, 0.0]]
-    # What is looked at are the gradients: that finite ones add up to inf is another matter.
+    # Only the gradients are checked; finite ones may still add up to inf.
     large = [[3e38, 3e38], [3e38, -3e38], [1.0, 0.0]]
     bad = [[[1.0, 2.0], [3.0, value], [1.0, 0.0]] for value in (float("nan"), -float("inf"))]
     # Infinities that cancel each other, to NaN or to nothing.

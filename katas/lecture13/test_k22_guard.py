@@ -1,4 +1,4 @@
-"""Tests of k22_guard: the line, what may run, and who is told of."""
+"""Tests of k22_guard: the line, what may run, and who is named."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def different_names() -> None:
 
 
 def different_shapes() -> None:
-    """Reduce other shapes of the same size."""
+    """Reduce different shapes of the same size."""
     dist.all_reduce(torch.ones(*((2, 3) if dist.get_rank() == 2 else (3, 2))))
 
 
@@ -155,7 +155,7 @@ def different_roots() -> None:
 
 
 def different_lists() -> None:
-    """Rank 0 gathers into other shapes."""
+    """Rank 0 gathers into different shapes."""
     size = 3 if dist.get_rank() == 0 else 2
     dist.all_gather([torch.ones(2), torch.ones(2), torch.ones(size)], torch.ones(2))
 
@@ -180,7 +180,7 @@ def test_what_does_not_match_is_told_and_does_not_run(world: Any) -> None:
 
     for number, (what, (_, groups)) in enumerate(MISMATCHES.items()):
         lines = [found[number] for found in results]
-        assert 1 == len(set(lines)), f"{what} differs: the ranks of yours say {lines}"
+        assert 1 == len(set(lines)), f"{what} differs: your ranks say {lines}"
         told = str(lines[0])
         assert told.startswith("collective 1: "), f"{what} differs, and yours says {told}"
         found = told.removeprefix("collective 1: ").split("; ")
@@ -191,7 +191,7 @@ def test_what_does_not_match_is_told_and_does_not_run(world: Any) -> None:
 
 
 def leaves() -> None:
-    """Rank 1 has a batch less."""
+    """Rank 1 has one batch fewer."""
     for _ in range(2 if dist.get_rank() == 1 else 3):
         dist.all_reduce(torch.ones(2))
 
@@ -204,7 +204,7 @@ def test_a_rank_that_leaves_early_is_told_of(world: Any) -> None:
         assert right, f"yours:    {told}\nexpected: {start}...{end}"
 
 
-# Of the second kind DisagreementError is one, and not the other way round.
+# DisagreementError is one of the second kind, and not the other way round.
 ERRORS = {"KeyError": KeyError, "RuntimeError": RuntimeError}
 
 
@@ -222,7 +222,7 @@ def raises_one_by_one() -> Any:
 
 
 def test_a_rank_that_raises_is_told_of(world: Any) -> None:
-    """Its exception goes on, and the others hear which one it was."""
+    """Its exception propagates, and the others hear which one it was."""
     results = finished(world, raises_one_by_one, 3)
 
     for number, name in enumerate(ERRORS):
@@ -233,7 +233,7 @@ def test_a_rank_that_raises_is_told_of(world: Any) -> None:
 
 
 def raises_alone() -> None:
-    """All ranks raise, and rank 2 comes to it when the others are gone."""
+    """All ranks raise, and rank 2 does so when the others are gone."""
     raise KeyError("x")
 
 

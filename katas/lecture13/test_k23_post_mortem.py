@@ -96,7 +96,7 @@ def test_ranks_that_have_finished_alike_are_well() -> None:
 
 
 def test_what_two_ranks_send_each_other_has_other_numbers() -> None:
-    """A send is no collective; the number in it is that of the last one."""
+    """A send is not a collective; the number in it is that of the last one."""
     sent = {**entry(1, "send", 9, retired=False), "is_p2p": True}
 
     check_diagnosis([dump(entry(1), sent), dump(entry(1))], None)
@@ -131,7 +131,7 @@ def recorded(path: Path) -> Any:
 
 
 def test_a_real_dump_is_read(world: Any, tmp_path: Path) -> None:
-    """The flight recorder of three ranks, of which one does not come to the twelfth collective."""
+    """The flight recorder of three ranks, of which one does not reach the twelfth collective."""
     dumps = [text for text, _ in world(recorded, 3, tmp_path / "store", backend=None, timeout=SOON)]
 
     check_diagnosis(dumps, (12, {"gloo:all_reduce [[5]]": [0, 2], "no call": [1]}))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
-    """The last of it; and None, where nothing was saved."""
+    """The last state saved; None where nothing was saved."""
     path = tmp_path / "checkpoint"
     same(load(path), None, "what is loaded where nothing was saved")
     state = {"step": 2, "weight": torch.arange(3)}
@@ -72,7 +72,7 @@ def test_a_save_that_ends_in_the_middle_leaves_the_old_checkpoint(tmp_path: Path
 def test_a_save_that_ends_at_the_last_moment_leaves_the_old_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All is written, and nothing is replaced: the first checkpoint is none then."""
+    """All is written, but nothing is replaced: then there is no first checkpoint."""
     path = tmp_path / "checkpoint"
 
     def killed(*args: Any, **kwargs: Any) -> None:
@@ -103,7 +103,9 @@ def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
     def noted_replace(source: Any, target: Any, **kwargs: Any) -> None:
         events.append(("replace", os.stat(source).st_ino, os.stat(source).st_size))  # noqa: PTH116
         folder = os.path.dirname(source)  # noqa: PTH120
-        assert os.fspath(tmp_path) == folder, f"in the folder of the checkpoint; yours: {source}"
+        assert os.fspath(tmp_path) == folder, (
+            f"yours writes {source}, expected a file in {tmp_path}"
+        )
         replace(source, target, **kwargs)
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
@@ -111,7 +113,7 @@ def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
     save(path, {"weight": torch.ones(1000)})
 
     replaced = [event for event in events if event[0] == "replace"]
-    assert 1 == len(replaced), f"os.replace is called once: {events}"
+    assert 1 == len(replaced), f"os.replace must be called once, yours: {events}"
     before = events[: events.index(replaced[0])]
     synced = [event for event in before if event[:2] == ("fsync", replaced[0][1])]
     assert synced, f"no fsync of the new file before os.replace: {events}"

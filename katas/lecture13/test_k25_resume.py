@@ -29,7 +29,7 @@ ROWS, BATCH = 12, 4
 
 
 def data() -> tuple[torch.Tensor, torch.Tensor]:
-    """Return rows and what the model shall make of them."""
+    """Return rows and their targets."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(ROWS, 3, generator=generator)
     return x, torch.randn(ROWS, 2, generator=generator)
@@ -116,7 +116,7 @@ def resumed(path: Path, steps: int) -> list[float]:
 
 @pytest.mark.parametrize("last", [2, 3])
 def test_training_goes_on_where_it_was(world: World, tmp_path: Path, last: int) -> None:
-    """Within an epoch, and at its end; with another number of ranks."""
+    """Within an epoch, and at its end; with a different number of ranks."""
     check(world, 3, last, f"{last} steps", tmp_path, run=saved)
     check(world, 2, 8, f"eight steps, with a restart after {last}", tmp_path, run=resumed)
 

@@ -12,7 +12,7 @@ from katas.lecture13.k26_agent import supervise
 
 
 class Fake:
-    """A worker that ends after so many looks, with a code, and writes down what is done to it."""
+    """A worker that ends after `looks` looks, with a code, and logs what is done to it."""
 
     def __init__(self, log: list[str], name: str, looks: int, code: int) -> None:
         self.log, self.name, self.looks, self.code = log, name, looks, code
@@ -40,7 +40,7 @@ class Fake:
         """Return the code, or raise if it does not end."""
         self.log.append(f"wait {self.name}")
         if self.end is None:
-            assert timeout is not None, f"{self.name} does not end, and is waited for, for ever"
+            assert timeout is not None, f"{self.name} does not end, and yours waits for it forever"
             raise TimeoutExpired(self.name, timeout)
         return self.end
 
@@ -77,7 +77,7 @@ class Machine:
     def pause(self) -> None:
         """Let time go by."""
         self.log.append("pause")
-        assert len(self.log) < 200, f"this has no end: {self.log[:20]}"
+        assert len(self.log) < 200, f"yours does not end: {self.log[:20]}"
         for worker in self.workers:
             worker.looks -= 1
 
@@ -124,14 +124,14 @@ def test_if_one_fails_all_are_started_again() -> None:
 
 
 def test_a_negative_code_is_a_failure() -> None:
-    """So ends a worker that a signal has killed, as the out-of-memory killer does."""
+    """A worker ends so when a signal kills it, as the out-of-memory killer does."""
     machine = Machine([(0, 0), (2, -9)], [(0, 0)] * 2)
 
     same(machine.run(), 1, "the number of restarts after a worker ended with code -9")
 
 
 def test_the_next_group_may_be_smaller() -> None:
-    """As large as what is available; of none there is no group."""
+    """As large as what is available; if nothing is, there is no group."""
     machine = Machine([(0, 1), (0, 0), (0, 0)], [(0, 1), (0, 0)], [(0, 0)])
     same(machine.run(), 2, "the number of restarts")
     sizes = [one["WORLD_SIZE"] for one in machine.environments]

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def my_rows(count: int) -> slice:
-    """Return which of so many rows this rank has: the first ranks have one more, some have none."""
+    """Return which of `count` rows this rank has: the first ranks have one more, some have none."""
     rank, (each, more) = dist.get_rank(), divmod(count, dist.get_world_size())
     start = rank * each + min(rank, more)
     return slice(start, start + each + (rank < more))
@@ -107,7 +107,7 @@ def evaluated(x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def test_in_eval_mode_it_asks_nobody(world: World) -> None:
-    """A validation on one rank alone would hang. It uses the running statistics, and keeps them."""
+    """A validation on one rank alone would hang. It uses the running statistics unchanged."""
     x = torch.arange(6.0).double().view(2, 3)
     plain = nn.BatchNorm1d(3).double().eval()
     plain.running_mean.add_(3)

@@ -110,13 +110,13 @@ def test_one_rank_trains_as_without_ranks(world: World) -> None:
 
 
 def test_the_loss_curve_is_the_same_on_any_number_of_ranks(world: World) -> None:
-    """Of batches that most worlds cannot cut evenly."""
+    """For batches that most worlds cannot split evenly."""
     for size in (2, 3):
         compare(world, size, batches(12, 10, 7))
 
 
 def test_ranks_without_rows_take_part(world: World) -> None:
-    """One row on three ranks; losses are no NaN."""
+    """One row on three ranks; losses are not NaN."""
     compare(world, 3, batches(8, 1, 2))
 
 

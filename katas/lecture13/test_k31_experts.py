@@ -22,7 +22,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def tokens_of(rank: int, rows: int) -> torch.Tensor:
-    """Return what a rank has: numbers that tell where they come from."""
+    """Return a rank's tokens: numbers that show where they come from."""
     return (torch.arange(rows * 2.0).double().view(rows, 2) + 1).sqrt() + 100 * rank
 
 
@@ -35,7 +35,7 @@ def routed(experts: list[list[int]]) -> tuple[torch.Tensor, list[torch.Tensor], 
 
     def expert(x: torch.Tensor) -> torch.Tensor:
         seen.append(x.clone())
-        # Not contiguous, and another function on each rank.
+        # Not contiguous, and a different function on each rank.
         return (x * (rank + 2)).t().contiguous().t()
 
     found = exchange_tokens(tokens, mine, expert)

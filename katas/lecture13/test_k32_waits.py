@@ -1,4 +1,4 @@
-"""Tests of k32_waits: where waits stand after the pass, and that the graph computes the same."""
+"""Tests of k32_waits: where waits are after the pass, and that the graph computes the same."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ C10D, ATEN = torch.ops._c10d_functional, torch.ops.aten  # noqa: SLF001 - its na
 
 
 def graph_of(*names: str) -> fx.Graph:
-    """Return a graph of these nodes; behind a name stand those of what it takes: ``"mm w w"``."""
+    """Return a graph of these nodes; after a name come those of its inputs: ``"mm w w"``."""
     graph = fx.Graph()
     nodes: dict[str, Any] = {name: graph.placeholder(name) for name in ("x", "w")}
     for line in names:

@@ -1,4 +1,4 @@
-"""For the tests alone: ranks as threads, which use a store in an order that the test chooses."""
+"""For the tests only: ranks as threads, which use a store in an order that the test chooses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Option = tuple[bool, int]
 
 
 class StoppedError(BaseException):
-    """Ends a rank of whose result nobody wants to know any more."""
+    """Ends a rank whose result is no longer needed."""
 
 
 class Seat:
@@ -41,7 +41,7 @@ class Seat:
     def _ask(self, name: str, *args: Any) -> Any:
         self.made.append(name)
         assert len(self.made) < 5000, (
-            f"yours asks again and again instead of waiting: its last operations are "
+            f"yours polls the store instead of waiting: its last operations are "
             f"{self.made[-3:]}. get and wait return when the key is there"
         )
         self.asked = (name, args)
@@ -56,25 +56,25 @@ class Seat:
         return self.answer
 
     def reply(self, answer: Any) -> None:
-        """Let this rank go on, and return when it asks for something else or has ended."""
+        """Let this rank continue, and return when it asks for something else or has ended."""
         self.asked, self.answer = None, answer
         self._go.release()
         self._turns.paused.acquire()
 
     def set(self, key: str, value: str | bytes) -> None:
-        """As the method of a store."""
+        """Like a store's method."""
         return self._ask("set", key, value)
 
     def get(self, key: str) -> bytes:
-        """As the method of a store."""
+        """Like a store's method."""
         return self._ask("get", [key])
 
     def add(self, key: str, number: int) -> int:
-        """As the method of a store."""
+        """Like a store's method."""
         return self._ask("add", key, number)
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
-        """As the method of a store."""
+        """Like a store's method."""
         assert not isinstance(keys, str), f"store.wait takes a list of keys; yours is {keys!r}"
         return self._ask("wait", list(keys), timeout)
 
@@ -190,7 +190,7 @@ def of_ranks(work: Callable[..., Any], size: int, *args: Any) -> list[Callable[[
 
 
 def check_cost(turns: Turns, most: int) -> None:
-    """No rank asks more of the store."""
+    """Check that no rank asks the store more often."""
     __tracebackhide__ = True
     made = max((seat.made for seat in turns.seats), key=len)
     assert len(made) <= most, (

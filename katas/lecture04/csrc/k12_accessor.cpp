@@ -42,7 +42,7 @@ namespace {
 void check(const Tensor& self, const Tensor& band, const Tensor& vec, int64_t lower, int64_t upper);
 
 // Adds A @ vec to self. After `check`:
-// - self, band and vec have one dtype, scalar_t: float, double or int64_t (add in that type);
+// - self, band and vec have the same dtype, scalar_t: float, double or int64_t (add in that type);
 // - band has lower + upper + 1 rows of n, vec and self have n elements; n may be 0;
 // - any of them may have any strides and offset, in a larger tensor, which must not change; band
 //   and vec may be expanded. self overlaps neither itself nor the inputs;

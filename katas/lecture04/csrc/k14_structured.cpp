@@ -65,7 +65,7 @@ at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col)
 // Refuses an out whose dtype or device differs from `options`.
 void check_out(const Tensor& out, const TensorOptions& options);
 
-// Refuses a self of another dtype or other sizes.
+// Refuses a self of a different dtype or different sizes.
 void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options);
 
 // ---- the exercise ------------------------------------------------------------------------

@@ -22,7 +22,7 @@
 // Begin on paper: loadu(in, 3) fills the other lanes with 0. For which of the three functions is
 // that wrong?
 // Afterwards open aten/src/ATen/cpu/vec/vec_base.h (below torch/include/ATen in site-packages), and
-// vec256/vec256_float.h beside it.
+// vec256/vec256_float.h next to it.
 //
 #include <ATen/cpu/vec/vec.h>
 #include <c10/util/Exception.h>

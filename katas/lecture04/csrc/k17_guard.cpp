@@ -2,9 +2,9 @@
 //
 // Run a kernel on device 1.
 //
-// On cuda:0 all your tests pass; on cuda:1 your kernel is an illegal memory access. A launch goes
-// to the thread's current device. Inside PyTorch, generated code sets it; in your own operator, you
-// do.
+// On cuda:0 all your tests pass; on cuda:1 your kernel makes an illegal memory access. A launch
+// goes to the thread's current device. Inside PyTorch, generated code sets it; in your own
+// operator, you do.
 //
 // Practise on maia:0 to maia:7: c10 has a fake of these chips for tests.
 //
@@ -30,7 +30,7 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Two kernels of the chips. They run on this thread's current device, and throw an error if x is
+// Two kernels for the chips. They run on this thread's current device, and throw an error if x is
 // elsewhere or contains NaN.
 void launch_scale(const Tensor& x, double by);
 double launch_sum(const Tensor& x);

@@ -140,7 +140,7 @@ C10_REGISTER_GUARD_IMPL(
     PrivateUse1,
     c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1>)
 
-// With the allocator, kKeys, and the default dtype if there is none: see ATen/EmptyTensor.h.
+// With the allocator, kKeys, and the default dtype if none is given: see ATen/EmptyTensor.h.
 Tensor empty(
     at::IntArrayRef size,
     std::optional<at::ScalarType> dtype,
@@ -183,7 +183,7 @@ Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
 }
 
 // Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then runs it on the
-// CPU. That cannot make a view: error_on_views refuses one instead of silently copying.
+// CPU. That cannot make a view: error_on_views refuses to, instead of silently copying.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: fallback");
@@ -202,7 +202,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("empty_strided", &empty_strided);
   m.impl("_copy_from", &copy_from);
   m.impl("_copy_from_and_resize", &copy_from_and_resize);
-  // TODO, step 3: the views. at::native::as_strided_tensorimpl, view and _reshape_alias serve.
+  // TODO, step 3: the views. at::native::as_strided_tensorimpl, view and _reshape_alias will do.
   // TODO, step 5: relu.
 }
 

@@ -2,7 +2,7 @@
 //
 // Make a C++ object that can be pickled.
 //
-// Pickling a node of the last kata fails: "Tried to serialize object ... which does not have a
+// Pickling a node of the previous kata fails: "Tried to serialize object ... which does not have a
 // __getstate__ method defined!" C++ objects have no __dict__ for pickle to read. Two functions are
 // enough, one that takes an object apart and one that rebuilds it: then torch.save works, and so do
 // copies for worker processes, without a line of Python.

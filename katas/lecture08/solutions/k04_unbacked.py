@@ -53,7 +53,7 @@ class Condition:
 
 
 def decide(condition: Condition) -> bool | None:
-    """Return True if it holds for each value in the range, False if for none."""
+    """Return True if it holds for every value in the range, False if it holds for none."""
     size = condition.size
     if condition.lower <= size.lower and size.upper <= condition.upper:
         return True

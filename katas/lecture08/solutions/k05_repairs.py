@@ -19,7 +19,7 @@ def scale(x: torch.Tensor) -> torch.Tensor:
 
 @dataclass
 class Pair:
-    """Two tensors of one shape; a program may take it as its input, if PyTorch knows the class."""
+    """Two tensors of the same shape; a program may take a Pair if PyTorch knows the class."""
 
     left: torch.Tensor
     right: torch.Tensor

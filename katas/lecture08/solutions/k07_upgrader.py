@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 
 def aged(archive: bytes, version: int) -> bytes:
-    """Return a copy of a TorchScript archive, a zip file, that states another version."""
+    """Return a copy of a TorchScript archive, a zip file, that states a different version."""
     made = BytesIO()
     with ZipFile(BytesIO(archive)) as old, ZipFile(made, "w") as new:
         for name in old.namelist():

@@ -10,7 +10,7 @@ from torch import distributed as dist
 
 
 class MissingRanksError(RuntimeError):
-    """Some ranks have not come in time. Given."""
+    """Some ranks have not arrived in time. Given."""
 
     def __init__(self, ranks: Sequence[int]) -> None:
         super().__init__(f"not come in time: {', '.join(map(str, ranks))}")
@@ -20,8 +20,8 @@ class MissingRanksError(RuntimeError):
 def monitored_barrier(store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
     """Return when all ranks have called this, or raise the same error in all of them.
 
-    The store is empty at first, and this is called once in it by each rank. Hand `timeout` to
-    ``store.wait(keys, timeout)``: it raises a RuntimeError when the time is out. ``add(key, 0)``
+    The store is empty at first, and each rank calls this once with it. Pass `timeout` to
+    ``store.wait(keys, timeout)``: it raises a RuntimeError when time runs out. ``add(key, 0)``
     reads a counter, and never waits. At most ``size + 8`` operations by each rank.
     """
     store.add(f"here {rank}", 1)
@@ -30,7 +30,7 @@ def monitored_barrier(store: dist.Store, rank: int, size: int, timeout: timedelt
     else:
         try:
             store.wait(["verdict"], timeout)
-        # FileStore raises just this, other stores a DistStoreError, which is one.
+        # FileStore raises just this, other stores a DistStoreError, a subclass.
         except RuntimeError:
             here = [store.add(f"here {each}", 0) for each in range(size)]
             _decide(store, [each for each, count in enumerate(here) if not count])

@@ -44,6 +44,6 @@ def all_gather(flat: torch.Tensor) -> None:
 
 
 def all_reduce(flat: torch.Tensor) -> None:
-    """Replace the tensor by the sum over all ranks. Given."""
+    """Replace the tensor with the sum over all ranks. Given."""
     reduce_scatter(flat)
     all_gather(flat)

@@ -31,7 +31,7 @@ def children(rank: int, root: int, size: int) -> list[int]:
 
 
 def broadcast(tensor: torch.Tensor, root: int) -> None:
-    """Replace the tensor by the root's."""
+    """Replace the tensor with the root's."""
     rank, size = dist.get_rank(), dist.get_world_size()
     above = parent(rank, root, size)
     if above is not None:
@@ -41,12 +41,12 @@ def broadcast(tensor: torch.Tensor, root: int) -> None:
 
 
 def reduce(tensor: torch.Tensor, root: int) -> None:
-    """Replace the root's tensor by the sum over all ranks; the others keep theirs."""
+    """Replace the root's tensor with the sum over all ranks; the others keep theirs."""
     rank, size = dist.get_rank(), dist.get_world_size()
     above = parent(rank, root, size)
     total = tensor if above is None else tensor.clone()
     incoming = torch.empty_like(tensor)
-    # Backwards: who was reached last has the fewest ranks behind it, and is ready first.
+    # Backwards: whoever was reached last has the fewest ranks behind it, and is ready first.
     for child in reversed(children(rank, root, size)):
         dist.recv(incoming, child)
         total.add_(incoming)

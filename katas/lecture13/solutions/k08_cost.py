@@ -13,7 +13,7 @@ class Link(NamedTuple):
     beta: float
 
     def time(self, size: float) -> float:
-        """Return the seconds that a message of so many bytes takes."""
+        """Return the seconds that a message of `size` bytes takes."""
         return self.alpha + self.beta * size
 
 

@@ -9,7 +9,7 @@ from torch import distributed as dist
 
 
 class Sum(torch.autograd.Function):
-    """The sum over all ranks, on each rank. What is handed in is never written to."""
+    """The sum over all ranks, on each rank. The input is never written to."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -25,18 +25,18 @@ class Sum(torch.autograd.Function):
 
 
 class Gather(torch.autograd.Function):
-    """All ranks' rows, one below the other."""
+    """All ranks' rows, concatenated."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the ranks' x, of equal shape, joined in dim 0."""
+        """Return the ranks' x, of equal shape, concatenated in dim 0."""
         parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
         dist.all_gather(parts, x.contiguous())
         return torch.cat(parts)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows, by one ``dist.reduce_scatter``."""
+        """Return the gradient of this rank's rows, with one ``dist.reduce_scatter``."""
         parts = [part.contiguous() for part in grad.chunk(dist.get_world_size())]
         mine = torch.empty_like(parts[dist.get_rank()])
         dist.reduce_scatter(mine, parts)
@@ -48,7 +48,7 @@ class Swap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Send the k-th of n equal chunks of rows to rank k; return what came, in rank order."""
+        """Send the k-th of n equal chunks of rows to rank k; return what arrives, in rank order."""
         swapped = torch.empty(x.shape, dtype=x.dtype)
         dist.all_to_all_single(swapped, x.contiguous())
         return swapped

@@ -19,7 +19,7 @@ def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
 
     Parameter i has a gradient of ``sizes[i]`` bytes. Backward computes about the last one first,
     so the first bucket begins with the last position. A bucket is closed as soon as it holds `cap`
-    bytes or more: what fills it belongs to it. No bucket is empty.
+    bytes or more, including the gradient that fills it. No bucket is empty.
     """
     buckets: list[list[int]] = []
     held = cap
@@ -33,7 +33,7 @@ def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
 
 
 def at_end_of_backward(callback: Callable[[], None]) -> None:
-    """Call it within backward, as soon as that has computed everything. Given.
+    """Call a function within backward, as soon as that has computed everything. Given.
 
     This works only while backward runs: in a hook.
     """
@@ -41,7 +41,7 @@ def at_end_of_backward(callback: Callable[[], None]) -> None:
 
 
 class Bucket:
-    """A flat tensor, of which each parameter has a view, and who is still waited for. Given."""
+    """A flat tensor, with a view for each parameter, and the parameters still missing. Given."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self.flat = parameters[0].new_zeros(sum(p.numel() for p in parameters))
@@ -55,7 +55,7 @@ class DDP(nn.Module):
 
     - Once ``loss.backward()`` has returned, the ``grad`` of each parameter that requires one is
       the mean over the ranks, and a view of its bucket. ``zero_grad()`` may set it to None or
-      write zeros; a gradient that is still there is accumulated to, as without DDP.
+      write zeros; a gradient that is still there accumulates, as without DDP.
     - Each bucket is one tensor, made once, and one ``dist.all_reduce(..., async_op=True)`` in each
       backward.
     - Each forward is followed by one backward, or by none. A forward under ``torch.no_grad()`` may
@@ -68,7 +68,7 @@ class DDP(nn.Module):
         """Take over the values of rank 0, and prepare the buckets of `bucket_cap` bytes.
 
         All parameters and buffers are taken over, frozen ones too; they are contiguous, and the
-        parameters stay the objects they are. Those that require gradients have one dtype and one
+        parameters stay the same objects. Those that require gradients have one dtype and one
         device. A gradient is ready when a hook of ``register_post_accumulate_grad_hook`` runs.
         """
         super().__init__()
@@ -103,7 +103,7 @@ class DDP(nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Let the gradients of what is called within accumulate, and send nothing. Given."""
+        """Let gradients accumulate inside the block, and send nothing. Given."""
         before, self.syncs = self.syncs, False
         try:
             yield

@@ -24,10 +24,10 @@ def parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
 
 
 def average_used(parameters: list[nn.Parameter]) -> None:
-    """Replace each ``grad`` by its mean over all ranks, where at least one rank has a ``grad``.
+    """Replace each ``grad`` with its mean over all ranks, where at least one rank has a ``grad``.
 
-    A rank without one counts as zeros, and gets the mean. Make two all-reduces: one int32 flag for
-    each parameter, then all gradients in one flat tensor. All parameters have one dtype.
+    A rank without one contributes zeros, and gets the mean. Make two all-reduces: one int32 flag
+    for each parameter, then all gradients in one flat tensor. All parameters have one dtype.
     """
     flags = torch.tensor([p.grad is not None for p in parameters], dtype=torch.int32)
     dist.all_reduce(flags)

@@ -8,7 +8,7 @@ import torch
 def encode(flat: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the bits, eight in a byte, and the mean of the magnitudes, of shape (1,).
 
-    The bits are uint8; in the last byte some may be left over. 0 counts as positive.
+    The bits are uint8; part of the last byte may be unused. 0 counts as positive.
     """
     bits = flat.new_zeros(-(-flat.numel() // 8) * 8, dtype=torch.uint8)
     bits[: flat.numel()] = flat < 0

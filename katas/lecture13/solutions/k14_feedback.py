@@ -25,7 +25,7 @@ class TopK:
         return flat[positions], positions.int()
 
     def decode(self, message: Message, size: int) -> torch.Tensor:
-        """Return a tensor of `size` elements that is 0 but at these positions."""
+        """Return a tensor of `size` elements that is 0 except at these positions."""
         values, positions = message
         flat = values.new_zeros(size)
         flat[positions] = values
@@ -41,13 +41,13 @@ class State:
 
 
 def compressed_hook(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Return a future of the mean of what all ranks have sent, and remember what was not sent.
+    """Return a future with the mean of what all ranks sent, and remember what was not sent.
 
     - ``bucket.buffer()`` is one flat tensor; ``bucket.gradients()`` are contiguous views of it, in
       the order of ``bucket.parameters()``. You may write to them.
     - ``state.errors`` has a tensor for each parameter, in its shape, in memory of its own: DDP
-      makes other buckets after the first backward, so a bucket's number is no key.
-    - Each tensor of the message is sent by one ``dist.all_gather(..., async_op=True)``. Do not
+      makes new buckets after the first backward, so a bucket's number cannot be the key.
+    - Each tensor of the message is sent with one ``dist.all_gather(..., async_op=True)``. Do not
       wait: ``get_future()`` of each handle, ``torch.futures.collect_all``, then ``.then``.
     """
     flat, compressor, ranks = bucket.buffer(), state.compressor, dist.get_world_size()
@@ -72,5 +72,5 @@ def compressed_hook(state: State, bucket: dist.GradBucket) -> torch.futures.Futu
     return torch.futures.collect_all([work.get_future() for work in works]).then(mean)
 
 
-# Given: DDP compares annotations with types, and those of this module are text.
+# Given: DDP compares annotations with types, and those of this module are strings.
 compressed_hook.__annotations__.clear()

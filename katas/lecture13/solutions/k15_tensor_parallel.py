@@ -27,7 +27,7 @@ class Copy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the sum of all ranks' gradients, without a write to this one."""
+        """Return the sum of all ranks' gradients, without writing to this one."""
         total = grad.clone()
         dist.all_reduce(total)
         return total
@@ -38,31 +38,31 @@ class Sum(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum over the ranks, without a write to x."""
+        """Return the sum over the ranks, without writing to x."""
         total = x.clone()
         dist.all_reduce(total)
         return total
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient: each rank goes on with the whole sum, so each has it whole."""
+        """Return the gradient: each rank uses the whole sum, so each has the whole gradient."""
         return grad
 
 
 class ColumnParallel(nn.Module):
-    """Has a part of the output features of a linear layer."""
+    """Holds a part of the output features of a linear layer."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = shard(linear.weight, 0), shard(linear.bias, 0)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return this rank's output features of an x that all ranks have."""
+        """Return this rank's output features, for an x that all ranks have."""
         return F.linear(Copy.apply(x), self.weight, self.bias)
 
 
 class RowParallel(nn.Module):
-    """Has a part of the input features of a linear layer, and the whole bias."""
+    """Holds a part of the input features of a linear layer, and the whole bias."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -70,8 +70,8 @@ class RowParallel(nn.Module):
         self.bias = nn.Parameter(linear.bias.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return all output features, of an x of which each rank has a part."""
-        # Behind the sum: in it, the bias would count once for each rank.
+        """Return all output features, for an x of which each rank has a part."""
+        # After the sum: in it, the bias would count once for each rank.
         return Sum.apply(F.linear(x, self.weight)) + self.bias
 
 

@@ -14,7 +14,7 @@ Action = tuple[str, int]
 
 
 def receive(shape: Sequence[int], source: int, number: int) -> torch.Tensor:
-    """Return what a rank has sent about a micro-batch, float32; waits until it is there. Given."""
+    """Return what a rank sends about a micro-batch, float32, once it has arrived. Given."""
     received = torch.empty(tuple(shape))
     dist.recv(received, source, tag=number)
     return received
@@ -29,8 +29,8 @@ def run_stage(
 ) -> float | None:
     """Do the actions of this rank's stage; return the loss of the batch on the last rank.
 
-    - `part` maps a tensor to a tensor. What this rank is given has the shape `shape`, and on rank
-      0 is ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
+    - `part` maps a tensor to a tensor. This rank's inputs have the shape `shape`; on rank 0 they
+      are ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
     - ``loss(output, i)`` is the mean loss of micro-batch i, for the last rank; the loss of the
       batch is the mean over the micro-batches. The other ranks return None.
     - Afterwards the ``grad`` of each parameter has grown by its gradient of the batch's loss.

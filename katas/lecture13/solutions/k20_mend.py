@@ -14,7 +14,7 @@ def mean_on_first(loss: torch.Tensor) -> float | None:
 
 
 def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
-    """Replace each gradient by its sum over the ranks, in place.
+    """Replace each gradient with its sum over the ranks, in place.
 
     All ranks have the same names, each in the order in which its hooks ran.
     """
@@ -23,9 +23,9 @@ def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
 
 
 def sum_if_finite(gradient: torch.Tensor) -> bool:
-    """Replace a gradient by its sum over the ranks, in place, and return True.
+    """Replace a gradient with its sum over the ranks, in place, and return True.
 
-    But if a number in it is not finite, on any rank, return False and leave it as it is, on all.
+    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all.
     """
     finite = gradient.isfinite().all().int()
     dist.all_reduce(finite, dist.ReduceOp.MIN)

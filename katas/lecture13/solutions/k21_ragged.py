@@ -16,7 +16,7 @@ def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tens
     dist.all_reduce(steps, dist.ReduceOp.MAX)
     found = []
     for step in range(int(steps)):
-        # Who has no batch any more goes on taking part, and counts for nothing.
+        # A rank without batches still takes part, and counts for nothing.
         total = batches[step].clone() if step < len(batches) else torch.zeros_like(zero)
         present = torch.tensor(int(step < len(batches)))
         dist.all_reduce(total)
@@ -26,7 +26,7 @@ def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tens
 
 
 def adopt_best(loss: float, weights: torch.Tensor) -> None:
-    """Take the weights of the rank with the least loss, in place; of several, of the lowest rank.
+    """Take the weights of the rank with the lowest loss, in place; in a tie, of the lowest rank.
 
     A loss is a Python float, and never NaN.
     """

@@ -20,7 +20,7 @@ class DisagreementError(RuntimeError):
 
 
 def disagreement(number: int, said: Sequence[str | None]) -> str | None:
-    """Return a line with who says what about a collective, or None if all say the same.
+    """Return a line that says which ranks say what, or None if all say the same.
 
     ``said[r]`` is what rank r says, None if it has said nothing. List ranks that say the same
     together, the group of the lowest rank first:
@@ -47,15 +47,15 @@ class Meeting:
         self.number = 0
 
     def say(self, text: str) -> None:
-        """Go on to the next number, and tell the others this about it; wait for nobody."""
+        """Advance to the next number, and publish the text under it; wait for nobody."""
         self.number += 1
         self.store.set(f"collective {self.number}/{self.rank}", text)
 
     def agree(self, text: str) -> None:
-        """Say this, wait for what all others say, and raise unless it is the same."""
+        """Say this text, wait for what the others say, and raise unless all say the same."""
         self.say(text)
         keys = [f"collective {self.number}/{rank}" for rank in range(self.size)]
-        # Who has not come in time has said nothing.
+        # A rank that has not come in time has said nothing.
         with suppress(RuntimeError):
             self.store.wait(keys, self.timeout)
         said = [self.store.get(key).decode() if self.store.check([key]) else None for key in keys]
@@ -66,8 +66,8 @@ class Meeting:
 class Guard(TorchDispatchMode):
     """Lets a collective run only if all ranks are about to run the same one.
 
-    ``send``, ``recv_`` and ``recv_any_source_`` concern two ranks alone: they run at once. So do
-    operators that are not of ``c10d``. The guard itself calls no collective.
+    ``send``, ``recv_`` and ``recv_any_source_`` concern only two ranks: they run at once. So do
+    operators that are not in ``c10d``. The guard itself calls no collective.
     """
 
     def __init__(self, meeting: Meeting) -> None:
@@ -84,7 +84,7 @@ class Guard(TorchDispatchMode):
     ) -> Any:
         """Run an operator; before a collective, agree with the other ranks about it.
 
-        What is agreed on begins with the operator's name, such as ``allreduce_``, and tells apart
+        What is agreed on begins with the operator's name, such as ``allreduce_``, and distinguishes
         the dtypes and shapes of all tensors, and ``root_rank`` where there is one. ``scatter_`` and
         ``gather_``, where only the root has a list of tensors, are not called here.
         """

@@ -12,9 +12,9 @@ def diagnose(dumps: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, list[in
     """Return the first number at which not all ranks have retired the same call, and who did what.
 
     ``dumps[r]["entries"]`` are rank r's entries, oldest first. A call is its name and input sizes,
-    with " retired" behind it if it is, or "no call". List ranks that did the same together, the
+    with " retired" after it if it is, or "no call". List ranks that did the same together, the
     group of the lowest rank first. Return None if there is no such number. A buffer may have lost
-    calls that another one still has: begin with the first number that no rank has lost.
+    calls that another still has: begin with the first number that no rank has lost.
     """
     calls: list[dict[int, str]] = []
     for dump in dumps:

@@ -12,8 +12,8 @@ import torch
 def save(path: Path, state: Any) -> None:
     """Write a checkpoint, so that a process that ends at any moment leaves the old or the new one.
 
-    Write another file in the same folder, whatever an earlier save has left there, and have all of
-    it on the disk before it takes the old one's place.
+    Write a second file in the same folder, whatever an earlier save left there, and have all of
+    it on disk before it takes the old one's place.
     """
     # In the same folder, since a file cannot be moved to another file system in one step.
     new = path.with_name(f"{path.name}.new")

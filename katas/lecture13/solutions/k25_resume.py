@@ -20,16 +20,17 @@ class Training:
         self.x, self.y, self.batch = x, y, batch
         self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
-        # Of all steps that are done.
+        # Of all steps so far.
         self.losses: list[float] = []
-        # Of the rows of this epoch.
+        # The order of the rows in this epoch.
         self.order = torch.tensor([], dtype=torch.int64)
 
     def rows(self) -> torch.Tensor:
-        """Return the numbers of this rank's rows of the next global batch; there may be none.
+        """Return the indices of this rank's rows in the next global batch; there may be none.
 
-        When an epoch begins, draw `order` by ``torch.randperm(n)``, on all ranks alike, and nothing
-        else from the default generator. Step k of an epoch takes the k-th `batch` of that order.
+        When an epoch begins, draw `order` by ``torch.randperm(n)``, the same on all ranks, and
+        nothing else from the default generator. Step k of an epoch takes the k-th `batch` of that
+        order.
         """
         begin = len(self.losses) * self.batch % len(self.x)
         if begin == 0:
@@ -53,7 +54,7 @@ class Training:
         self.losses.append(total.item())
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the next step depends on, but for the data."""
+        """Return all that the next step depends on, except the data."""
         return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -63,7 +64,7 @@ class Training:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where that state was."""
+        """Continue from that state."""
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["generator"])

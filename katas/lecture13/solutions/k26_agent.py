@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Worker(Protocol):
-    """A process, as subprocess.Popen is one. Given."""
+    """A process, such as a subprocess.Popen. Given."""
 
     def poll(self) -> int | None:
         """Return the exit code, or None as long as it runs."""
@@ -26,7 +26,7 @@ class Worker(Protocol):
 
 
 class WorkerError(Exception):
-    """A worker has failed for the last time. Given."""
+    """A worker has failed, and no restarts are left. Given."""
 
     def __init__(self, rank: int, code: int) -> None:
         super().__init__(f"rank {rank} has failed with code {code}")
@@ -35,7 +35,7 @@ class WorkerError(Exception):
 
 
 def stop(workers: Sequence[Worker], grace: float) -> None:
-    """End all workers that still run, those that do not end by themselves by force. Given."""
+    """End all workers that still run, by force if they do not end when asked. Given."""
     running = [worker for worker in workers if worker.poll() is None]
     try:
         # All are asked before any is waited for: some end only when others do.

@@ -10,11 +10,11 @@ from torch import nn
 
 
 class Sum(torch.autograd.Function):
-    """The sum over the ranks, each of which has a loss of its own: as in k10. Given."""
+    """The sum over the ranks, each of which has its own loss: as in k10. Given."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum, without a write to x."""
+        """Return the sum, without writing to x."""
         total = x.clone()
         dist.all_reduce(total)
         return total
@@ -28,7 +28,7 @@ class Sum(torch.autograd.Function):
 class BatchNorm(nn.BatchNorm1d):
     """Normalizes with the mean and the variance of the rows of all ranks.
 
-    It has weight, bias and running statistics. In eval mode it is what it inherits, and asks no
+    It has weight, bias and running statistics. In eval mode it does what it inherits, and asks no
     other rank.
     """
 
@@ -36,7 +36,7 @@ class BatchNorm(nn.BatchNorm1d):
         """Return the normalized rows of this rank, of x (rows, features).
 
         `running_mean` and `running_var` move by ``momentum`` (a number) towards the mean and the
-        unbiased variance, n / (n - 1) times the other one; n counts the rows of all ranks, at
+        unbiased variance, n / (n - 1) times the biased one; n counts the rows of all ranks, at
         least 2. Normalize with the biased variance and `eps`.
         """
         if not self.training:

@@ -1,4 +1,4 @@
-"""Dropout by a generator for each row."""
+"""Dropout with a generator for each row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def dropout(x: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
     """Return the rows of x (rows, features), in which elements are dropped as ``keys[row]`` says.
 
     For each row draw ``torch.rand(features, dtype=torch.float64)`` from a generator with its key as
-    the seed: below p the element becomes 0, elsewhere it is divided by 1 - p. There may be no row.
+    the seed: below p the element becomes 0, elsewhere it is divided by 1 - p. x may have no rows.
     The global generator is left alone.
     """
     drawn = torch.empty(x.shape, dtype=torch.float64)

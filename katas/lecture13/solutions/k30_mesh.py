@@ -6,7 +6,7 @@ import torch
 
 
 def partners(rank: int, shape: tuple[int, ...], dim: int) -> list[int]:
-    """Return all ranks of `rank`'s group along `dim` of a mesh, itself too, ascending.
+    """Return all ranks of `rank`'s group along `dim` of a mesh, including itself, ascending.
 
     `dim` is not negative. The ranks fill the mesh in the order of memory.
     """

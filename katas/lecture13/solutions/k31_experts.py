@@ -16,7 +16,7 @@ def exchange_tokens(
     """Return ``expert`` of each token, computed on the rank that ``experts[row]`` names.
 
     `tokens` are (rows, features), a different number of rows on each rank, perhaps none. Call
-    `expert`, this rank's, once, with all tokens that came, those of rank 0 first, in their order;
+    `expert`, this rank's, once, with all tokens that arrive, those of rank 0 first, in their order;
     it keeps their shape. The results are in the order of `tokens`. No autograd.
     """
     order = experts.argsort(stable=True)

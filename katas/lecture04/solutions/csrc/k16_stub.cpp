@@ -33,8 +33,8 @@ void scale_avx512(const Tensor& out, const Tensor& x, double by);
 void scale_cuda(const Tensor& out, const Tensor& x, double by);
 
 struct Stub {
-  // No constructor fills these: they are nullptr before any code runs. So the order of a kernel and
-  // its stub does not matter.
+  // No constructor fills these: they are nullptr before any code runs. So a kernel may come
+  // before or after its stub.
   Kernel cpu[LEVELS] = {};
   Kernel others[c10::COMPILE_TIME_MAX_DEVICE_TYPES] = {};
   // The CPU's kernel, once it is known.
@@ -169,7 +169,7 @@ Tensor shift_on(c10::Device device, const Tensor& x, double by) {
   return call(shift_stub, device.type(), x, by);
 }
 
-// Simulates the first call on another processor; returns how often it was asked.
+// Simulates the first call on another processor; also returns how often it was asked.
 std::tuple<Tensor, int64_t> scale_there(
     int64_t level, c10::Device device, const Tensor& x, double by) {
   const auto before = asked;

@@ -13,7 +13,7 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Two kernels of the chips. They run on this thread's current device, and throw an error if x is
+// Two kernels for the chips. They run on this thread's current device, and throw an error if x is
 // elsewhere or contains NaN.
 void launch_scale(const Tensor& x, double by);
 double launch_sum(const Tensor& x);

@@ -127,7 +127,7 @@ Allocator allocator;
 REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, &allocator)
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 
-// With the allocator, kKeys, and the default dtype if there is none: see ATen/EmptyTensor.h.
+// With the allocator, kKeys, and the default dtype if none is given: see ATen/EmptyTensor.h.
 Tensor empty(
     at::IntArrayRef size,
     std::optional<at::ScalarType> dtype,
@@ -182,7 +182,7 @@ Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
 }
 
 // Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then runs it on the
-// CPU. That cannot make a view: error_on_views refuses one instead of silently copying.
+// CPU. That cannot make a view: error_on_views refuses to, instead of silently copying.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   ++fallen[c10::toString(op.operator_name())];
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
