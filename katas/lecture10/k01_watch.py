@@ -46,5 +46,5 @@ class Watch:
         What you return takes the graph's inputs and returns what the graph returns. Each time it
         is called it adds 1 to `runs`.
         """
-        # TODO: this method is called once for each graph; what it returns, at every call.
+        # TODO: this method is called once for each graph, what it returns at every call.
         raise NotImplementedError("backend")
