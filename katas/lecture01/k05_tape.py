@@ -1,7 +1,7 @@
 """Build a tape.
 
-A tensor of 2016 knew nothing of gradients. You wrapped it in a ``Variable``, and each operation on
-it was recorded as the program ran. Read backwards, the record gives the gradients:
+A tensor in 2016 knew nothing about gradients. You wrapped it in a ``Variable``, and each operation
+on it was recorded as the program ran. Read backwards, the record gives the gradients:
 
     x = Variable(torch.tensor(3.0), tape)        tape.entries
     y = x * x                                    (y, [x, x], rule of *)
@@ -82,7 +82,7 @@ class Tape:
     def backward(self, result: Variable) -> None:
         """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
-        ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A
+        ``rule(grad)`` returns a gradient for each input, possibly the same tensor for two. A
         Variable on which `result` does not depend keeps grad None. The tape is read, not used up.
         """
         # TODO: about seven lines.
