@@ -9,13 +9,13 @@ for a minimum cut. Each value becomes an edge as thick as it has bytes; no other
 ``mm`` must not run twice, backward needs ``exp``. The cut goes through 16: save ``sin``, compute
 ``exp`` again. Build it, about 45 lines:
 
-1. `max_flow`: push along shortest paths with residual capacity, until no such path is left.
+1. `max_flow`: push along shortest paths with residual capacity, until none is left.
 2. `saved_values`: which nodes run in backward?
-3. The network of all other nodes that the gradients need, cut by your `max_flow`.
+3. The network of all others that the gradients need, cut by your `max_flow`.
 4. Of the nodes in the cut, those that backward uses.
 
 - A primal costs nothing: it is there anyway.
-- Use neither networkx nor ``torch._functorch``: you are writing them.
+- No networkx, no ``torch._functorch``: you are writing them.
 
 Begin on paper: backward uses ``sin``, too. Which edge is new?
 Afterwards find your network in ``solve_min_cut`` of ``torch/_functorch/partitioners.py``, in
@@ -68,7 +68,7 @@ def max_flow(
     ValueError
         If a path from source to sink has only infinite edges. The text is `UNBOUNDED`.
     """
-    # TODO: push along shortest paths with residual capacity, until no such path is left.
+    # TODO: push along shortest paths with residual capacity, until none is left.
     raise NotImplementedError("max_flow")
 
 
@@ -115,8 +115,8 @@ def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
     some of them None. It is not changed.
 
     - Only what the gradients are computed from counts. Of that, whatever depends on a tangent,
-      directly or not, runs in backward, expensive or not. The rest runs in forward, and once more
-      in backward if it is needed there and not saved.
+      directly or not, runs in backward, expensive or not. The rest runs in forward, and again in
+      backward if it is not saved.
     - A node that `is_expensive` and depends on no tangent must not run in backward.
     - Saving a node costs its `price`, a primal 0; an output costs as much as any other node.
     - A gradient is needed in backward even if it depends on no tangent.
