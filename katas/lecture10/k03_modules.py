@@ -11,7 +11,7 @@ part of the program. So FX replaces two methods of ``nn.Module`` while the progr
 
 Write `recorded_modules`, about 20 lines, on the proxies of FX. `trace` is given.
 
-Begin with ``__call__`` alone: print the path of each module that is called.
+Begin with just ``__call__``: print the path of each module that is called.
 Afterwards read ``Tracer.trace`` and ``is_leaf_module`` in ``torch/fx/_symbolic_trace.py``.
 """
 

@@ -8,7 +8,7 @@ the size of every value, and the floating point operations behind it, before any
     chunk     call_method     (3, 3) (3, 3)       0
     matmul    call_function   (3, 3)              54
 
-1. Write `flops`: the rule for one operator, from shapes alone.
+1. Write `flops`: the rule for one operator, from nothing but shapes.
 2. Write ``Profiler.run_node``: a row for each node, in a subclass of ``torch.fx.Interpreter``.
 
 Begin on paper: how often is each weight of a convolution used?

@@ -20,7 +20,7 @@ for a minimum cut. Each value becomes an edge as thick as it has bytes; no other
 Begin on paper: backward uses ``sin``, too. Which edge is new?
 Afterwards find your network in ``solve_min_cut`` of ``torch/_functorch/partitioners.py``, in
 site-packages. Real life differs: PyTorch also weighs memory traffic, what can be fused, and how far
-a value is from where it is used.
+a value is from its use.
 """
 
 from __future__ import annotations

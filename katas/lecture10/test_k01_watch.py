@@ -38,7 +38,7 @@ def straight(x: torch.Tensor) -> torch.Tensor:
 
 
 def printing(x: torch.Tensor) -> torch.Tensor:
-    """Break between two graphs, of which the second needs `x` once more."""
+    """Break between two graphs; the second needs `x` once more."""
     y = x.sin()
     print("between")  # noqa: T201 - it is what breaks the graph
     return y.cos() + x

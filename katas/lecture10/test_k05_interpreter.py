@@ -70,7 +70,7 @@ def test_modules_and_attributes_are_found_by_their_path() -> None:
 
 
 def test_inputs_are_counted() -> None:
-    """A default stands in for an input that is missing; else an error says which it is."""
+    """A default replaces a missing input; without one, an error says which input is missing."""
     module = traced(lambda matrix, factor=3: matrix * factor)
     x = torch.ones(2)
 

@@ -275,7 +275,7 @@ def test_a_wildcard_may_be_a_literal() -> None:
     found = find_matches(traced(function).graph, pattern)
 
     assert 1 == len(found), f"yours finds {len(found)} matches, expected 1"
-    assert (2, 2) == (found[0][y], found[0][z]), "a literal is recorded unchanged"
+    assert (2, 2) == (found[0][y], found[0][z]), "a literal must be recorded unchanged"
 
 
 def test_what_is_used_outside_stays() -> None:

@@ -96,7 +96,7 @@ return add_1""",
 
 
 def test_prepared_is_the_same_model() -> None:
-    """It computes what it did, and its observers see what layers read."""
+    """It computes the same as before, and its observers see what layers read."""
     module = fx.symbolic_trace(Attention())
     prepared = prepare(module)
     x, scale = torch.randn(3, 4), torch.randn(4)

@@ -314,7 +314,7 @@ def test_a_key_keeps_no_tensor_alive() -> None:
     del x, module
     gc.collect()
 
-    assert key is not None, "guards returns None, which is no key"
+    assert key is not None, "guards returns None, which is not a key"
     assert alive() is None, "the key holds the tensor"
     assert weight() is None, "the key holds the module, which holds its parameters"
 

@@ -654,7 +654,7 @@ def test_any_program(program: list[str], n: int, seed: int) -> None:
     lines = [f"    {line}" for text in program for line in text.split("\n")]
     source = "\n".join(["def program(a, b, n):", *lines, "    return a, (b, n)"])
     space: dict[str, Any] = {"torch": torch, "helper": helper}
-    exec(source, space)  # noqa: S102 - the statements stand above
+    exec(source, space)  # noqa: S102 - the statements are above
     generator = torch.Generator().manual_seed(seed)
     a, b, c, d = torch.rand(4, 4, 4, generator=generator)
     graph = capture(space["program"], a, b, n).graph

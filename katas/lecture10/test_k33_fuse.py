@@ -293,7 +293,7 @@ def test_the_score_is_in_bytes_not_in_buffers() -> None:
 
 
 def test_the_score_is_that_of_kernels() -> None:
-    """C shares 12 bytes with a, 12 with b, 16 with d: but a and b are one kernel by then."""
+    """C shares 12 bytes with a, 12 with b, 16 with d: but by then a and b are one kernel."""
     a = node("a", {"y": FULL, "u": ROWS}, (N,), (M,))
     b = node("b", {"y": FULL, "v": ROWS}, (N,), (M,))
     c = node("c", {"u": ROWS, "v": ROWS, "w": ROWS, "s": ()}, (N,))

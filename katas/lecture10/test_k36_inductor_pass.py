@@ -450,7 +450,7 @@ def layer_inputs() -> tuple[torch.Tensor, ...]:
 @pytest.mark.backend("inductor")
 @pytest.mark.time_limit(300)  # a kernel that the pass leaves is C++ that has to be compiled
 def test_inductor_runs_the_pass(inductor: None) -> None:
-    """After its own passes, on the graph with addmm, and for this function alone."""
+    """It runs after Inductor's own passes, on the graph with addmm, and only for this function."""
     spy = spy_class()()
     args = layer_inputs()
     with caching(on=False):

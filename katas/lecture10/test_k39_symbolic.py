@@ -73,7 +73,7 @@ def test_every_size_is_served() -> None:
 
 
 def test_no_guard_is_added() -> None:
-    """``int()`` of a symbol adds one, and the graph then holds for that size alone."""
+    """``int()`` of a symbol adds one, and the graph then holds only for that size."""
     gm = traced(lambda x: x.mean(0) + x.mean(1).mean(0), torch.rand(3, 4))
     (x,) = gm.graph.find_nodes(op="placeholder")
     environment = x.meta["val"].fake_mode.shape_env

@@ -208,7 +208,7 @@ def test_dead_nodes_go() -> None:
 
 @pytest.mark.step(2, "the cut")
 def test_the_smaller_cut_is_taken() -> None:
-    """The default saves two sines of 24 bytes; a minimum cut saves the input alone."""
+    """The default saves two sines of 24 bytes; a minimum cut saves only the input."""
     compiler = new_compiler()
     forward, backward = compiler.partition(
         joint_of(waves, torch.rand(3, dtype=torch.float64).requires_grad_()),
