@@ -195,7 +195,7 @@ def test_the_average_is_compiled_once() -> None:
 
     torch.testing.assert_close(means[-1], xs.mean(0))
     assert 1 == len(oracle.graphs), (
-        f"{len(oracle.graphs)} graphs for 12 steps: expected 1: Dynamo guards a Python number by "
+        f"{len(oracle.graphs)} graphs for 12 steps, expected 1: Dynamo guards a Python number by "
         f"its value"
     )
 

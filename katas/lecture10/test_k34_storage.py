@@ -117,7 +117,8 @@ def test_traffic_is_what_crosses_a_kernel_s_border() -> None:
     one = traffic([tuple(SOFTMAX)], ["f_div"])
 
     assert 8 * large + 4 * small == apart, (
-        f"{apart} bytes; x, c, d twice in, c, d, f out, b, e both"
+        f"yours counts {apart} bytes: x and d are read twice, c once, and c, d and f are written; "
+        f"b and e are small"
     )
     assert 2 * large == one, (
         f"yours counts {one} bytes: x is read once, f_div is written, the rest never exists"
