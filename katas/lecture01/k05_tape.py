@@ -82,7 +82,7 @@ class Tape:
     def backward(self, result: Variable) -> None:
         """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
-        ``rule(grad)`` returns a gradient for each input, possibly the same tensor for two. A
+        ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A
         Variable on which `result` does not depend keeps grad None. The tape is read, not used up.
         """
         # TODO: about seven lines.
