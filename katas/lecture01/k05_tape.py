@@ -1,7 +1,7 @@
 """Build a tape.
 
-A tensor of 2016 knew nothing of gradients. You wrapped it in a ``Variable``, and each operation on
-it was recorded as the program ran. Read backwards, the record gives the gradients:
+A tensor in 2016 knew nothing about gradients. You wrapped it in a ``Variable``, and each operation
+on it was recorded as the program ran. Read backwards, the record gives the gradients:
 
     x = Variable(torch.tensor(3.0), tape)        tape.entries
     y = x * x                                    (y, [x, x], rule of *)

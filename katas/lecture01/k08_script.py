@@ -1,7 +1,7 @@
-"""Predict what today's PyTorch does with twelve lines of early 2017.
+"""Predict what today's PyTorch does with twelve lines from early 2017.
 
-A repository of 2017 has the model you want. It runs, but its numbers are not the paper's. An error
-would have been kinder:
+A repository from 2017 has the model you want. It runs, but its numbers are not the paper's. An
+error would have been kinder:
 
     torch.LongTensor([3]) / 2          in 2017: 1, as in Python 2 and in C
                                        today: 1.5, without a warning

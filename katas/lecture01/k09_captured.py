@@ -11,7 +11,7 @@ two each. Called eagerly, they must still do what their docstrings say.
 
 Begin with `Noise`, and print ``torch.export.export(Noise(), (torch.ones(2),))``: where did the
 noise go? Then ask of each: who does this once Python is gone?
-Afterwards open ``torch/export/graph_signature.py``: what may a program read and write beside its
+Afterwards open ``torch/export/graph_signature.py``: what may a program read and write besides its
 inputs?
 """
 
@@ -28,7 +28,7 @@ from torch import Tensor
 
 
 class Noise(torch.nn.Module):
-    """Adds one number between 0 and 1 to all of x, a new one at each call."""
+    """Adds one number between 0 and 1 to all of x, a new number at each call."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (any shape) plus a random number."""

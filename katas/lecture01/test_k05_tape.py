@@ -74,7 +74,7 @@ def test_one_operator() -> None:
 
 
 def test_a_chain() -> None:
-    """The last entry comes first: each result has its gradient before it passes one on."""
+    """The last entry comes first: each result has its full gradient before it passes it on."""
     compare(lambda x: x.sin().sin().sin(), X)
 
 

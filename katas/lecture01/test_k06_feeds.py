@@ -82,7 +82,7 @@ def test_each_node_runs_one_time() -> None:
 
 
 def test_a_feed_that_was_written_to() -> None:
-    """Each run computes anew: the same tensor may hold different numbers."""
+    """Each run computes again: the same tensor may hold different numbers."""
     x, value = placeholder("x"), X.clone()
     node = x.sin()
     close(kata.run(node, {x: value}), X.sin(), "the first run")

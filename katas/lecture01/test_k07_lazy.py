@@ -103,7 +103,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_value(name: str) -> None:
-    """It is eager mode's; `a` and `b` are unchanged."""
+    """The value is that of eager mode; `a` and `b` are unchanged."""
     with unchanged(A, B):
         yours = kata.look(PROGRAMS[name](leaf(A), leaf(B)), Compiler())
 
@@ -178,7 +178,7 @@ def test_what_goes_where_is_part_of_the_program() -> None:
 
 
 def test_two_compilers() -> None:
-    """Each has its own cache."""
+    """Each compiler has its own cache."""
     for _ in range(2):
         compiler = Compiler()
         kata.look(leaf(A) + leaf(B), compiler)
@@ -222,7 +222,7 @@ def test_the_past_is_let_go() -> None:
     gc.collect()
 
     assert lazy.inputs == (), f"yours has inputs {lazy.inputs}, but its value is known: expected ()"
-    assert gone() is None, "the input is still alive: a program has places, not tensors"
+    assert gone() is None, "the input is still alive: a program holds positions, not tensors"
 
 
 @given(x=tensors([torch.float64], max_dims=2))

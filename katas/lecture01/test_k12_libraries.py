@@ -43,7 +43,7 @@ def check(start: str, needed: kata.Needed, expected: set[str]) -> list[str]:
 
 def test_a_library_alone() -> None:
     """A library that needs nothing is listed itself."""
-    assert kata.closure("a", needs("a:")) == ["a"], "only itself"
+    assert kata.closure("a", needs("a:")) == ["a"], "expected only the library itself"
 
 
 def test_a_line() -> None:
@@ -103,7 +103,7 @@ def test_a_short_chain_that_is_found_late() -> None:
     drawing = needs("a: b z, b: c, c: d, d: goal, z: goal")
     found = kata.chain("a", "goal", drawing)
 
-    assert found == ["a", "z", "goal"], f"yours is {found}: there is a shorter one"
+    assert found == ["a", "z", "goal"], f"yours is {found}, expected a, z, goal, which is shorter"
 
 
 def test_of_several_the_same_length() -> None:
@@ -125,7 +125,9 @@ def test_the_extension() -> None:
     own = [name for name in found if kata.path_of(name).is_file()]
     parts = [next(name for name in own if part in name) for part in ("c10", "torch_cpu")]
 
-    assert own.index(parts[0]) < own.index(parts[1]), f"c10 is below all others; yours lists {own}"
+    assert own.index(parts[0]) < own.index(parts[1]), (
+        f"c10 must come before torch_cpu, which needs it; yours lists {own}"
+    )
     yours = kata.chain(kata.EXTENSION, parts[0], needed)
     assert [yours[0], yours[-1]] == [kata.EXTENSION, parts[0]], f"yours {yours}"
     for name, each in pairwise(yours):

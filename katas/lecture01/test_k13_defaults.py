@@ -122,7 +122,9 @@ def test_a_list_for_each_call(*, by_name: bool) -> None:
     schema = [Argument("dims", has_default=True, default=[1, 2], by_name=by_name)]
     first, second = kata.fill(schema, (), {}), kata.fill(schema, (), {})
     assert first == second == {"dims": [1, 2]}, f"yours {first}, {second}"
-    assert kata.trim(schema, first) == ((), {}), f"all defaults: {kata.trim(schema, first)}"
+    assert kata.trim(schema, first) == ((), {}), (
+        f"all are defaults, so expected no arguments; yours {kata.trim(schema, first)}"
+    )
     first["dims"].append(3)
 
     assert second == {"dims": [1, 2]}, "two calls share a list"
@@ -158,7 +160,7 @@ def test_a_default_has_its_type() -> None:
 
 
 def test_calls_as_text() -> None:
-    """Trimmed, a call has as few arguments as can be, and by position what may stand there."""
+    """A trimmed call has as few arguments as possible, by position where that is allowed."""
     lines = []
     for name in ("a hole", "a default in the middle", "two by name", "both kinds"):
         operator, args, kwargs = CALLS[name]

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def cond(
     pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...]
 ) -> Any:
-    """Return what one of two functions returns, and record both if the choice is not known."""
+    """Return what one of two functions returns; record both if the choice is not known."""
     if not isinstance(pred, fx.Proxy):
         return (true_fn if pred else false_fn)(*operands)
     tracer: Any = pred.tracer
     true = tracer.record(true_fn, len(operands))
     false = tracer.record(false_fn, len(operands), true.lifted)
-    # Without `lift`, which k37 asks for: these nodes are in the graph around both branches.
+    # Not with `lift`, which k37 asks for: these nodes are in the graph around both branches.
     for node in false.lifted:
         if node not in true.lifted:
             true.lifted[node] = true.add_input()

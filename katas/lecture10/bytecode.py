@@ -1,6 +1,6 @@
 """Given to the kata on bytecode: decoded instructions, and a machine that executes them.
 
-Tensors are `TensorVariable` there, and what touches one goes to the method `record` of a tracer.
+Tensors are `TensorVariable` there, and what touches one goes to a tracer's `record` method.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Instruction(NamedTuple):
     unknown   name                break the graph
     ========  ==================  =================================================================
 
-    A target is a place in the list of instructions.
+    A target is an index into the list of instructions.
     """
 
     op: str
@@ -87,17 +87,17 @@ class Instruction(NamedTuple):
 CONSTANTS = (bool, int, float, str, NoneType)
 
 
-# What may run at trace time, since it depends on its arguments alone and changes nothing.
+# What may run at trace time: it depends only on its arguments and changes nothing.
 PURE: tuple[Any, ...] = (len, range, enumerate, zip, list, tuple)
 
 
 def is_torch(function: Any) -> bool:
-    """Whether a call of `function` belongs into a graph, as it is."""
+    """Whether a call of `function` belongs in a graph as it is."""
     home = getattr(function, "__module__", None) or ""
     return not isinstance(function, type) and home.partition(".")[0] in {"torch", "_operator"}
 
 
-# CPython's opcodes differ between its versions, these do not.
+# CPython's opcodes differ between versions, these do not.
 BINARY = {
     "+": operator.add,
     "-": operator.sub,
@@ -159,7 +159,7 @@ BUILD = {"BUILD_TUPLE": tuple, "BUILD_LIST": list, "BUILD_SLICE": slice}
 
 
 def decode(raw: dis.Instruction, names: tuple[str, ...] = ()) -> list[tuple[str, Any]]:  # noqa: C901, PLR0911, PLR0912 - a table
-    """Return what one instruction of CPython 3.11 to 3.14 is in the small set."""
+    """Translate one instruction of CPython 3.11 to 3.14 into the small set."""
     name, value = raw.opname, raw.argval
     if name in NOTHING:
         return []
@@ -205,7 +205,7 @@ def decode(raw: dis.Instruction, names: tuple[str, ...] = ()) -> list[tuple[str,
 
 
 def instructions(function: Any) -> list[Instruction]:
-    """Return what `function` does; the target of a jump is a place in this list."""
+    """Return what `function` does; the target of a jump is an index into this list."""
     found: list[Instruction] = []
     starts: dict[int, int] = {}
     names: tuple[str, ...] = ()
@@ -215,9 +215,9 @@ def instructions(function: Any) -> list[Instruction]:
         line = (raw.positions and raw.positions.lineno) or (found[-1].line if found else 0)
         if raw.opname == "KW_NAMES":  # 3.11, 3.12: the names come before the call
             names = function.__code__.co_consts[raw.arg]
-        if raw.opname == "CALL_KW":  # from 3.13 they lie on the stack, a constant
+        if raw.opname == "CALL_KW":  # from 3.13 they are on the stack, as a constant
             names = found.pop().arg
-        # What a loop leaves on the stack is popped behind it, from 3.12 on; here `next` does.
+        # From 3.12 on, what a loop leaves on the stack is popped after it; here `next` does that.
         left = before == "END_FOR" and sys.version_info >= (3, 13)
         if not (left and raw.opname in {"POP_TOP", "POP_ITER"}):
             found += [Instruction(op, arg, line) for op, arg in decode(raw, names)]
@@ -271,12 +271,12 @@ class Frame:
         raise GraphBreak(reason, self.line)
 
     def pop(self, count: int) -> list[Any]:
-        """Take several values from the stack, what was pushed first comes first."""
+        """Take several values from the stack; what was pushed first comes first."""
         found = [self.stack.pop() for _ in range(count)]
         return found[::-1]
 
     def value(self) -> Any:
-        """Pop what Python must look into, which it cannot if it is a tensor."""
+        """Pop a value that Python must look into; break the graph if it is a tensor."""
         top = self.stack.pop()
         return self.stop("the data of a tensor") if isinstance(top, TensorVariable) else top
 

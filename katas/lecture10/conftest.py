@@ -1,4 +1,4 @@
-"""Models of the size that people train, small ones, for the passes of this lecture."""
+"""Small versions of models that people train, for the passes of this lecture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Block(nn.Module):
-    """A basic block of a ResNet: two convolutions, each with its batch norm, and a way around.
+    """A basic block of a ResNet: two convolutions, each with its batch norm, and a skip connection.
 
     Source: He, Zhang, Ren and Sun, "Deep residual learning for image recognition" (2015), fig. 2.
     """
@@ -70,7 +70,7 @@ def twice(channels: int, out: int) -> nn.Sequential:
 
 
 class UNet(nn.Module):
-    """Two levels down, two up, and a way across at each: (N, 1, H, W) to (N, 2, H, W).
+    """Two levels down, two up, and a skip connection at each: (N, 1, H, W) to (N, 2, H, W).
 
     H and W are multiples of 4. Source: Ronneberger, Fischer and Brox, "U-Net: convolutional
     networks for biomedical image segmentation" (2015), fig. 1.
@@ -127,7 +127,7 @@ def zoo() -> Callable[[str], Case]:
     """Make a model, by its name: "resnet", "unet", "transformer" or "lstm".
 
     Parameters are drawn from the test's seed, and so are the statistics of batch norms, which
-    would else be zeros and ones and hide an error.
+    would otherwise be zeros and ones and hide an error.
     """
 
     def make(name: str) -> Case:
@@ -145,7 +145,7 @@ def zoo() -> Callable[[str], Case]:
 
 @pytest.fixture
 def inductor(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[None]:
-    """Let Inductor compile in this process, and keep that in pytest's cache.
+    """Let Inductor compile in this process, and keep the results in pytest's cache.
 
     Where pytest keeps no cache (``-p no:cacheprovider``), it is kept with the other builds.
     """
@@ -154,7 +154,7 @@ def inductor(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> It
     else:
         folder = build_folder(pytestconfig.rootpath)[0] / "inductor"
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
-    # What has been compiled is kept with each function's code, and its number is limited.
+    # Compiled code is kept with each function's code, and there is a limit on how much.
     torch._dynamo.reset()  # noqa: SLF001 - it has no other name in all versions
     passes = {"post_grad_custom_pre_pass": None, "post_grad_custom_post_pass": None}
     with torch._inductor.config.patch(compile_threads=1, **passes):  # noqa: SLF001

@@ -24,7 +24,7 @@ LAYERS = (nn.Linear, nn.Conv2d)
 
 
 def affine(low: float, high: float) -> tuple[float, int]:
-    """Return scale and zero point of values between low and high, for [-128, 127]."""
+    """Return the scale and zero point that map values from low to high onto [-128, 127]."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = max((high - low) / 255, LEAST_SCALE)
     return scale, -128 - round(low / scale)
@@ -45,7 +45,7 @@ def quantize(
 
 
 class Observer(nn.Module):
-    """Sees values pass, and remembers the least and the greatest."""
+    """Passes values on, and remembers the least and the greatest."""
 
     def __init__(self) -> None:
         super().__init__()

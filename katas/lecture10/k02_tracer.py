@@ -1,7 +1,7 @@
 """Record a program instead of running it.
 
-Call f with an x that has no value, only a notebook. Whoever adds 1 to it finds "add, x, 1" written
-down and gets another such object back. When f returns, the notebook is a graph. That is how
+Call f with an x that has no value, only a notebook. Add 1 to it: "add, x, 1" is written down, and
+you get another such object back. When f returns, the notebook is a graph. That is how
 ``torch.fx.symbolic_trace`` works. Look at one before you start:
 
     print(torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1).graph)
@@ -15,8 +15,8 @@ Build yours, about 50 lines, in five steps; each turns a group of tests green.
    called?
 5. ``if x.sum() > 0`` has no answer: raise a `TraceError` that names the file and line.
 
-Real life differs: FX also traces modules (the next kata), and allows ``a, b = x`` by a look at the
-bytecode.
+Real life differs: FX also traces modules (the next kata), and allows ``a, b = x`` by looking at
+the bytecode.
 Afterwards find your five steps in ``torch/fx/proxy.py``.
 """
 
@@ -47,7 +47,7 @@ UNARY = ["neg", "pos", "invert", "abs"]
 
 
 class TraceError(ValueError):
-    """Given: the program does what a graph cannot say."""
+    """Given: the program does what a graph cannot express."""
 
 
 @dataclass(eq=False)
@@ -97,7 +97,7 @@ def unused(stem: str, taken: Collection[str]) -> str:
 
 
 def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """Return `value` with `leaf` applied to whatever in it is no container. Given."""
+    """Return `value` with `leaf` applied to everything in it that is not a container. Given."""
     if isinstance(value, list):
         return [mapped(item, leaf) for item in value]
     if isinstance(value, tuple):
@@ -110,7 +110,7 @@ def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 class Proxy:
-    """Stands for the value of a node. Its own attributes are `graph`, `node` and ``_...`` alone."""
+    """Stands for the value of a node. Its own attributes are only `graph`, `node` and ``_...``."""
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self.graph = graph
@@ -120,15 +120,15 @@ class Proxy:
         """Return what stands for the attribute, or for the method until it is called.
 
         A call records a ``call_method``. Used as a value, as an argument or a result, it becomes a
-        ``call_function`` of ``getattr`` with (x, name): one node, made at the first use. Never
-        used, it is none.
+        ``call_function`` of ``getattr`` with (x, name): one node, made at the first use. If it is
+        never used, there is no node.
         """
-        # TODO: no node yet, since it is not known whether it will be called.
+        # TODO: add no node yet: nobody knows whether it will be called.
         raise NotImplementedError("__getattr__")
 
     def __getitem__(self, index: Any) -> Proxy:
         """Record a call of ``operator.getitem``; the others call the function of their name."""
-        # TODO: a node. The other operators need methods as well: 13, 13 reflected, 6 and 4.
+        # TODO: add a node. The other operators need methods too: 13, 13 reflected, 6 and 4.
         raise NotImplementedError("__getitem__")
 
     def __bool__(self) -> bool:
@@ -154,16 +154,16 @@ class Proxy:
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Proxy:
-        """Record the call of a function of torch that was handed a proxy, maybe in a list."""
-        # TODO: where does a classmethod find the graph?
+        """Record the call of a torch function that was passed a proxy, possibly inside a list."""
+        # TODO: where does a classmethod get the graph from?
         raise NotImplementedError("__torch_function__")
 
 
 def trace(function: Callable[..., Any]) -> Graph:
     """Return the graph of what `function` does, in the order in which it happens.
 
-    Proxies become nodes in new containers (`mapped`): the program's own lists stay as they are. A
-    tensor among arguments or results that is no proxy is a TraceError that says "tensor".
+    Proxies become nodes in new containers (`mapped`): the program's own lists stay as they are. If
+    a tensor among arguments or results is not a proxy, raise a TraceError that says "tensor".
     """
     # TODO: a placeholder for each parameter (inspect.signature), the call, the output.
     raise NotImplementedError("trace")

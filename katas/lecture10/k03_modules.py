@@ -1,8 +1,8 @@
-"""Trace modules: which are called, and which are looked into.
+"""Trace modules: which are called, and which are traced into.
 
 A proxy goes into ``self.fc(x)`` and ``self.w * 2``. Left alone, a tracer records what
-``nn.Linear`` computes inside, and multiplies ``w`` at once: nobody told it that a parameter is part
-of the program. So FX replaces two methods of ``nn.Module`` while the program runs:
+``nn.Linear`` computes inside, and multiplies ``w`` right away: nobody told it that a parameter is
+part of the program. So FX replaces two methods of ``nn.Module`` while the program runs:
 
     nn.Module.__call__       a leaf becomes call_module, all others are run
     nn.Module.__getattr__    a parameter or buffer that is read becomes get_attr
@@ -11,7 +11,7 @@ of the program. So FX replaces two methods of ``nn.Module`` while the program ru
 
 Write `recorded_modules`, about 20 lines, on the proxies of FX. `trace` is given.
 
-Begin with ``__call__`` alone: print the path of each module that is called.
+Begin with just ``__call__``: print the path of each module that is called.
 Afterwards read ``Tracer.trace`` and ``is_leaf_module`` in ``torch/fx/_symbolic_trace.py``.
 """
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 @contextmanager
 def recorded_modules(root: nn.Module, tracer: fx.proxy.TracerBase) -> Iterator[None]:
-    """Replace the two methods while the block runs, and put them back in any case.
+    """Replace the two methods while the block runs, and always put them back.
 
     - A call of a leaf: return ``tracer.create_proxy("call_module", path, args, kwargs)``. A leaf is
       a module whose class is defined in PyTorch (its ``__module__`` starts with "torch.nn") and is
-      no ``nn.Sequential``. All other modules are run as usual.
+      not ``nn.Sequential``. All other modules are run as usual.
     - Reading a parameter or buffer of `root`, or of a module in it: return the proxy of a
-      ``get_attr``, ``create_proxy("get_attr", path, (), {})``. One node for a tensor, made when it
-      is first read. Of several names for one tensor the first of ``named_parameters()`` counts.
+      ``get_attr``, ``create_proxy("get_attr", path, (), {})``. One node for each tensor, made when
+      it is first read. Of several names for one tensor, take the first in ``named_parameters()``.
     - A call of a module that is not in `root`: raise a ValueError with "submodule" and the name of
       its class.
     """
-    # TODO: the paths of modules and tensors first, before anything is replaced.
+    # TODO: collect the paths of modules and tensors first, before anything is replaced.
     raise NotImplementedError("recorded_modules")
     yield
 

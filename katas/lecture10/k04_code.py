@@ -11,11 +11,11 @@ A graph module has a ``forward`` that you can print, step through and profile. N
 ``relu`` and ``add`` on the right are globals, which your code brings along in a dictionary. What if
 a node has the name of a function, or two functions have one name (``torch.relu``, ``F.relu``)?
 
-Write ``Writer.text`` and `python_code`, about 25 lines: a statement for each node, in the order of
-the graph.
+Write ``Writer.text`` and `python_code`, about 25 lines: one statement for each node, in the order
+of the graph.
 
-- Only int, bool, str and None may be written by ``repr``: that of ``inf`` or of ``torch.float32``
-  is no Python. Make globals of all else.
+- Write only int, bool, str and None by ``repr``: that of ``inf`` or of ``torch.float32`` is not
+  valid Python. Make globals of everything else.
 
 Begin on paper: what do ``x[1:]`` and ``self.blocks[0].weight`` become?
 Afterwards print ``torch.fx.symbolic_trace(f).code``; ``CodeGen`` in ``torch/fx/graph.py`` wrote it.
@@ -46,10 +46,10 @@ def unused(stem: str, taken: Collection[str]) -> str:
 
 
 class Writer:
-    """Writes arguments of nodes as Python, and collects the globals that this takes."""
+    """Writes arguments of nodes as Python, and collects the globals that this needs."""
 
     def __init__(self, graph: fx.Graph) -> None:
-        """Remember the names of the nodes: a local variable hides a global of its name. Given."""
+        """Remember the nodes' names: a local variable hides a global of the same name. Given."""
         self.taken = {node.name for node in graph.nodes}
         self.constants: dict[str, Any] = {}
 
@@ -62,12 +62,12 @@ class Writer:
 
     def text(self, value: Any) -> str:
         """Return Python for `value`: a node, a literal, or a list, tuple, dict or slice of them."""
-        # TODO: a case for each; what is left becomes a constant.
+        # TODO: one case for each; everything else becomes a constant.
         raise NotImplementedError("text")
 
     def attribute(self, path: str) -> str:
         """Return Python for ``self.<path>``, which is looked up when the code runs. Given."""
-        # Modules in a Sequential have names such as "0": self.blocks.0 is no Python.
+        # Modules in a Sequential have names such as "0": self.blocks.0 is not valid Python.
         return f"{self.constant(operator.attrgetter)}({path!r})(self)"
 
     def call(self, node: fx.Node) -> str:
@@ -87,7 +87,7 @@ def python_code(graph: fx.Graph) -> tuple[str, dict[str, Any]]:
 
     Placeholders are its parameters, under their nodes' names, with defaults. Every other node is
     one statement, ``name = ...`` with the node's name; the output is ``return ...``. A statement
-    uses no locals but the nodes among its arguments, and ``self``.
+    uses no locals except the nodes among its arguments, and ``self``.
     """
     # TODO: parameters and statements, from the graph's nodes in order.
     raise NotImplementedError("python_code")

@@ -47,17 +47,17 @@ class Interpreter:
 
         Call `run_node` once for each node, in the order of the graph, output included.
         ``torch.fx.node.map_arg`` finds nodes in lists, dicts and slices too. For a placeholder,
-        `args` is ``(value,)``, which `bind` knows. A value without a user is dropped at once.
+        `args` is ``(value,)``, which `bind` knows. Drop a value without a user right away.
         `run` may be called again.
         """
-        # TODO: a dict of values, from which each goes with its last user.
+        # TODO: keep a dict of values, and drop each after its last user.
         raise NotImplementedError("run")
 
     def run_node(self, node: fx.Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the value of one node, whose arguments are values.
 
         For a placeholder and the output that is ``args[0]``; the `target` of a get_attr and of a
-        call_module is a path with dots in `module`.
+        call_module is a dotted path in `module`.
         """
         # TODO: a case for each op.
         raise NotImplementedError("run_node")

@@ -8,7 +8,7 @@ the size of every value, and the floating point operations behind it, before any
     chunk     call_method     (3, 3) (3, 3)       0
     matmul    call_function   (3, 3)              54
 
-1. Write `flops`: the rule for one operator, from shapes alone.
+1. Write `flops`: the rule for one operator, from nothing but shapes.
 2. Write ``Profiler.run_node``: a row for each node, in a subclass of ``torch.fx.Interpreter``.
 
 Begin on paper: how often is each weight of a convolution used?
@@ -56,7 +56,7 @@ def flops(operator: Any, args: tuple[Any, ...], result: Any) -> int:
       (in, out / groups, ...).
     - Attention, any ``aten._scaled_dot_product_*``, whose arguments begin with q, k, v: two
       products for each head of q, q with k and the weights with v.
-    - All else, and every operator that is not ATen's: 0.
+    - Everything else, and every operator that is not ATen's: 0.
     """
     # TODO: ask operator.overloadpacket which one it is.
     raise NotImplementedError("flops")
@@ -90,7 +90,7 @@ def on_fakes(module: fx.GraphModule, run: Callable[..., Any], inputs: tuple[Any,
     with FakeTensorMode() as mode:
         fake = mode.from_tensor
         state, inputs = tree_map_only(torch.Tensor, fake, (state, inputs))
-        # It lends tensors to a module while its forward runs, and takes them back in any case.
+        # It lends tensors to a module while its forward runs, and always takes them back.
         return functional_call(runner, state, inputs)
 
 
@@ -106,7 +106,7 @@ class Profiler(fx.Interpreter):
 
         One node may run many operators: ``nn.Linear`` is a ``t`` and an ``addmm``.
         """
-        # TODO: a Counter around the call of super.
+        # TODO: put a Counter around the call of super.
         raise NotImplementedError("run_node")
 
 

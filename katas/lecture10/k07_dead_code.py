@@ -24,7 +24,7 @@ from torch import fx
 
 
 def is_pure(node: fx.Node) -> bool:
-    """Return whether all that `node` does is to compute its value, the same one each time.
+    """Return whether `node` does nothing but compute its value, the same one each time.
 
     A get_attr and a call of ``operator.getitem`` are pure; a placeholder and the output are not. An
     operator (``torch._ops.OpOverload``) is pure unless one of the three lines of the brief says no.
@@ -35,7 +35,7 @@ def is_pure(node: fx.Node) -> bool:
 
 
 def eliminate_dead_code(gm: fx.GraphModule) -> int:
-    """Remove, in place, every pure node that nothing uses; return how many nodes went.
+    """Remove, in place, every pure node that nothing uses; return how many were removed.
 
     What only dead nodes use is dead as well. Inputs stay: they are the signature. Call
     ``gm.recompile()`` at the end, so that the module runs the new graph.

@@ -10,9 +10,9 @@ time? Run it once, keep the result as a buffer, and let the graph read that.
 Write `fold_constants`, about 20 lines. `is_pure` and `may_write` are given.
 
 - A pure node is constant if all nodes among its arguments are: a get_attr to begin with, and a call
-  without any, such as ``aten.arange``.
+  without node arguments, such as ``aten.arange``.
 - A constant tensor becomes a buffer only if a node that is not constant needs it.
-- A graph that may write stays as it is: behind ``w.add_(1)``, w is no constant.
+- A graph that may write stays as it is: after ``w.add_(1)``, w is not constant.
 
 Begin with a dict from each constant node to its value, filled in the order of the graph.
 Afterwards read ``split_const_subgraphs`` in ``torch/fx/experimental/const_fold.py``. Real life
@@ -58,15 +58,15 @@ def value_of(gm: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> A
 
 
 def fold_constants(gm: fx.GraphModule) -> int:
-    """Fold in place; return by how many nodes the graph is shorter, 0 if a node may write.
+    """Fold in place; return by how many nodes the graph is shorter now, 0 if a node may write.
 
-    The constants run under ``torch.no_grad()``. Each that a non-constant or the output uses is
+    The constants run under ``torch.no_grad()``. Each one that a non-constant or the output uses is
     replaced by a get_attr of a new buffer, which requires no grad, under a name that `gm` did
     not have. A constant that is not a tensor (the list that ``aten.split`` returns) stays
     where it is used; the tensors that ``operator.getitem`` takes from it are folded.
 
-    Then let ``Graph.eliminate_dead_code`` remove what is pure and unused, by its argument
-    `is_impure_node`, and recompile.
+    Then let ``Graph.eliminate_dead_code`` remove what is pure and unused (see its argument
+    `is_impure_node`), and recompile.
     """
     # TODO: compute the constants, then store those that others need.
     raise NotImplementedError("fold_constants")

@@ -1,7 +1,7 @@
 """Compute the same thing once.
 
-A traced model is full of repetitions: two layers read the same mask, each computes it. Common
-subexpression elimination makes one node of them. What makes two nodes *the same*?
+A traced model is full of repetitions: two layers read the same mask, and each computes it. Common
+subexpression elimination turns them into one node. What makes two nodes *the same*?
 
     a = aten.add.Tensor(x, 1)           a = aten.add.Tensor(x, 1)
     b = aten.add.Tensor(x, 1)           c = aten.sin.default(a)
@@ -45,7 +45,7 @@ def is_pure(node: fx.Node) -> bool:
 
 
 def merge_duplicates(gm: fx.GraphModule) -> int:
-    """Merge in place; return by how many nodes the graph is shorter, 0 if a node may write.
+    """Merge in place; return by how many nodes the graph is shorter now, 0 if a node may write.
 
     Of all pure nodes with the same target, arguments and keyword arguments the first one stays.
     Arguments are the same if they are the same node, or nodes that have become one, or literals of

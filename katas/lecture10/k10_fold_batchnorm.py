@@ -1,8 +1,8 @@
 """Fold a batch norm into the convolution before it.
 
 In eval mode a batch norm multiplies each channel by one constant and adds another. The convolution
-before it could do that with other weights, so an inference graph needs no batch norm: one launch
-and one pass over memory less.
+before it could do that with other weights, so an inference graph needs no batch norm: one kernel
+launch and one pass over memory are saved.
 
     norm(y) = (y - running_mean) / sqrt(running_var + eps) * weight + bias
             =  y * scale + shift                                              for each channel
@@ -31,9 +31,10 @@ def fold(convolution: nn.Module, norm: nn.Module) -> nn.Module:
     """Return a new convolution that computes ``norm(convolution(x))``, up to rounding.
 
     `norm` is in eval mode and has running statistics; with ``affine=False`` its weight and bias are
-    None. `convolution` is one of ``Conv1d`` to ``3d`` or `TRANSPOSED`, with or without a bias, with
-    any groups. The result is a ``copy.deepcopy`` of it with two new ``nn.Parameter``, `weight` and
-    `bias`, in the dtype of the old weight and without a graph. Both modules stay as they are.
+    None. `convolution` is one of ``Conv1d`` to ``Conv3d`` or `TRANSPOSED`, with or without a bias,
+    with any number of groups. The result is a ``copy.deepcopy`` of it with two new
+    ``nn.Parameter``, `weight` and `bias`, in the dtype of the old weight and without a graph. Both
+    modules stay as they are.
     """
-    # TODO: a scale and a shift for each output channel, put into a copy.
+    # TODO: compute a scale and a shift for each output channel, and put them into a copy.
     raise NotImplementedError("fold")

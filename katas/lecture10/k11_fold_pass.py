@@ -13,7 +13,7 @@ of a whole model may it fold? The arithmetic does not say; the graph does.
 
 Write `fold_batch_norms`, about 20 lines.
 
-- One module may be called at several places: each fold makes a convolution of its own.
+- One module may be called in several places: each fold makes a convolution of its own.
 - The given module stays as it is.
 
 Begin with a residual block on paper: which of its batch norms can go?
@@ -37,12 +37,12 @@ def fold_batch_norms(module: fx.GraphModule) -> fx.GraphModule:
 
     A batch norm is folded if its module is exactly one of `NORMS`, in eval mode, with running
     statistics; and if its input is a call_module of exactly one of `CONVOLUTIONS`, in eval mode,
-    whose value nobody else uses. All others are left.
+    whose value nobody else uses. Leave all others.
 
     The convolution's node now calls a new submodule ``folded_0``, ``folded_1``, ..., numbered in
-    the order of the graph (a name that is taken is passed over); the batch norm's node is gone. So
-    a second batch norm behind it is folded in turn. Submodules that nobody uses any more are gone
-    too (``GraphModule.delete_all_unused_submodules``).
+    the order of the graph (skip a name that is taken); the batch norm's node is gone. So a second
+    batch norm after it is folded in turn. Submodules that nobody uses any more are gone too
+    (``GraphModule.delete_all_unused_submodules``).
     """
     # TODO: find each pair, make sure that it is one, fold, and repair the graph.
     raise NotImplementedError("fold_batch_norms")

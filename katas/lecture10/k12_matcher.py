@@ -9,10 +9,10 @@ this". The pattern is a graph as well, traced from a function. Its placeholders 
     add -> add                    up, from the pattern's result to its inputs
     relu -> relu
 
-Write `fits`, a recursive function that compares anything of the pattern with anything of the graph
-and notes what each node stands for, and `is_closed`: about 25 lines.
+Write `fits`, a recursive function that compares an item of the pattern with an item of the graph
+and records what each node stands for, and `is_closed`: about 25 lines.
 
-- A placeholder stands for anything; if it occurs twice, for the same thing both times.
+- A placeholder stands for anything; if it occurs twice, it stands for the same thing both times.
 - Two nodes of the pattern stand for two different nodes, placeholders too: ``x + y`` does not match
   ``a + a``.
 - A value that is computed inside a match and used outside forbids the match.
@@ -34,18 +34,18 @@ def result_of(graph: fx.Graph) -> fx.Node:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Return whether two literals have one type and value, or two nodes are one. Given.
+    """Return whether two literals have equal type and value, or two nodes are the same. Given.
 
-    ``==`` takes 1 for 1.0, and 0.0 for -0.0.
+    To ``==``, 1 and 1.0 are equal, and so are 0.0 and -0.0.
     """
     return type(one) is type(other) and repr(one) == repr(other)
 
 
 def fits(wanted: Any, found: Any, match: dict[fx.Node, Any]) -> bool:
-    """Return whether something of the pattern may stand for something of the graph.
+    """Return whether an item of the pattern may stand for an item of the graph.
 
-    What each node of the pattern stands for is noted in `match`: a node of the graph or, for a
-    placeholder, maybe a literal. A call stands for a call with the same op, target, number of
+    `match` records what each node of the pattern stands for: a node of the graph or, for a
+    placeholder, possibly a literal. A call stands for a call with the same op, target, number of
     arguments and keywords (in any order), whose arguments stand for one another. Lists and tuples
     are compared item by item, and a list may stand for a tuple; literals must be `equal`.
     """
@@ -54,9 +54,9 @@ def fits(wanted: Any, found: Any, match: dict[fx.Node, Any]) -> bool:
 
 
 def is_closed(match: dict[fx.Node, Any], result: fx.Node) -> bool:
-    """Return whether no call of a match, its result aside, has a user outside of the match.
+    """Return whether no call of a match, except its result, has a user outside the match.
 
-    The output is a user, too. What placeholders stand for may be used anywhere.
+    The output is a user too. What placeholders stand for may be used anywhere.
     """
     # TODO: Node.users.
     raise NotImplementedError("is_closed")

@@ -1,6 +1,6 @@
 """Put something else in the place of each match.
 
-A matcher says where a pattern occurs. To put a replacement there takes four moves for each match:
+A matcher says where a pattern occurs. Putting a replacement there takes four moves for each match:
 copy, redirect, remember, erase. Each is one call of FX; what matters is their order.
 
     a                       a                        a
@@ -11,7 +11,7 @@ The input of match 2 is the *result of match 1*, which is gone when match 2 is r
 
 Write `replace_pattern`, about 15 lines. The matcher is given: PyTorch's.
 
-Begin on paper: why must the nodes of a match be erased from its end?
+Begin on paper: why must the nodes of a match be erased from the end?
 Afterwards read ``_replace_pattern`` in ``torch/fx/subgraph_rewriter.py``: where does it remember
 what you remember?
 """
@@ -39,9 +39,9 @@ def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph
     For each match of the graph as it was: put a copy of the replacement's calls
     (``Graph.graph_copy``) right before the match's result, with what the pattern's placeholders
     stood for in place of its own, in order. Let all users of the result use the copy's result, and
-    erase the calls of the match, no others. What replacements bring in is not searched again.
+    erase only the calls of the match. What replacements bring in is not searched again.
 
-    The replacement may be as little as one of its placeholders. `pattern` and `replacement` stay as
+    The replacement may be just one of its placeholders. `pattern` and `replacement` stay as
     they are. Recompile at the end. If the two have different numbers of placeholders, raise
     a ValueError that says "placeholders" before anything is changed.
     """

@@ -4,13 +4,13 @@ An int8 weight takes a quarter of the memory of a float32 one. A number x is sto
 with x ~ (q - zero_point) * scale. Which scale? Look at the values that occur:
 
     values from -1 to 3 in 255 steps      scale = 4 / 255      q(-1) = -128      q(3) = 127
-    and 0, which padding and ReLU give so often, must be exact:  zero_point = q(0)
+    and 0, which padding and ReLU produce so often, must be exact:  zero_point = q(0)
 
 1. `affine`, for inputs: one scale and zero point for all.
 2. `symmetric`, for weights: a scale for each output channel, zero point 0.
 3. `quantize`: to integers.
 4. `fake_quantize`: to integers and back, in floats. Its true gradient is 0 nearly everywhere, so
-   it lies: backward takes the rounding for the identity (a straight-through estimator).
+   it lies: backward treats the rounding as the identity (a straight-through estimator).
 
 About 20 lines. Begin on paper: which integer is 0 above?
 Afterwards read ``MinMaxObserver`` in ``torch/ao/quantization/observer.py``. Real life differs:
@@ -29,9 +29,9 @@ WEIGHT_RANGE = (-127, 127)
 
 
 def affine(low: float, high: float) -> tuple[float, int]:
-    """Return scale and zero point, for [-128, 127], of values from `low` to `high`.
+    """Return the scale and zero point that map values from `low` to `high` onto [-128, 127].
 
-    The range is first widened to hold 0. Then scale is its width over 255, and the zero point
+    First widen the range to hold 0. Then scale is its width over 255, and the zero point
     ``-128 - round(low / scale)``.
     """
     # TODO: widen the range to 0 first.
@@ -43,7 +43,7 @@ def symmetric(weight: torch.Tensor) -> torch.Tensor:
 
     The result has the dims of `weight`, with size 1 in all but the first.
     """
-    # TODO: all dims but the first are gone through.
+    # TODO: reduce all dims except the first.
     raise NotImplementedError("symmetric")
 
 
@@ -52,7 +52,7 @@ def quantize(
 ) -> torch.Tensor:
     """Return ``round(x / scale) + zero_point``, clamped to [low, high], as int8.
 
-    Halves go to the even neighbour; `scale` may be a tensor that broadcasts.
+    Halves round to even; `scale` may be a tensor that broadcasts.
     """
     # TODO: round, shift, clamp.
     raise NotImplementedError("quantize")

@@ -1,7 +1,7 @@
 """Insert a node at the right place, once.
 
-To quantise a model one has to know the range of every value that a layer reads. So a pass inserts
-observers: modules that hand their input on and remember what they saw.
+To quantise a model you need the range of every value that a layer reads. So a pass inserts
+observers: modules that pass their input on and remember its range.
 
     norm = self.norm(x)                norm = self.norm(x)
     q = self.q(norm)                   observer_0 = self.observer_0(norm)
@@ -29,7 +29,7 @@ LAYERS = (nn.Linear, nn.Conv2d)
 
 
 class Observer(nn.Module):
-    """Hands values on, and remembers the least and the greatest."""
+    """Passes values on, and remembers the least and the greatest."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,8 +37,8 @@ class Observer(nn.Module):
         self.register_buffer("high", torch.zeros(()))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x itself. `low` and `high` hold the range of all calls, and 0; without a graph."""
-        # TODO: widen the range to what is in x.
+        """Return x itself. `low` and `high` span all values so far, and 0; they carry no graph."""
+        # TODO: widen the range to hold what is in x.
         raise NotImplementedError("Observer.forward")
 
 

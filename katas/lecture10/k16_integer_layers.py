@@ -1,4 +1,4 @@
-"""Multiply integers, and meet a float only at the end.
+"""Multiply integers, and use floats only at the end.
 
 Observers have seen the ranges. Now every layer holds its weight as int8, receives int8, adds up
 products in int32, and multiplies the sum by both scales at once:
@@ -8,13 +8,13 @@ products in int32, and multiplies the sum by both scales at once:
 
     sum((q - zero_point) * w) * (scale of q * scale of the channel) + bias
 
-Write `IntegerLayer`, about 20 lines. The pass `convert` is given; ``int8.py`` beside this file has
-the numbers and the observers.
+Write `IntegerLayer`, about 20 lines. The pass `convert` is given; ``int8.py`` next to this file
+has the numbers and the observers.
 
 - Subtract the zero point before the padding: padding is the number 0, not the integer 0.
 - No float copy of the weight may live on.
 
-Begin on paper: why may the difference of two int8 not stay int8?
+Begin on paper: why can the difference of two int8 numbers not stay int8?
 Afterwards read ``aten/src/ATen/native/quantized/cpu/qlinear.cpp``.
 """
 
@@ -41,12 +41,12 @@ class IntegerLayer(nn.Module):
     """A Linear or Conv2d with int8 weights."""
 
     def __init__(self, layer: nn.Module, scale: float, zero_point: int) -> None:
-        """Keep what forward needs of `layer`, whose input has this scale and zero point.
+        """Keep what forward needs from `layer`, whose input has this scale and zero point.
 
-        The weight becomes int8 by `symmetric` and `quantize`; dilation is always 1.
+        Convert the weight to int8 with `symmetric` and `quantize`; dilation is always 1.
         """
         super().__init__()
-        # TODO: an int8 weight, one scale for each channel, the bias, and how to multiply.
+        # TODO: keep an int8 weight, one scale for each channel, the bias, and how to multiply.
         raise NotImplementedError("IntegerLayer")
 
     def forward(self, q: torch.Tensor) -> torch.Tensor:
@@ -59,7 +59,7 @@ class IntegerLayer(nn.Module):
 
 
 def convert(prepared: fx.GraphModule) -> fx.GraphModule:
-    """Return a module with integers for one that `prepare` made and that saw batches. Given."""
+    """Return an integer version of a module that `prepare` made and that saw batches. Given."""
     result = fx.GraphModule(prepared, copy.deepcopy(prepared.graph))
     found = list(layers(result))
     inputs: dict[fx.Node, tuple[float, int]] = {}

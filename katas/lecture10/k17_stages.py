@@ -4,14 +4,14 @@ A model that is too large for one device runs as a pipeline of stages, and the p
 as its slowest stage. Each value that is made in one stage and used in another has to be sent; a
 skip connection is a second such value.
 
-    calls   a   b   c   d        cost of each 1, of sending a value 1, except b's: 9
+    calls   a   b   c   d        each costs 1, and 1 to send its value, but b's costs 9
             1   1   1   1
     cuts    a b | c d            stages cost 1+2 and 9+2
             a | b c d            stages cost 1+1 and 1+3
 
-1. `stage_cost`: its own calls, and what it receives.
+1. `stage_cost`: the cost of its own calls, and of what it receives.
 2. `partition`: the cut whose most expensive stage is cheapest. With 60 calls and 10 stages there
-   are over ten billion cuts, so do not try them all; and a stage that holds more may cost less.
+   are over ten billion cuts, so do not try them all; and a longer stage may cost less.
 
 About 20 lines. Begin on paper: if the last stage begins at c, what is best for all before it?
 Afterwards read ``torch/distributed/pipelining/_IR.py``. Real life differs: there the user says
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 def is_sent(node: fx.Node) -> bool:
-    """Return whether a value travels: a parameter (get_attr) lies where it is used. Given."""
+    """Return whether a value is sent: a parameter (get_attr) is already where it is used. Given."""
     return node.op != "get_attr"
 
 
 def stage_cost(
     stage: list[fx.Node], cost: Callable[[fx.Node], int], size: Callable[[fx.Node], int]
 ) -> int:
-    """Return the cost of each call of a stage, and the size of each value that the stage receives.
+    """Return the costs of a stage's calls plus the sizes of the values that the stage receives.
 
-    It receives what its calls take, anywhere in args or kwargs, and what is made outside of it, by
-    a call or a placeholder. A value that several of its calls take is sent once. `cost` is asked
-    about calls alone, `size` about what is sent.
+    It receives what its calls take, anywhere in args or kwargs, if that is made outside it, by a
+    call or a placeholder. A value that several of its calls take is sent once. Ask `cost` only
+    about calls, `size` only about what is sent.
     """
     # TODO: which values are sent to it?
     raise NotImplementedError("stage_cost")
@@ -53,10 +53,10 @@ def partition(
     cost: Callable[[fx.Node], int],
     size: Callable[[fx.Node], int],
 ) -> list[list[fx.Node]]:
-    """Return the calls of a graph in `count` stages whose most expensive one is cheapest.
+    """Return the calls of a graph in `count` stages, the most expensive of which is cheapest.
 
-    Calls are the nodes whose op begins with ``call_``. The stages hold each once, in the order of
-    the graph, and none is empty. Of several best cuts return any. Raise ValueError with
+    Calls are the nodes whose op begins with ``call_``. The stages hold each call once, in the order
+    of the graph, and none is empty. If several cuts are best, return any. Raise ValueError with
     "cannot make" if there are not enough calls, or fewer than one stage is asked for.
     """
     # TODO: if the last stage begins here, what is best for all that comes before it?

@@ -1,4 +1,4 @@
-"""Make one module of each stage, and a graph that hands values on.
+"""Make one module of each stage, and a graph that passes values on.
 
 Somebody has decided which calls belong to which device. Now each stage becomes a module of its own,
 and the main graph calls one after the other:
@@ -7,7 +7,7 @@ and the main graph calls one after the other:
     stages: [a, b], [c, +]              getitem, getitem_1 = stage_0[0], stage_0[1]
                                         stage_1 = self.stage_1(getitem, getitem_1)
 
-What does a stage receive, what does it send? `node.all_input_nodes` and `node.users` know. Write
+What does a stage receive, what does it send? Ask `node.all_input_nodes` and `node.users`. Write
 `split`, about 25 lines.
 
 - Parameters (get_attr) are in every stage that uses them, and are never sent.
@@ -23,7 +23,7 @@ from torch import fx
 
 
 def is_sent(node: fx.Node) -> bool:
-    """Return whether a value travels: a parameter (get_attr) lies where it is used. Given."""
+    """Return whether a value is sent: a parameter (get_attr) is already where it is used. Given."""
     return node.op != "get_attr"
 
 
@@ -34,11 +34,11 @@ def split(module: fx.GraphModule, stages: list[list[fx.Node]]) -> fx.GraphModule
     ``stage_1``, ... and returns what `module` returns, in the same structure.
 
     A stage is a GraphModule. Its placeholders are the values that it receives, in the order in
-    which `module` makes them, each named like its node (``node.name``) and handed over once. Then
+    which `module` makes them, each named like its node (``node.name``) and passed once. Then
     come its calls and the get_attr nodes that they use, in the order of `module`. It returns the
-    values that another stage or the output needs, in the order in which they are made: one as it
-    is, several or none as a tuple, which the main graph takes apart by ``operator.getitem``, one
-    for each.
+    values that another stage or the output needs, in the order in which they are made: a single
+    one as it is, several or none as a tuple, which the main graph takes apart with one
+    ``operator.getitem`` for each.
 
     Stages hold only what they use, and each submodule stays in train or eval mode. `module` stays
     as it is.

@@ -10,7 +10,7 @@ which that row is replaced. For each kind of view there is an operator that undo
 
 Write `put_back`, about 15 lines, for twelve kinds of views.
 
-Begin in Python: ``x.permute(2, 0, 1)``, and which dims undo it?
+Begin in Python: which dims undo ``x.permute(2, 0, 1)``?
 Afterwards read ``aten/src/ATen/FunctionalInverses.cpp``, which has a function for each view.
 """
 
@@ -30,15 +30,15 @@ SCATTERS = {
 
 
 def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> fx.Node:
-    """Add to `graph` what `base` becomes if `value` takes the place of its view, and return it.
+    """Add to `graph` what `base` becomes if `value` replaces its view, and return that node.
 
     `view` is the node, of another graph, that made the view: its first argument is what was viewed
-    (whose fake tensor is ``meta["val"]``), and `base` is the new node for that.
+    (whose fake tensor is ``meta["val"]``), and `base` is the new node for it.
 
-    - One of `SCATTERS`: its operator of base, value, and the arguments of the view behind the
+    - One of `SCATTERS`: its operator applied to base, value, and the view's arguments after the
       first.
     - ``view.default``, ``unsqueeze.default``, ``squeeze.default``, ``squeeze.dim``: the elements
-      stay in order, so ``reshape.default`` of value with the sizes of what was viewed.
+      stay in order, so ``reshape.default`` of value to the sizes of what was viewed.
     - ``t.default``, ``transpose.int``, ``permute.default`` (dims may be negative): the same
       operator.
     - ``detach.default``, ``alias.default``: value itself.

@@ -13,8 +13,8 @@ is written becomes a new value, and every name for that memory means the new val
                                            select_1 = aten.select.int(copy_, 0, 1)
                                            return (mul, select_1)
 
-Keep one dict: which new node has this old tensor's value *now*? About 25 lines. ``views.py`` beside
-this file tells views and writes apart, and has `put_back`.
+Keep one dict: which new node has this old tensor's value *now*? About 25 lines. ``views.py`` next
+to this file tells views and writes apart, and has `put_back`.
 
 Begin on paper: after ``scatter``, what is out of date, and when must it be made again?
 Afterwards read ``regenerate_from_base`` in ``aten/src/ATen/FunctionalTensorWrapper.cpp``.
@@ -37,18 +37,18 @@ aten = torch.ops.aten
 
 
 class Program:
-    """A graph without writes that grows, and what an old node is by now."""
+    """A growing graph without writes, and which new node stands for each old one now."""
 
     def __init__(self) -> None:
         self.graph = fx.Graph()
         self.current: dict[fx.Node, fx.Node] = {}
 
     def read(self, node: fx.Node) -> fx.Node:
-        """Return the new node that has the value of an old one now.
+        """Return the new node that has an old node's current value.
 
         What a write returns is the tensor itself (`tensor_of`). A node without an entry in
-        `current` is copied (``Graph.node_copy``), with its arguments as they are now: so is a view
-        that is out of date, each time that it is needed again, and not twice until the next write.
+        `current` is copied (``Graph.node_copy``), with its arguments as they are now. So is a
+        view that is out of date, when it is next needed: at most once until the next write.
         """
         # TODO: look up, or copy and remember.
         raise NotImplementedError("read")
@@ -56,20 +56,20 @@ class Program:
     def write(self, node: fx.Node, value: fx.Node) -> None:
         """Let all names for a tensor's memory mean `value` from now on.
 
-        A write to a view is one to what it views, of what `put_back` returns, and so on down to the
-        base (`base_of`). The base keeps the value; every view of it is out of date.
+        A write to a view is a write of what `put_back` returns to what it views, and so on down to
+        the base (`base_of`). The base keeps the value; every view of it is out of date.
         """
-        # TODO: a view hands on; a base forgets its views, and remembers the value.
+        # TODO: a view passes the write on; a base forgets its views, and remembers the value.
         raise NotImplementedError("write")
 
 
 def functionalize(module: fx.GraphModule) -> fx.GraphModule:
     """Return a new module that computes the same, and writes to nothing but its inputs, at the end.
 
-    Every node that does not write is read where it stands, views too. A write is the new value that
-    `compute` adds. Before the module returns, each input that was written to is given its last
+    Read every node that does not write in its place, views too. A write becomes the new value that
+    `compute` adds. Before the module returns, each input that was written to gets its last
     value by one ``copy_.default(input, value)``, in the order of the inputs, after everything else.
     That node is the input from then on, so that outputs alias as they did. `module` stays as it is.
     """
-    # TODO: go through the nodes: read, or write what compute adds; and the output.
+    # TODO: go through the nodes: read, or write what compute adds; then the output.
     raise NotImplementedError("functionalize")

@@ -12,9 +12,9 @@ Here mm is saved, and both primals. Not cos: backward computes it from mm.
 Write `partition`, about 25 lines; `walk_back` is given. Two walks against the arrows: from the
 outputs, then from the gradients, where the second stops at what the first has met.
 
-Begin on paper: what does forward save for ``x.exp()``, whose slope is its value?
+Begin on paper: what does forward save for ``x.exp()``, whose derivative is its own value?
 Afterwards read ``default_partition`` in ``torch/_functorch/partitioners.py``. Real life differs: it
-now goes by where an operator was traced.
+now decides by where an operator was traced.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def walk_back(results: Iterable[fx.Node | None], known: set[fx.Node]) -> set[fx.Node]:
     """Return what `results` are computed from, themselves included, up to `known`. Given.
 
-    None is skipped. Known nodes, and what lies behind them, are not in it.
+    None is skipped. Known nodes, and what only they are computed from, are not in it.
     """
     met: set[fx.Node] = set()
     waiting = [node for node in results if node is not None]
@@ -46,16 +46,16 @@ def walk_back(results: Iterable[fx.Node | None], known: set[fx.Node]) -> set[fx.
 def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, fx.GraphModule]:
     """Return forward and backward as two GraphModules of flat arguments; `joint` is not changed.
 
-    The first `num_outputs` results of `joint` are the outputs, the others gradients, some None. As
-    many placeholders at its end are the tangents.
+    The first `num_outputs` results of `joint` are the outputs, the others gradients, some None. Its
+    last `num_outputs` placeholders are the tangents.
 
-    - forward holds what the outputs are computed from, no more. It takes all primals.
-    - backward holds the rest of what the gradients need. No operator stands in both.
-    - saved are those values of forward, and primals, that backward uses or that are gradients
+    - forward holds only what the outputs are computed from. It takes all primals.
+    - backward holds the rest of what the gradients need. No operator is in both.
+    - saved are the values of forward, and the primals, that backward uses or that are gradients
       themselves: each once, in the order of `joint`. An output too, if backward uses it.
     - A node that returns a tuple is never saved; its items (``operator.getitem``) are. They belong
-      to forward if it does, also those that backward alone uses. An unused item is in neither.
+      to forward if it does, even if only backward uses them. An unused item is in neither.
     - Nodes keep their order, and a placeholder has the name of the node that it stands for.
     """
-    # TODO: find the nodes of each, find what crosses, and copy them into two new graphs.
+    # TODO: find the nodes of each part, find what crosses, and copy them into two new graphs.
     raise NotImplementedError("partition")

@@ -34,8 +34,8 @@ def differentiable(
 ) -> Callable[..., tuple[torch.Tensor, ...]]:
     """Return ``(*primals) -> outputs``, whose gradients are those that `backward` computes.
 
-    Of what `forward` returns, the first `num_outputs` are the outputs, a tuple. An output whose
-    gradient nobody computes has a tangent of zeros, which a Function makes by itself.
+    The first `num_outputs` results of `forward` are the outputs: return them as a tuple. An output
+    that has no gradient gets a tangent of zeros, which a Function makes by itself.
     """
 
     class Compiled(torch.autograd.Function):

@@ -1,7 +1,7 @@
 """The min-cut partitioner: what to save for backward, and what to compute again.
 
 What forward saves is most of the memory of training, and much of it is cheap to compute again from
-something smaller. Which values should be saved, so that their bytes are fewest? torch.compile asks
+something smaller. Which values should be saved so that their bytes are fewest? torch.compile asks
 for a minimum cut. Each value becomes an edge as thick as it has bytes; no other edge may be cut:
 
     source ==> in:mm --64--> out:mm ==> in:sin --16--> out:sin ==> in:exp --32--> out:exp ==> sink
@@ -9,13 +9,13 @@ for a minimum cut. Each value becomes an edge as thick as it has bytes; no other
 ``mm`` must not run twice, backward needs ``exp``. The cut goes through 16: save ``sin``, compute
 ``exp`` again. Build it, about 45 lines:
 
-1. `max_flow`: push along shortest paths with residual capacity, until there is none.
+1. `max_flow`: push along shortest paths with residual capacity, until none is left.
 2. `saved_values`: which nodes run in backward?
 3. The network of all others that the gradients need, cut by your `max_flow`.
 4. Of the nodes in the cut, those that backward uses.
 
-- A primal costs nothing: it is there in any case.
-- Neither networkx nor ``torch._functorch``: you are writing them.
+- A primal costs nothing: it is there anyway.
+- No networkx, no ``torch._functorch``: you are writing them.
 
 Begin on paper: backward uses ``sin``, too. Which edge is new?
 Afterwards find your network in ``solve_min_cut`` of ``torch/_functorch/partitioners.py``, in
@@ -52,8 +52,8 @@ def max_flow(
 ) -> tuple[float, set[Hashable]]:
     """Return the greatest flow, and the vertices on the source's side of the cut that limits it.
 
-    `capacities` goes from edges, pairs ``(start, end)`` of any hashable vertices, to numbers: 0 or
-    more, integers or ``math.inf``. It is not changed. Two vertices may have edges in both
+    `capacities` maps edges, pairs ``(start, end)`` of any hashable vertices, to numbers: integers
+    from 0 up, or ``math.inf``. It is not changed. Two vertices may have edges in both
     directions; the source or the sink may have none.
 
     Push along shortest paths, found breadth first (Edmonds and Karp). What was pushed along an edge
@@ -66,9 +66,9 @@ def max_flow(
     Raises
     ------
     ValueError
-        If a path from source to sink has infinite edges alone. The text is `UNBOUNDED`.
+        If a path from source to sink has only infinite edges. The text is `UNBOUNDED`.
     """
-    # TODO: push along shortest paths with residual capacity, until there is none.
+    # TODO: push along shortest paths with residual capacity, until none is left.
     raise NotImplementedError("max_flow")
 
 
@@ -108,20 +108,20 @@ def walk_back(results: Iterable[fx.Node | None], stops: set[fx.Node]) -> set[fx.
 
 
 def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
-    """Return the nodes that forward saves, of the fewest bytes, in the order of the graph.
+    """Return the nodes that forward saves, as few bytes as possible, in the order of the graph.
 
     `joint` is the graph of forward and backward together. Its placeholders are the primals, then
     one tangent for each output; its results are the outputs, then one gradient for each primal,
     some of them None. It is not changed.
 
-    - Only what the gradients are computed from counts. Of that, what depends on a tangent, at any
-      distance, runs in backward, expensive or not. All else runs in forward, and once more in
+    - Only what the gradients are computed from counts. Of that, whatever depends on a tangent,
+      directly or not, runs in backward, expensive or not. The rest runs in forward, and again in
       backward if it is not saved.
-    - What `is_expensive` and depends on no tangent must not run in backward.
+    - A node that `is_expensive` and depends on no tangent must not run in backward.
     - Saving a node costs its `price`, a primal 0; an output costs as much as any other node.
     - A gradient is needed in backward even if it depends on no tangent.
     - A node is in the list only if backward uses it, primals too.
     - If several choices cost the same, the cut nearest to the source wins.
     """
-    # TODO: who runs in backward; the network; its cut; and what of that backward uses.
+    # TODO: what runs in backward; the network; its cut; then which of the cut backward uses.
     raise NotImplementedError("saved_values")

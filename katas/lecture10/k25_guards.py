@@ -1,19 +1,19 @@
 """Say when torch.compile compiles again.
 
 A compiled graph holds only for calls that look alike. Dynamo keeps it with *guards*, the facts that
-it relied on, and a call that meets no guards compiles again. Which facts?
+it relied on, and a call that satisfies no graph's guards compiles again. Which facts?
 
     f(x)                        f(x.double())       dtype: compile again
     f(x)                        f(x + 1)            data: no guard
     f(x, y)                     f(x, x)             which tensor is which: compile again
-    f(x, 1)                     f(x, True)          equal in Python, not to a guard
+    f(x, 1)                     f(x, True)          equal in Python, but not to a guard
 
-Write `guards`: a key that is equal exactly where one graph serves both calls. About 20 lines, one
-recursive function inside. No call is compiled.
+Write `guards`: it returns keys that are equal exactly if one graph serves both calls. About 20
+lines, one recursive function inside. No call is compiled.
 
 Begin with one tensor, and compare with ``TORCH_LOGS=recompiles``.
 Afterwards read the methods of ``GuardBuilder`` in ``torch/_dynamo/guards.py``. Real life differs:
-Dynamo guards only what a function looks at; yours supposes that it looks at all.
+Dynamo guards only what a function looks at; yours assumes that it looks at everything.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 def guards(function: Callable[..., Any], *args: Any) -> Hashable:
     """Return what must be the same in a later call of `function` for its graph to serve again.
 
-    With ``dynamic=False``. The key is made of grad mode; then of the arguments, in order, the
-    globals that the function's own bytecode loads (``dis``: ``LOAD_GLOBAL``; a builtin is none),
-    and the contents of its closure (``__closure__``, maybe None). Of each of these values:
+    With ``dynamic=False``. The key consists of grad mode; then of the arguments, in order, the
+    globals that the function's own bytecode loads (``dis``: ``LOAD_GLOBAL``; skip builtins), and
+    the contents of its closure (``__closure__``, possibly None). For each of these values keep:
 
-    - a tensor: class, dispatch keys (``torch._C._dispatch_keys``), dtype, device, sizes, strides,
-      requires_grad, and which of the tensors met earlier in this call it is;
-    - a bool, int, float, string or None: class and value;
-    - a list or tuple: class, and its items by these rules;
-    - anything else (a module, a function): which object it is.
+    - for a tensor: class, dispatch keys (``torch._C._dispatch_keys``), dtype, device, sizes,
+      strides, requires_grad, and which of the tensors met earlier in this call it is;
+    - for a bool, int, float, string or None: class and value;
+    - for a list or tuple: class, and its items by these rules;
+    - for anything else (a module, a function): which object it is.
 
     The key keeps no tensor alive. Out of scope: dicts, NaN, -0.0, globals of other functions.
     """

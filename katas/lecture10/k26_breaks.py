@@ -23,7 +23,7 @@ from torch import nn
 
 
 def flip(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be rewritten: turn the sign of `x` if its sum is negative."""
+    """Given, for you to rewrite: flip the sign of `x` if its sum is negative."""
     if x.sum() < 0:
         return -x
     return x * 1
@@ -36,14 +36,14 @@ def limit(x: torch.Tensor) -> torch.Tensor:
 
 
 def report(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be rewritten: say how large the intermediate values are."""
+    """Given, for you to rewrite: print how large the intermediate values are."""
     y = x.sin() + x
     print("mean:", y.mean())  # noqa: T201 - that is the point
     return y.cos() * y
 
 
 class Average(nn.Module):
-    """Given, to be rewritten: the mean of all inputs of shape (size,) so far."""
+    """Given, for you to rewrite: the mean of all inputs so far, each of shape (size,)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -58,13 +58,13 @@ class Average(nn.Module):
 
 
 def whole_flip(x: torch.Tensor) -> torch.Tensor:
-    """Return what `flip` returns, by a single graph."""
+    """Return what `flip` returns, from a single graph."""
     # TODO: both branches are cheap.
     raise NotImplementedError("whole_flip")
 
 
 def whole_limit(x: torch.Tensor) -> torch.Tensor:
-    """Return what `limit` returns, by a single graph that takes no number out of a tensor."""
+    """Return what `limit` returns, from a single graph that takes no number out of a tensor."""
     # TODO: stay on tensors.
     raise NotImplementedError("whole_limit")
 
@@ -76,7 +76,7 @@ def whole_report(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class WholeAverage(nn.Module):
-    """The same as `Average`, by a single graph for all steps; `mean` and `steps` are buffers."""
+    """The same as `Average`, with a single graph for all steps; `mean` and `steps` are buffers."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Get a graph out of Python that nobody runs.
+"""Get a graph from Python code that nobody runs.
 
 TorchDynamo does not call your function. It reads the bytecode and does what the interpreter would
 do, on a stack of its own, where a tensor is a *variable tracker*: a node of a graph, with a fake
@@ -8,14 +8,15 @@ tensor that knows shape and dtype but has no data.
               const 1        stack: [tracker of x, 1]
               operator add   record -> [tracker of add: node add, fake (3,) float32]
 
-The machine with the stack is given (``bytecode.py``): Python's own values are computed now, a
-branch on a tensor is a graph break. What touches a tensor arrives at your `Tracer`, about 25 lines.
+The machine with the stack is given (``bytecode.py``): it computes Python's own values at once, and
+a branch on a tensor is a graph break. Whatever touches a tensor goes to your `Tracer`, about 25
+lines.
 
 1. ``argument``: guard it; a tensor becomes a placeholder.
 2. ``record``: run the call on fakes. Did a tensor come out? Then it is a node.
 3. ``wrap``: a result that is a list of tensors.
 
-Begin by printing ``instructions(f)`` for a loop; `Instruction` says what each of them does.
+Begin by printing ``instructions(f)`` for a loop; `Instruction` says what each one does.
 Afterwards find ``get_fake_value`` in ``torch/_dynamo/utils.py``, and the stack in
 ``symbolic_convert.py``.
 """
@@ -51,34 +52,35 @@ class Tracer:
         self.mode = FakeTensorMode()
 
     def argument(self, name: str, value: Any) -> Any:
-        """Return what stands for an argument, and keep its guard under ``"input NAME"``.
+        """Return what represents an argument, and keep its guard under ``"input NAME"``.
 
         A tensor becomes a placeholder of its name and a fake (``mode.from_tensor``), and its guard
-        is (dtype, shape as a tuple, device). Anything else stays as it is; its guard is `fact` of
-        it.
+        is (dtype, shape as a tuple, device). Anything else stays as it is, and `fact` returns its
+        guard.
         """
-        # TODO: two cases.
+        # TODO: handle two cases.
         raise NotImplementedError("argument")
 
     def record(self, op: str, target: Any, args: Any, kwargs: Any, line: int) -> Any:
-        """Call what touches a tensor, on fakes and under ``mode``; return what it gives.
+        """Make a call that touches a tensor, on fakes and under ``mode``; return its result.
 
         `op` is "call_function" or "call_method" (of ``args[0]``). Among `args` and `kwargs` are
-        trackers, also in lists. If no tensor comes out (a shape, a number), return what was found,
-        and add no node. Else add one, and return what `wrap` makes of it. A RuntimeError on fakes,
-        such as that of ``.item()``, is a graph break: raise GraphBreak of its text and the line.
+        trackers, also in lists. If no tensor comes out (a shape, a number), return the result as it
+        is, and add no node. Else add one, and return what `wrap` makes of it. A RuntimeError on
+        fakes, such as that of ``.item()``, is a graph break: raise GraphBreak with its text and the
+        line.
         """
         # TODO: fields gives fakes for the run, and nodes for the graph.
         raise NotImplementedError("record")
 
     def wrap(self, node: fx.Node, result: Any) -> Any:
-        """Return the tracker of a tensor; a tuple for a list, with an ``operator.getitem`` each."""
-        # TODO: all nodes are made at once, whether or not they are used later.
+        """Return the tracker of a tensor; for a list a tuple, one ``operator.getitem`` for each."""
+        # TODO: make all nodes at once, whether or not they are used later.
         raise NotImplementedError("wrap")
 
 
 def fields(value: Any, field: str) -> Any:
-    """Return `value` with the "node" or the "fake" of each tracker in its place. Given."""
+    """Return `value` with each tracker replaced by its "node" or its "fake". Given."""
     return map_aggregate(
         value, lambda it: getattr(it, field) if isinstance(it, TensorVariable) else it
     )

@@ -1,6 +1,6 @@
 """A kernel's body is a function, and nobody has decided what running it means.
 
-What lowering makes of an operator, in Inductor, is no syntax tree. It is a Python function of the
+In Inductor an operator is not lowered to a syntax tree, but to a Python function of the
 loops' variables that calls ``ops.load``, ``ops.mul`` and so on. A *handler*, installed while the
 body runs, decides what each call means: one computes, one prints, one writes code.
 
@@ -12,14 +12,14 @@ body runs, decides what each call means: one computes, one prints, one writes co
 
 To put a producer into its consumer is to call its function: no buffer in between.
 
-1. The loaders: of a `Buffer` (it loads), of a `Pointwise` (it computes).
+1. The loaders of a `Buffer` (it loads) and of a `Pointwise` (it computes).
 2. `pointwise`: broadcasting is a matter of indices. No handler is installed then.
 3. `to_text`: a handler whose values are names.
 
-About 25 lines. Open ``loops.py`` beside this file for `Handler`, ``ops`` and `handling`, all above
-`Buffer`; what comes below is the answer, but for `Reduction` and `symbols`: open it afterwards.
+About 25 lines. Open ``loops.py`` next to this file for `Handler`, ``ops`` and `handling`, all above
+`Buffer`; what is below, except `Reduction` and `symbols`, is the answer: read it afterwards.
 
-Begin on paper: at which index is a (4,) row asked for element (i0, i1)?
+Begin on paper: for element (i0, i1), at which index is a (4,) row read?
 Afterwards read ``Pointwise`` in ``torch/_inductor/ir.py``.
 """
 
@@ -54,12 +54,12 @@ class Buffer:
 
     def indexer(self, index: Sequence[Any]) -> Any:
         """Return the place of element `index`: the sum of index times stride, 0 without dims."""
-        # TODO: the index and the strides give one number, or one expression.
+        # TODO: turn the index and the strides into one number, or one expression.
         raise NotImplementedError("Buffer.indexer")
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
         """Return the function from an index to ``ops.load(name, place)``."""
-        # TODO: return a function that asks ops for it.
+        # TODO: return a function that calls ops.load.
         raise NotImplementedError("Buffer.make_loader")
 
 
@@ -93,19 +93,19 @@ class Pointwise:
 def pointwise(name: str, *inputs: Buffer | Pointwise) -> Pointwise:
     """Return the loops of ``ops.name`` over inputs of broadcastable sizes.
 
-    The body asks each input's loader, in order, at an index with as many entries as the input has
+    The body calls each input's loader, in order, at an index with as many entries as the input has
     dims, and with 0 for a dim of size 1. Nothing is computed yet.
     """
-    # TODO: work out the ranges, and how each input's loader is asked at an index of them.
+    # TODO: work out the ranges, and the index at which each input's loader is called.
     raise NotImplementedError("pointwise")
 
 
 def to_text(kernel: Pointwise | Reduction) -> str:
-    """Return the body as in the picture, a line for each call, also for a repeated one.
+    """Return the body as in the picture, one line for each call, even a repeated one.
 
     The variables are ``symbols(kernel)``, a value is the name of its variable, arguments are
-    written by ``str``. There is no last newline, and the body runs once, under a handler that is
-    gone after.
+    written by ``str``. Add no final newline, and run the body once, under a handler that is removed
+    afterwards.
     """
     # TODO: a handler whose values are the names of variables.
     raise NotImplementedError("to_text")

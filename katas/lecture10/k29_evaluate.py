@@ -5,13 +5,13 @@ element. Hand it *tensors*, and it computes all of them: let each variable hold 
 loop takes, along a dim of its own, and broadcasting does the rest.
 
     loops (3, 4)     i0 = [[0], [1], [2]]    i1 = [[0, 1, 2, 3]]
-                     4*i0 + i1 is a (3, 4) tensor of places
+                     4*i0 + i1 is a (3, 4) tensor of indices
 
-Write `Evaluate` and `evaluate`, about 12 lines; the loops are given in ``loops.py`` beside this
+Write `Evaluate` and `evaluate`, about 12 lines; the loops are given in ``loops.py`` next to this
 file.
 
 - Each call in the body is one call of a function of `OPERATIONS`.
-- A result that does not depend on each loop is smaller than the loops, and a sum over it would be.
+- A result that does not depend on every loop is smaller than the loops, so its sum would be wrong.
 
 Begin with ``handling(Evaluate(memory))`` around one `Pointwise`.
 Afterwards read ``torch/_inductor/virtualized.py``: what is ``V.ops`` while Inductor generates code?
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 
 class Evaluate(Handler):
-    """A value is a tensor: of all iterations, with size 1 along a loop that does not matter."""
+    """A value is a tensor of all iterations, with size 1 along each loop it does not depend on."""
 
     def __init__(self, memory: Mapping[str, torch.Tensor]) -> None:
         self.memory = memory
 
     def load(self, name: str, index: Any) -> torch.Tensor:
-        """Return the elements of a flat tensor at `index`, an int or a tensor of places."""
-        # TODO: one index.
+        """Return the elements of a flat tensor at `index`, an int or a tensor of indices."""
+        # TODO: index once.
         raise NotImplementedError("load")
 
     def default(self, name: str, args: tuple[Any, ...]) -> torch.Tensor:
         """Return what the function of `OPERATIONS` makes of the arguments."""
-        # TODO: one call.
+        # TODO: make one call.
         raise NotImplementedError("default")
 
 
@@ -58,8 +58,8 @@ def evaluate(kernel: Pointwise | Reduction, memory: Mapping[str, torch.Tensor]) 
     """Return a new contiguous tensor of size ``kernel.size``, computed by torch.
 
     `memory` holds the flat tensor of each buffer, and is not changed. The body runs once, under an
-    `Evaluate` that is gone afterwards. A `Reduction` reduces its inner loops by the function of
-    `REDUCTIONS`. No tensor is larger than the loops.
+    `Evaluate` that is removed afterwards. A `Reduction` reduces its inner loops with the function
+    from `REDUCTIONS`. No tensor is larger than the loops.
     """
-    # TODO: a tensor for each loop's variable; then run the body, expand, and reduce.
+    # TODO: make a tensor for each loop's variable; then run the body, expand, and reduce.
     raise NotImplementedError("evaluate")

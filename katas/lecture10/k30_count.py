@@ -6,13 +6,13 @@ runs the body once more, under a handler that only counts.
     exp(x * x) - row         load x, load row    distinct calls: mul, exp, sub
     loops (3, 4)             flops 3 * 12        bytes 8 * (12 of x + 4 of row + 12 written)
 
-``row`` is read at a place without i0, so the loop over i0 finds it in a cache: 4 reads, not 12.
+``row`` is read at an index without i0, so the loop over i0 finds it in a cache: 4 reads, not 12.
 
-Write `Distinct`, whose values are names and which gives a call that was made before its name again,
-and `count`: about 20 lines. Open ``loops.py`` beside this file for `Handler`, `Reduction` and
-`symbols`; `Distinct` at its end is an answer: open it afterwards.
+Write `Distinct`, whose values are names and which gives a repeated call its old name again, and
+`count`: about 20 lines. Open ``loops.py`` next to this file for `Handler`, `Reduction` and
+`symbols`; `Distinct` at its end is an answer: read it afterwards.
 
-Begin on paper: is ``x - y`` the call ``y - x``? And is 0.0 the constant -0.0?
+Begin on paper: are ``x - y`` and ``y - x`` the same call? Are 0.0 and -0.0 the same constant?
 Afterwards read ``MemoryDep.get_numel`` in ``torch/_inductor/dependencies.py`` and ``OpCounterCSE``
 in ``ops_handler.py``.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Distinct(Handler):
-    """A value is a variable's name, ``tmp0``, ``tmp1``, ...; a known call gets its own again."""
+    """A value is a variable's name, ``tmp0``, ``tmp1``, ...; a known call gets its old name."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -42,7 +42,7 @@ class Distinct(Handler):
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
         """Return the name of a call, and append (name, args) to `calls` if it is new."""
-        # TODO: by what do you know a call again?
+        # TODO: how do you recognize a call?
         raise NotImplementedError("default")
 
 

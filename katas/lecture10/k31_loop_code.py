@@ -14,7 +14,7 @@ The last handler writes a program. For a sum over each row of x + row:
 
 Where does the total start, and at which depth is it stored? Write `to_python`, about 20 lines. The
 handler `Distinct`, which lists each distinct call once, and the text of each operation are given in
-``loops.py`` beside this file.
+``loops.py`` next to this file.
 
 Begin with a `Pointwise` of one loop.
 Afterwards set ``TORCH_LOGS=output_code``, look at a kernel that Inductor writes, and find
@@ -43,11 +43,11 @@ def to_python(kernel: Pointwise | Reduction, output: Buffer) -> str:
 
     ``memory[name]`` is a flat list of floats; `output` has the size of the result. There is one
     ``for`` for each of ``kernel.loops``, in order. In an iteration each distinct call is computed
-    once, by the text in `OPERATIONS` (of a load: the list's item); each element of the result is
-    stored once, where ``output.indexer`` says. A reduction starts from, and goes on by, the texts
-    in `REDUCTIONS`.
+    once, with the text in `OPERATIONS` (a load becomes the list's item); each element of the result
+    is stored once, where ``output.indexer`` says. `REDUCTIONS` has the texts of a reduction's start
+    and of its step.
 
     The source uses no names from outside but ``math`` and builtins, and imports nothing.
     """
-    # TODO: the loops, and in them a line for each distinct call.
+    # TODO: write the loops, and in them a line for each distinct call.
     raise NotImplementedError("to_python")

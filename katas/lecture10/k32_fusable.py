@@ -4,13 +4,13 @@ Run one by one, loops move every value to memory and back. Fused, a value stays 
 is that allowed?
 
     a[i, j] = x[i, j] + 1        b[i, j] = a[i, j] * 2       yes: same loops, same element
-    a[i, j] = x[i, j] + 1        b[i, j] = a[j, i] * 2       no: another iteration made it
+    a[i, j] = x[i, j] + 1        b[i, j] = a[j, i] * 2       no: another iteration wrote it
     m[i]    = max over j of x    d[i, j] = x[i, j] - m[i]    yes: row by row
     a -> c -> b                  a and b                     no: c would have to run inside
 
 Write `needs`, `saved` and `can_fuse`, about 25 lines. Nothing is computed here.
-Open ``schedule.py`` beside this file for `Dep` (which element is read), `Node` (loops that write
-one buffer) and `accesses`, all above `needs`; the rest of it is the answer: open it afterwards.
+Open ``schedule.py`` next to this file for `Dep` (which element is read), `Node` (loops that write
+one buffer) and `accesses`, all above `needs`; the rest of it is the answer: read it afterwards.
 
 Begin on paper: what does a `Dep` hold for ``a[j, i]``?
 Afterwards read ``can_fuse_vertical`` and ``will_fusion_create_cycle`` in
@@ -33,36 +33,37 @@ if TYPE_CHECKING:
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
     """Return for each kernel the positions of all that have to run before it.
 
-    They write what it reads, or what one that it needs reads. Kernels, tuples of nodes, come after
-    all that they read from. What no kernel writes is an input of the graph.
+    Those are the kernels that write what it reads, and whatever they need in turn. A kernel is a
+    tuple of nodes and comes after all kernels that it reads from. What no kernel writes is an input
+    of the graph.
     """
-    # TODO: the kernels it reads from, and what those need.
+    # TODO: collect the kernels it reads from, and what those need.
     raise NotImplementedError("needs")
 
 
 def saved(first: Kernel, second: Kernel) -> int:
-    """Return the bytes of each `Dep` that both kernels have among reads and writes, each once."""
+    """Return the bytes of all `Dep` that both kernels read or write, each counted once."""
     # TODO: which accesses do they share?
     raise NotImplementedError("saved")
 
 
 def can_fuse(kernels: Sequence[Kernel], first: int, second: int) -> bool:
-    """Return whether the kernels at two positions, the first before the second, may be one.
+    """Return whether the kernels at two positions, the first before the second, may be fused.
 
     1. Neither has an `extern` node (a library call).
     2. Their loops are the same (`same_loops` is given).
-    3. What second reads of a buffer that first writes is equal to the write (``node.write``).
+    3. Each read in second of a buffer that first writes is equal to that write (``node.write``).
     4. No third kernel is needed by second and itself needs first.
     """
-    # TODO: the four conditions.
+    # TODO: check the four conditions.
     raise NotImplementedError("can_fuse")
 
 
 def same_loops(nodes: Kernel) -> bool:
     """Return whether one nest of loops serves all nodes. Given.
 
-    Without a reduction all have equal `ranges`. With one, all reductions are over equal loops, and
-    the ranges of the others are its `ranges` or its ``ranges + reduced``.
+    Without a reduction all have equal `ranges`. With one, all reductions have equal loops, and
+    the ranges of the other nodes are its `ranges` or its ``ranges + reduced``.
     """
     shapes = {(node.ranges, node.reduced) for node in nodes if node.reduced}
     if not shapes:

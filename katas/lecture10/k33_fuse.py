@@ -1,7 +1,7 @@
-"""Fuse whatever saves most, again and again.
+"""Fuse whatever saves the most, again and again.
 
-Inductor's scheduler is greedy: of all pairs that may be fused, take the one that saves most bytes,
-and go on with the kernels as they are by then.
+Inductor's scheduler is greedy: of all pairs that may be fused, take the one that saves the most
+bytes, and go on with the kernels as they are then.
 
     x -> max -> sub -> exp -> sum -> div        a softmax: five loops, 4 reads of a row
          one kernel: x in, the quotient out     nothing else ever exists in memory
@@ -9,10 +9,10 @@ and go on with the kernels as they are by then.
 1. `prune`: a node that no output needs is dead.
 2. `fuse`: the greedy loop.
 
-About 20 lines; `can_fuse`, `saved` and `needs` are given in ``schedule.py`` beside this file.
+About 20 lines; `can_fuse`, `saved` and `needs` are given in ``schedule.py`` next to this file.
 
-Begin on paper: a new kernel takes the place of the second. Where does a kernel go that was between
-the two and needs the first?
+Begin on paper: a new kernel takes the place of the second. Where does a kernel that was between
+the two and needs the first go?
 Afterwards read ``Scheduler.fuse_nodes_once`` in ``torch/_inductor/scheduler.py``. Real life
 differs: one round there takes all pairs by score and tries each.
 """
@@ -39,15 +39,16 @@ def prune(nodes: Sequence[Node], outputs: Collection[str]) -> list[Node]:
 
     `outputs` are names. An output needs what its node reads, directly or through others.
     """
-    # TODO: who needs a node stands behind it.
+    # TODO: whatever needs a node comes after it.
     raise NotImplementedError("prune")
 
 
 def fuse(nodes: Sequence[Node]) -> list[Kernel]:
     """Return kernels, tuples of nodes, in topological order.
 
-    Begin with a kernel for each node. As long as two kernels can be fused that save more than 0
-    bytes, fuse two of those that save most (of several, any): the first's nodes, then the second's.
+    Begin with a kernel for each node. As long as two kernels can be fused and save more than 0
+    bytes, fuse the pair that saves the most (any, if several do): the first's nodes, then the
+    second's.
     """
-    # TODO: again and again, the pair that saves most.
+    # TODO: again and again, fuse the pair that saves the most.
     raise NotImplementedError("fuse")

@@ -7,7 +7,7 @@ may share a storage, one after the other.
     kernel 1 reads a, writes b      storage 1       a is still needed while b is written
     kernel 2 reads b, writes c      storage 0       nobody needs a any more
 
-1. `traffic`: what crosses a kernel's border.
+1. `traffic`: the bytes that enter or leave kernels.
 2. `allocate`: as few storages as possible.
 
 About 20 lines; `stored` says which buffers exist.
@@ -52,16 +52,16 @@ def traffic(kernels: Sequence[Kernel], outputs: Collection[str]) -> int:
     For each kernel: each distinct access to a buffer that it does not write itself, and its writes
     of buffers that are `stored`.
     """
-    # TODO: what comes in from outside, and what has to exist.
+    # TODO: count what comes in from outside, and what has to exist.
     raise NotImplementedError("traffic")
 
 
 def allocate(kernels: Sequence[Kernel], outputs: Collection[str]) -> dict[str, int]:
-    """Return the number of the storage of each buffer that is `stored`: 0, 1, ... without a gap.
+    """Return a storage number for each buffer that is `stored`: 0, 1, ... without a gap.
 
     A buffer (``node.write.bytes``) may take the storage of another of equal size in bytes that is
-    no longer needed. It is needed from the kernel that writes it up to and including the last that
-    reads it, an output forever. Use as few storages as possible.
+    no longer needed. It is needed from the kernel that writes it up to and including the last one
+    that reads it; an output is needed forever. Use as few storages as possible.
     """
     # TODO: from when to when is each storage taken?
     raise NotImplementedError("allocate")

@@ -1,6 +1,6 @@
-"""Replace three nodes by one, and prove that nobody notices.
+"""Replace three nodes with one, and prove that nobody notices.
 
-Inductor rewrites graphs before it makes loops of them, and there is room for a pass of yours: that
+Inductor rewrites graphs before it makes loops of them, and it lets you add a pass of your own: that
 is how people who serve models bring in their own kernels. This one brings in an operator that
 computes ``relu(beta * bias + alpha * (a @ b))`` in one call.
 
@@ -8,14 +8,14 @@ computes ``relu(beta * bias + alpha * (a @ b))`` in one call.
     add = aten.add.Tensor(mm, b)
     relu = aten.relu.default(add)            relu = aten._addmm_activation.default(b, x, w)
 
-The readings of a chain are given (`chains`). May it be replaced? Write `fuse` and two of its
-questions, about 25 lines.
+`chains` is given: it yields each way to read a chain. May the chain be replaced? Write `fuse` and
+two of its checks, about 25 lines.
 
-- Users: each value inside the chain is used once. Else the product is computed twice.
-- Writes: the product moves to where the ReLU stood, past whatever is in between.
-- Values: the sum must be a tensor like the product, and the bias one of its dtype and device.
+- Users: each value inside the chain is used once. Otherwise it would be computed twice.
+- Writes: the product moves to where the ReLU was, past whatever is in between.
+- Values: the sum must have the product's shape and strides, the bias its dtype and device.
 
-Begin with one chain, without any question.
+Begin with one chain, without any check.
 Afterwards read ``addmm`` in ``torch/_inductor/fx_passes/post_grad.py``.
 """
 
@@ -38,7 +38,7 @@ aten = torch.ops.aten
 
 
 class Chain(NamedTuple):
-    """What is replaced, from its product to its sum (maybe one node) and ReLU. Given."""
+    """What is replaced, from its product to its sum (possibly one node) and ReLU. Given."""
 
     product: fx.Node
     total: fx.Node
@@ -55,8 +55,8 @@ def chains(relu: fx.Node) -> Iterator[Chain]:
     if total.target is aten.add.Tensor:
         alpha = total.kwargs.get("alpha", 1)
         if alpha == 0:
-            return  # 0 times NaN is NaN, but what has no weight in addmm is not even read
-        # It multiplies the second argument.
+            return  # 0 times NaN is NaN, but with a factor of 0 addmm does not even read it
+        # alpha multiplies the second argument.
         for second, (product, bias) in (("beta", total.args), ("alpha", total.args[::-1])):
             if getattr(product, "target", None) is aten.mm.default:
                 factors = {} if alpha == 1 else {second: alpha}
@@ -66,25 +66,25 @@ def chains(relu: fx.Node) -> Iterator[Chain]:
 def written(chain: Chain) -> bool:
     """Return whether a node between product and ReLU writes (``_schema.is_mutable``).
 
-    The nodes are those that follow the product (``Node.next``), up to and without the ReLU. Not
-    every target has a schema.
+    The nodes are those that follow the product (``Node.next``), up to but not including the ReLU.
+    Not every target has a schema.
     """
     # TODO: go from node to node.
     raise NotImplementedError("written")
 
 
 def fits(chain: Chain) -> bool:
-    """Return whether the operator returns what the sum is, by ``meta["val"]``.
+    """Return whether the operator's result matches the sum, by ``meta["val"]``.
 
-    The bias is a node other than the product, of the product's dtype and device. The sum has the
+    The bias is a node other than the product, with the product's dtype and device. The sum has the
     shape and the strides of the product.
     """
-    # TODO: three values are compared.
+    # TODO: compare three values.
     raise NotImplementedError("fits")
 
 
 def replace(chain: Chain) -> None:
-    """Put a new node, with the ReLU's meta, in the place of a chain, whose nodes go. Given."""
+    """Replace a chain with a new node that has the ReLU's meta, and erase the chain. Given."""
     graph = chain.relu.graph
     with graph.inserting_before(chain.relu):
         target = aten._addmm_activation.default  # noqa: SLF001 - its only name
@@ -98,9 +98,9 @@ def replace(chain: Chain) -> None:
 def fuse(graph: fx.Graph, smallest: int = 0) -> int:
     """Replace each chain that may be replaced, and return their number.
 
-    Of several readings of one ReLU take the first that is allowed: its product and its sum have one
-    user each, it `fits`, and nothing is `written`. Leave a chain whose result has fewer elements
-    than `smallest`.
+    If one ReLU has several readings, take the first that is allowed: its product and its sum have
+    one user each, it `fits`, and nothing is `written`. Leave a chain whose result has fewer
+    elements than `smallest`.
     """
     # TODO: for each ReLU: is one of its readings allowed?
     raise NotImplementedError("fuse")

@@ -1,18 +1,18 @@
 """Say it in Inductor's own language, and hand it over.
 
 Inductor has a language for passes: a pattern is built like the call that it matches, and the
-matcher asks for users and writes itself.
+matcher checks users and writes itself.
 
     CallFunction(aten.relu.default, CallFunction(aten.add.Tensor, product, KeywordArg("bias")))
 
 1. `patterns`: three patterns, one check, one replacement.
-2. `FuseLinear`: the pass as Inductor takes it. Compiled graphs are kept on disk, and a graph that
-   is found there is not passed through: so ``uuid()`` says what the pass depends on.
-3. `compiled`: hand it to ``torch.compile``, for one function alone.
+2. `FuseLinear`: the pass as Inductor takes it. Compiled graphs are cached on disk, and no pass
+   runs over a graph that is found there: so ``uuid()`` says what the pass depends on.
+3. `compiled`: pass it to ``torch.compile``, for one function only.
 
 About 25 lines. Begin with the pattern of ``relu(addmm(bias, a, b))``.
 Afterwards read ``register_graph_pattern`` in ``torch/_inductor/pattern_matcher.py``. Real life
-differs: the passes of vLLM and of Inductor itself are written so, by the hundred.
+differs: vLLM and Inductor itself have hundreds of passes written like this.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ aten = torch.ops.aten
 
 
 def fits(bias: Any, product: fx.Node, total: fx.Node) -> bool:
-    """Return whether the new operator returns what the sum is. Given."""
+    """Return whether the new operator's result matches the sum. Given."""
     if not isinstance(bias, fx.Node) or bias is product:
         return False
     value, result, added = (node.meta["val"] for node in (product, total, bias))
@@ -49,7 +49,7 @@ def fits(bias: Any, product: fx.Node, total: fx.Node) -> bool:
 
 
 def replace(relu: fx.Node, args: tuple[Any, ...]) -> None:
-    """Let a new node, with the same meta, stand for a ReLU and what it is computed from. Given."""
+    """Replace a ReLU, and what it is computed from, with a new node of the same meta. Given."""
     with relu.graph.inserting_before(relu):
         new = relu.graph.call_function(aten._addmm_activation.default, args)  # noqa: SLF001
     new.meta = dict(relu.meta)
@@ -61,14 +61,14 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
 
     That is ``relu(addmm(bias, a, b))``, ``relu(add(mm(a, b), bias))`` or ``relu(add(bias, mm(a,
     b)))``. Leave a chain if it does not pass `fits`, if a node of it has keyword arguments (in
-    torch 2.13 a pattern without any matches a call that has some), or if its result has fewer
+    torch 2.13 a pattern without any also matches a call that has some), or if its result has fewer
     elements than `smallest`.
 
-    In a check, ``match.nodes`` holds the nodes from the inside to the outside, ``match.kwargs``
-    what the KeywordArgs stand for; ``match.output_node()`` is the ReLU, and
-    ``match.erase_nodes()`` removes all.
+    In a check, ``match.nodes`` holds the nodes from the innermost to the outermost,
+    ``match.kwargs`` what the KeywordArgs stand for; ``match.output_node()`` is the ReLU, and
+    ``match.erase_nodes()`` removes all of them.
     """
-    # TODO: three patterns, one check, one function that replaces.
+    # TODO: register three patterns, with one check and one function that replaces.
     raise NotImplementedError("patterns")
 
 
@@ -80,12 +80,12 @@ class FuseLinear(CustomGraphPass):
         self.fused = 0
 
     def __call__(self, graph: fx.Graph) -> None:
-        """Run the patterns over a graph of Inductor's, and count."""
+        """Run the patterns over one of Inductor's graphs, and count."""
         # TODO: one line.
         raise NotImplementedError("FuseLinear.__call__")
 
     def uuid(self) -> Any:
-        """Return what is equal for passes that do the same, in other processes too.
+        """Return a value that is equal for passes that do the same, in other processes too.
 
         It changes if `smallest` or the text of this file changes; see `get_hash_for_files` of
         ``torch._inductor.custom_graph_pass``. It can be pickled, and is truthy.

@@ -1,7 +1,7 @@
 """A graph inside a graph has no outside.
 
 An ``if`` on a tensor's value cannot be traced. The way out is an operator that takes both branches
-as functions, each recorded into a graph of its own. But a function may use what it was not handed:
+as functions, each recorded into a graph of its own. But a function may use what it was not passed:
 
     def double(z): return z * y            true_graph: arg_0 = input
     cond(x.sum() > 0,                                  arg_1 = input      <- y, lifted
@@ -13,7 +13,7 @@ of the node. This is called lifting.
 Write `lift` and ``Tracer.record``, about 20 lines. A `Level` is a graph that is being recorded;
 ``parent`` is the level around it.
 
-Begin with a node that is two levels outside: who has to know it?
+Begin with a node that is two levels outside: which levels have to know it?
 Afterwards find ``lift_tracked_freevar_to_input`` in ``torch/_dynamo/output_graph.py``.
 """
 
@@ -47,7 +47,7 @@ class Level:
     graphs: dict[str, fx.GraphModule] = field(default_factory=dict)  # the graphs in it, by name
 
     def add_input(self) -> fx.Node:
-        """Return a new placeholder, behind those that there are."""
+        """Return a new placeholder, after the existing ones."""
         graph = self.graph
         # Without an argument: before everything else.
         point = graph.inserting_after(self.inputs[-1]) if self.inputs else graph.inserting_before()
@@ -59,11 +59,11 @@ class Level:
 def lift(level: Level, node: fx.Node) -> fx.Node:
     """Return the node of ``level.graph`` with the value of a node of this level or one around it.
 
-    A node of this graph is returned as it is. Else lift it into the parent first; then it is an
-    input of this level, made once by ``level.add_input()`` and remembered in ``level.lifted`` by
-    the parent's node. Raise a ValueError with "used outside" if no level has it.
+    Return a node of this graph as it is. Otherwise lift it into the parent first; then it is an
+    input of this level, made once by ``level.add_input()`` and stored in ``level.lifted`` under the
+    parent's node. Raise a ValueError with "used outside" if no level has it.
     """
-    # TODO: one of this graph, an input that is known, or a new one.
+    # TODO: return a node of this graph, an input that is known, or a new one.
     raise NotImplementedError("lift")
 
 
@@ -84,13 +84,13 @@ class Tracer(fx.Tracer):
         self.attributes: dict[Any, fx.Node] = {}
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        """Look into all modules, so that their parameters are seen. Given."""
+        """Trace into all modules, so that their parameters are seen. Given."""
         return False
 
     def create_node(
         self, kind: str, target: Any, args: Any, kwargs: Any, *others: Any, **more: Any
     ) -> fx.Node:
-        """Add a node of which all arguments are lifted into this level. Given."""
+        """Add a node, with all its arguments lifted into this level. Given."""
         if kind != "get_attr":
             args, kwargs = map_arg((args, kwargs), lambda node: lift(self.level, node))
             return super().create_node(kind, target, args, kwargs, *others, **more)
@@ -113,18 +113,18 @@ class Tracer(fx.Tracer):
     def record(
         self, function: Callable[..., Any], count: int, known: Iterable[fx.Node] = ()
     ) -> Level:
-        """Record a function of `count` tensors in a new level inside the present one; return that.
+        """Record a function of `count` tensors in a new level inside the current one; return it.
 
-        It gets `count` inputs (``self.proxy`` makes proxies), then those that lift `known`, in
-        order. The function is called while ``self.level`` is the new level, which afterwards, in
-        any case, is what it was. The result, a tensor or a tuple, becomes the output:
-        ``self.create_arg`` turns proxies into nodes, ``self.create_node("output", "output",
-        (...,), {})`` adds it.
+        The level gets `count` inputs (``self.proxy`` makes proxies), then those that lift `known`,
+        in order. Call the function while ``self.level`` is the new level, and always restore the
+        old level afterwards. The result, a tensor or a tuple, becomes the output:
+        ``self.create_arg`` turns proxies into nodes,
+        ``self.create_node("output", "output", (...,), {})`` adds it.
 
         If a method whose name ends in ``_`` is called in the graph, raise a ValueError with "must
         not write" and the name.
         """
-        # TODO: make the level and its inputs, call the function in there, add the output.
+        # TODO: make the level and its inputs, call the function in it, add the output.
         raise NotImplementedError("record")
 
 

@@ -1,17 +1,17 @@
 """A pass that does not forget that sizes vary.
 
-Traced with ``tracing_mode="symbolic"``, a graph holds for every size: ``x.shape[0]`` is no number
-but a symbol. A pass that writes a number in its place makes the graph wrong for every other batch,
-and nothing warns you.
+Traced with ``tracing_mode="symbolic"``, a graph holds for every size: ``x.shape[0]`` is not a
+number but a symbol. A pass that writes a number in its place makes the graph wrong for every other
+batch, and nothing warns you.
 
     mean = aten.mean.dim(x, [0])             sum_1 = aten.sum.dim_IntList(x, [0])
     x is (s0, 4)                             sym_size_int = aten.sym_size.int(x, 0)
                                              div = aten.div.Tensor(sum_1, sym_size_int)
 
-Write `decompose_mean`, about 15 lines: a mean is a sum by a count, and the count is a node where
-the size is a symbol, a number where it is known.
+Write `decompose_mean`, about 15 lines: a mean is a sum divided by a count, and the count is a node
+where the size is a symbol, a number where it is known.
 
-Begin by printing ``node.meta["val"].shape``. What does ``int()`` of a symbol do?
+Begin by printing ``node.meta["val"].shape``. What does ``int()`` do to a symbol?
 Afterwards read ``mean`` in ``torch/_refs/__init__.py``.
 """
 
@@ -36,11 +36,11 @@ def call(graph: fx.Graph, target: Any, *args: Any) -> fx.Node:
 def decompose_mean(gm: fx.GraphModule) -> int:
     """Replace, in place, each ``aten.mean.dim(x, dims[, keepdim])``; return how many there were.
 
-    A call is replaced by a ``sum.dim_IntList`` with the same arguments and a ``div.Tensor`` by the
-    number of elements that are summed: the product of the sizes of `dims` (``operator.mul``). A
-    size that is a ``torch.SymInt`` is a ``sym_size.int`` of x; known sizes are multiplied now. Add
-    nodes with `call`, right before the mean. No guard is added, and no size is asked for as a
-    number. Recompile.
+    Replace a call with a ``sum.dim_IntList`` of the same arguments and a ``div.Tensor`` by the
+    number of elements that are summed: the product of the sizes of `dims` (``operator.mul``). For a
+    size that is a ``torch.SymInt`` use a ``sym_size.int`` of x; multiply known sizes now. Add nodes
+    with `call`, right before the mean. Add no guard, and never ask for a symbolic size as a number.
+    Recompile.
     """
-    # TODO: for each mean: the sum, the count, the quotient.
+    # TODO: for each mean, add the sum, the count and the quotient.
     raise NotImplementedError("decompose_mean")

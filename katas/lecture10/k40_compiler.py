@@ -9,14 +9,14 @@ they become a compiler of training steps, which ``torch.compile`` calls for you:
 ``aot_autograd`` of ``torch._dynamo.backends.common`` joins them. You write a class, about 35
 lines, in four steps; each turns a group of tests green.
 
-1. ``optimize``: merge what is the same, drop what is dead. Bring your own passes.
-2. ``partition``: of PyTorch's two partitioners, the one that saves fewer bytes.
+1. ``optimize``: merge what is the same, drop what is dead. Reuse your own passes.
+2. ``partition``: of PyTorch's two partitioners, take the one that saves fewer bytes.
 3. ``compile_graph``: passes, then a callable for the graph.
 4. ``__call__``: the backend.
 
 Begin with a backend that prints the graphs that ``fw_compiler`` and ``bw_compiler`` get.
-Real life differs: Inductor makes loops and C++ or Triton of each graph, where yours runs the code
-of FX. Afterwards read ``torch/_dynamo/backends/common.py``: your compiler is its ``AotAutograd``.
+Real life differs: Inductor turns each graph into loops and C++ or Triton, yours runs the code of
+FX. Afterwards read ``torch/_dynamo/backends/common.py``: your compiler is its ``AotAutograd``.
 """
 
 from __future__ import annotations
@@ -46,35 +46,35 @@ class Compiler:
 
         Nodes are equal if target, arguments and keyword arguments are: literals by type and value
         (1 is not 1.0). A node that writes (``_schema.is_mutable``) or draws random numbers
-        (``Tag.nondeterministic_seeded``) is equal to no other; a graph that writes is merged no
-        further than its first write. Call ``Graph.eliminate_dead_code``.
+        (``Tag.nondeterministic_seeded``) is equal to no other; do not merge anything after a
+        graph's first write. Call ``Graph.eliminate_dead_code``.
         """
-        # TODO: a key for each node; the first of its key stays.
+        # TODO: find a key for each node; the first node of each key stays.
         raise NotImplementedError("optimize")
 
     def partition(self, joint: fx.GraphModule, inputs: Any, **options: Any) -> Any:
-        """Return forward and backward, of the partitioner whose forward saves fewer bytes.
+        """Return forward and backward from the partitioner whose forward saves fewer bytes.
 
         The two are `default_partition` and `min_cut_rematerialization_partition` of
         ``functorch.compile``. Call each on a ``copy.deepcopy`` of `joint`, with `inputs` and
-        `options`. What forward saves, it returns after its ``options["num_fwd_outputs"]`` outputs:
+        `options`. Forward returns what it saves after its ``options["num_fwd_outputs"]`` outputs:
         add up the `price` of each. Append the bytes to `saved`.
         """
-        # TODO: both, their prices, and the cheaper one.
+        # TODO: call both, compare their prices, and return the cheaper one.
         raise NotImplementedError("partition")
 
     def compile_graph(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
-        """Optimize a graph, append it to `graphs`, and return what runs it.
+        """Optimize a graph, append it to `graphs`, and return a function that runs it.
 
-        That takes one list of the inputs: `make_boxed_func` of ``functorch.compile`` makes it of
-        ``gm.forward``.
+        That function takes one list of the inputs: `make_boxed_func` of ``functorch.compile`` makes
+        it from ``gm.forward``.
         """
         # TODO: three lines.
         raise NotImplementedError("compile_graph")
 
     def __call__(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
-        """Return what runs a graph of Dynamo's, with gradients: the work of `aot_autograd`."""
-        # TODO: fw_compiler, bw_compiler, partition_fn.
+        """Return what runs a graph from Dynamo, with gradients: `aot_autograd` does the work."""
+        # TODO: pass fw_compiler, bw_compiler and partition_fn.
         raise NotImplementedError("__call__")
 
 

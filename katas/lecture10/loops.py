@@ -51,7 +51,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., torch.Tensor], str, str]] = {
 
 
 class Handler:
-    """What operations mean: each goes to a method of its name, or else to ``default``."""
+    """What operations mean: each goes to the method of its name, or else to ``default``."""
 
     def default(self, name: str, args: tuple[Any, ...]) -> Any:
         """Return the value of ``ops.name(*args)``."""
@@ -64,7 +64,7 @@ class Handler:
 
 
 class Ops:
-    """``ops.add(a, b)`` means what the handler says that is installed now."""
+    """``ops.add(a, b)`` means what the currently installed handler says."""
 
     def __init__(self) -> None:
         self.handlers: list[Handler] = []
@@ -190,14 +190,14 @@ def pointwise(name: str, *inputs: Buffer | Pointwise) -> Pointwise:
 
 
 class Distinct(Handler):
-    """A value is a variable's name; a call that was made before gets the same one again."""
+    """A value is a variable's name; a repeated call gets the same name again."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.known: dict[str, str] = {}
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
-        """Return the name of a call, the old one if it was made before."""
+        """Return the name of a call: a repeated one gets its old name."""
         # By its text: 0.0 == -0.0 in Python, and they are two constants.
         call = f"{name} {[str(arg) for arg in args]}"
         if call not in self.known:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dep:
-    """An access to a buffer: dim d, of size ``size[d]``, at loop number ``index[d]``."""
+    """An access to a buffer: dim d, of size ``size[d]``, is indexed by loop ``index[d]``."""
 
     name: str
     index: tuple[int, ...]
@@ -81,7 +81,7 @@ def same_loops(nodes: Kernel) -> bool:
 
 
 def can_fuse(kernels: Sequence[Kernel], first: int, second: int) -> bool:
-    """Return whether the kernels at two positions, the first before the second, may be one."""
+    """Return whether the kernels at two positions, the first before the second, may be fused."""
     nodes = kernels[first] + kernels[second]
     if any(node.extern for node in nodes) or not same_loops(nodes):
         return False

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _fresh_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget all compiled code, before and after: Dynamo keeps it with each function's code."""
-    # The compiler's own trace, hundreds of lines, is not what a failing test has to say.
+    # A failing test should not print the compiler's own trace of hundreds of lines.
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
     torch._dynamo.reset()  # noqa: SLF001 - it has no other name in all versions
     yield
@@ -38,7 +38,7 @@ def straight(x: torch.Tensor) -> torch.Tensor:
 
 
 def printing(x: torch.Tensor) -> torch.Tensor:
-    """Break between two graphs, of which the second needs `x` once more."""
+    """Break between two graphs; the second needs `x` once more."""
     y = x.sin()
     print("between")  # noqa: T201 - it is what breaks the graph
     return y.cos() + x
@@ -71,7 +71,7 @@ def test_one_graph_is_captured() -> None:
 
 
 def test_the_graph_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """As the Python that FX generates for it."""
+    """Printed is the Python that FX generates for it."""
     watch = watched(straight, torch.arange(3.0))
     printed = capsys.readouterr().out
 
@@ -81,7 +81,7 @@ def test_the_graph_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_second_call_compiles_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """The compiled piece is kept: the backend is not asked again, but the graph runs again."""
+    """The compiled piece is kept: the backend is not called again, but the graph runs again."""
     watch = watched(straight, torch.arange(3.0))
     capsys.readouterr()
     torch.testing.assert_close(watch(torch.ones(3)), straight(torch.ones(3)))
@@ -91,11 +91,13 @@ def test_the_second_call_compiles_nothing(capsys: pytest.CaptureFixture[str]) ->
         f"runs is {watch.runs} after two calls, expected 2: count in what backend returns"
     )
     printed = capsys.readouterr().out
-    assert not printed, f"print when the graph is compiled, not when it runs: {printed!r}"
+    assert not printed, (
+        f"print when the graph is compiled, not when it runs: the second call printed {printed!r}"
+    )
 
 
 def test_a_print_splits_the_function() -> None:
-    """The first graph returns what lives on; the second has that for an input, and `x` again."""
+    """The first graph returns what is needed later; the second takes that and `x` as inputs."""
     watch = watched(printing, torch.rand(3))
 
     assert_expected_inline(
@@ -114,20 +116,20 @@ return (add,)""",
 
 
 def test_runs_are_counted_where_they_happen() -> None:
-    """Two graphs run in each call, and a backend that is only asked runs nothing."""
+    """Two graphs run in each call, and calling the backend alone runs nothing."""
     watch = watched(printing, torch.rand(3))
     watch(torch.rand(3))
-    assert 4 == watch.runs, f"two graphs, two calls: runs is {watch.runs}, expected 4"
+    assert 4 == watch.runs, f"runs is {watch.runs} after two calls of two graphs, expected 4"
 
     run = watch.backend(watch.graphs[0], [torch.rand(3)])
-    assert 4 == watch.runs, "backend itself runs nothing: what it returns does"
+    assert 4 == watch.runs, "a call of backend changed runs: only calls of what it returns count"
     (yours,) = run(torch.ones(3))
     torch.testing.assert_close(yours, torch.ones(3).sin())
-    assert 5 == watch.runs, f"runs is {watch.runs}, expected 5: what backend returns counts"
+    assert 5 == watch.runs, f"runs is {watch.runs}, expected 5: count calls of what backend returns"
 
 
 def test_another_dtype_is_another_graph() -> None:
-    """Each graph that is compiled later is appended behind those before it."""
+    """Each graph that is compiled later is appended after the earlier ones."""
     watch = watched(straight, torch.arange(3.0))
     torch.testing.assert_close(watch(torch.arange(3)), straight(torch.arange(3)))
     watch(torch.arange(3.0))

@@ -34,7 +34,7 @@ class Reference(fx.Tracer):
 
 
 def rows(graph: Any) -> list[tuple[Any, ...]]:
-    """Return op, target, args and kwargs of each node, with nodes written as their places."""
+    """Return op, target, args and kwargs of each node, with nodes written as their positions."""
     places = {node: f"%{place}" for place, node in enumerate(graph.nodes)}
 
     def plain(value: Any) -> Any:
@@ -82,7 +82,7 @@ STEPS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -95,7 +95,7 @@ PROGRAMS = st.lists(
 
 @pytest.mark.step(1, "one operator")
 def test_one_operator_is_one_node() -> None:
-    """Between a placeholder for the input and the output: nothing else happened."""
+    """It is between a placeholder for the input and the output: nothing else happened."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         return x + 1
@@ -107,10 +107,10 @@ def test_one_operator_is_one_node() -> None:
     ]
     graph = trace(function)
 
-    assert expected == rows(graph), "a proxy among the arguments is stored as its node"
+    assert expected == rows(graph), "a proxy among the arguments should be stored as its node"
     assert all(isinstance(node, Node) for node in graph.nodes), (
-        f"the graph holds {sorted({type(node).__name__ for node in graph.nodes})}, expected "
-        "nodes of this file's class Node alone"
+        f"the graph holds {sorted({type(node).__name__ for node in graph.nodes})}, expected only "
+        f"nodes of this file's class Node"
     )
 
 
@@ -146,14 +146,14 @@ def test_operators_of_two(name: str) -> None:
 @pytest.mark.step(2, "all operators")
 @pytest.mark.parametrize("name", BINARY)
 def test_reflected_operators_keep_the_order(name: str) -> None:
-    """``2 - x`` is no ``x - 2``: int refuses, and Python asks the proxy for ``__rsub__``."""
+    """``2 - x`` is not ``x - 2``: int refuses, and Python asks the proxy for ``__rsub__``."""
     function = getattr(operator, name)
 
     def apply(x: Any) -> Any:
         return function(3, x)
 
     expected = ("call_function", function, ["tuple", 3, "%0"], {})
-    assert expected == rows(trace(apply))[1], "the number is on the left"
+    assert expected == rows(trace(apply))[1], "the number should stay on the left"
 
 
 @pytest.mark.step(2, "all operators")
@@ -186,7 +186,7 @@ def test_in_place_operators_fall_back() -> None:
 
 @pytest.mark.step(3, "functions of torch")
 def test_functions_of_torch() -> None:
-    """The proxy may stand in a list or behind a keyword; FX and you record the same function."""
+    """The proxy may be in a list or a keyword argument; FX and you record the same function."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         z = torch.cat([x, y], dim=1)
@@ -205,7 +205,7 @@ def test_functions_of_torch() -> None:
 
 @pytest.mark.step(3, "functions of torch")
 def test_nodes_hide_in_containers() -> None:
-    """In slices, tuples, lists and dicts, and in what is returned."""
+    """They hide in slices, tuples, lists and dicts, and in what is returned."""
 
     def function(x: torch.Tensor) -> Any:
         rows = x.shape[0]
@@ -230,7 +230,7 @@ def test_containers_are_recorded_as_they_were() -> None:
 
 @pytest.mark.step(4, "attributes and methods")
 def test_methods_and_attributes() -> None:
-    """A method is one node; an attribute is one when it is used as a value, and once."""
+    """A method is one node; an attribute becomes one node when it is first used as a value."""
 
     def function(x: torch.Tensor) -> Any:
         size, _unused = x.shape, x.requires_grad
@@ -277,7 +277,7 @@ def test_control_flow_is_refused_and_located(what: str) -> None:
 
 @pytest.mark.step(5, "what has no answer")
 def test_the_place_is_where_it_was_asked() -> None:
-    """Not where the program called what asked."""
+    """It is not where the program called the function that asked."""
 
     def helper(x: torch.Tensor) -> int:
         return 1 if x else 2
@@ -313,23 +313,24 @@ def test_attributes_and_loops_are_refused_too() -> None:
 
 @pytest.mark.step(5, "what has no answer")
 def test_unnamed_tensors_are_refused() -> None:
-    """A graph has no name for them: it would hold their data for ever."""
+    """A graph has no name for them: it would hold their data forever."""
     one = torch.ones(3)
 
     assert "tensor" in refusal(lambda x: x + one), (
-        "x + one: a tensor that is no proxy has no node, so a TraceError says 'tensor'"
+        "x + one: a tensor that is not a proxy has no node, so raise a TraceError that says "
+        "'tensor'"
     )
     assert "tensor" in refusal(lambda x: one + x), (
-        "one + x: a tensor that is no proxy is refused on the left as well"
+        "one + x: a tensor that is not a proxy must be refused on the left as well"
     )
     assert "tensor" in refusal(lambda x: torch.cat([x, one])), (
-        "torch.cat([x, one]): a tensor is refused inside a list as well"
+        "torch.cat([x, one]): a tensor must be refused inside a list as well"
     )
     assert "tensor" in refusal(lambda x: torch.add(x, other=one)), (
-        "torch.add(x, other=one): a tensor is refused behind a keyword as well"
+        "torch.add(x, other=one): a tensor must be refused as a keyword argument as well"
     )
     assert "tensor" in refusal(lambda x: [one]), (
-        "[one] is returned: a tensor is refused among the results as well"
+        "[one] is returned: a tensor must be refused among the results as well"
     )
 
 
@@ -337,7 +338,7 @@ def test_unnamed_tensors_are_refused() -> None:
 @settings(phases=PHASES)
 @given(program=PROGRAMS)
 def test_any_program(program: list[tuple[int, int, int]]) -> None:
-    """Steps upon what earlier steps made: the graph of FX."""
+    """Drawn steps, each on results of earlier ones: the graph is FX's."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]
@@ -352,7 +353,7 @@ def test_any_program(program: list[tuple[int, int, int]]) -> None:
 def test_nothing_ready_made_is_called() -> None:
     """FX's graph and proxies may not be called: you are writing them."""
     parts = ("_symbolic_trace", "experimental", "graph", "interpreter", "node", "proxy")
-    # Who asked for a value is seen in the stack alone.
+    # Only the stack shows who asked for a value.
     allow = ("inspect.currentframe", "inspect.stack", "sys._getframe")
 
     def function(x: torch.Tensor) -> torch.Tensor:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class Reference(fx.Tracer):
-    """The tracer of FX, with buffers treated as parameters are."""
+    """The tracer of FX, which treats buffers like parameters."""
 
     proxy_buffer_attributes = True
 
 
 def rows(graph: Any) -> list[tuple[Any, ...]]:
-    """Return op, target, args and kwargs of each node, with nodes written as their places."""
+    """Return op, target, args and kwargs of each node, with nodes written as their positions."""
     places = {node: f"%{place}" for place, node in enumerate(graph.nodes)}
 
     def plain(value: Any) -> Any:
@@ -55,7 +55,7 @@ def assert_read_once(graph: Any) -> None:
     """Check that no parameter or buffer has two nodes."""
     reads = Counter(str(node.target) for node in graph.nodes if node.op == "get_attr")
     again = [f"{count} for {name}" for name, count in reads.items() if count > 1]
-    assert not again, f"one node for a tensor: yours makes {', '.join(again)}"
+    assert not again, f"expected one node for each tensor: yours repeats {', '.join(again)}"
 
 
 def assert_as_in_fx(root: Any) -> Any:
@@ -66,7 +66,7 @@ def assert_as_in_fx(root: Any) -> Any:
     expected, actual = rows(Reference().trace(root)), rows(graph)
     for place, (theirs, ours) in enumerate(zip(expected, actual, strict=False)):
         assert theirs == ours, f"node {place}: FX records {theirs}, you record {ours}"
-    assert len(expected) == len(actual), f"{len(actual)} nodes; FX makes {len(expected)}"
+    assert len(expected) == len(actual), f"yours records {len(actual)} nodes, FX {len(expected)}"
     return graph
 
 
@@ -77,7 +77,7 @@ class Scale(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
         self.bias = nn.Parameter(torch.ones(3))
-        # Not in the state_dict, and a buffer all the same.
+        # Not in the state_dict, but still a buffer.
         self.register_buffer("shift", torch.full((3,), 0.5), persistent=False)
         self.register_parameter("none", None)
 
@@ -90,7 +90,7 @@ class Scale(nn.Module):
 
 
 class Tower(nn.Module):
-    """A module of one's own, a Sequential, a list and a module that is used twice."""
+    """A module of your own, a Sequential, a list and a module that is used twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class Tower(nn.Module):
 
 
 def test_parameters_and_buffers_are_read_by_the_graph() -> None:
-    """One node for each, at its first read, also where no input is in sight."""
+    """One node for each, at its first read, even where no input is involved."""
     graph = trace(Scale())
     actual = [row[:2] for row in rows(graph)]
 
@@ -128,7 +128,7 @@ def test_parameters_and_buffers_are_read_by_the_graph() -> None:
 
 
 def test_a_tensor_of_two_names_is_one_node() -> None:
-    """Tied weights have one name, the first, in whichever module they are read."""
+    """Tied weights have one name, the first, whichever module reads them."""
 
     class Tied(nn.Module):
         def __init__(self) -> None:
@@ -143,7 +143,7 @@ def test_a_tensor_of_two_names_is_one_node() -> None:
 
 
 def test_the_graph_reads_like_the_program() -> None:
-    """Leaves are calls; of your own modules and Sequentials only what they do is recorded."""
+    """Leaves are calls; for your own modules and Sequentials only what they do is recorded."""
     assert_expected_inline(
         graph_text(trace(Tower())),
         """\
@@ -176,7 +176,7 @@ return pow""",
 
 
 def test_keyword_arguments_of_modules_arrive() -> None:
-    """Of a leaf they are recorded; a module of your own is run with them, one without a default."""
+    """A leaf's are recorded; a module of your own is run with them, one without a default."""
 
     class Mix(nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor, *, by: float = 2.0) -> torch.Tensor:
@@ -196,20 +196,20 @@ def test_keyword_arguments_of_modules_arrive() -> None:
 
 
 def test_the_root_is_run_though_it_is_a_leaf() -> None:
-    """Else the graph of ``nn.Linear`` would say: call nn.Linear."""
+    """Otherwise the graph of ``nn.Linear`` would say: call nn.Linear."""
     graph = assert_as_in_fx(nn.Linear(3, 2))
 
     assert ["placeholder", "get_attr", "get_attr", "call_function", "output"] == [
         node.op for node in graph.nodes
     ], (
-        f"yours records {[node.op for node in graph.nodes]} for nn.Linear: the root's own "
-        "forward is run, so its weight and bias are read and F.linear is called"
+        f"yours records {[node.op for node in graph.nodes]} for nn.Linear: run the root's own "
+        f"forward, which reads its weight and bias and calls F.linear"
     )
     assert_as_in_fx(nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh())))
 
 
 def test_a_subclass_of_a_leaf_is_run() -> None:
-    """Where its class is defined decides: what a class of your own does is not known to anybody."""
+    """Where its class is defined decides: nobody knows what a class of your own does."""
 
     class Own(nn.Linear):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -219,7 +219,7 @@ def test_a_subclass_of_a_leaf_is_run() -> None:
         def __init__(self) -> None:
             super().__init__()
             self.own = Own(3, 3)
-            # Run as usual, which is with its hooks.
+            # Run as usual, hooks included.
             self.own.register_forward_hook(lambda module, args, result: result + 1)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -243,7 +243,7 @@ def test_a_graph_module_is_no_leaf() -> None:
 
 
 def test_control_flow_on_python_values_is_decided_while_tracing() -> None:
-    """The graph of a module in eval mode has no dropout, for ever."""
+    """The graph of a module in eval mode has no dropout, and never will."""
 
     class Noisy(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -254,14 +254,14 @@ def test_control_flow_on_python_values_is_decided_while_tracing() -> None:
     assert ["call_function", "call_function", "call_method"] == [
         node.op for node in assert_as_in_fx(Noisy().eval()).nodes
     ][1:-1], (
-        "x * 0, x * 1 and x.tanh(): the loop and the question for self.training are decided "
+        "expected x * 0, x * 1 and x.tanh(): the loop and the test of self.training are decided "
         "while tracing"
     )
     assert_as_in_fx(Noisy())
 
 
 def test_patches_are_taken_back() -> None:
-    """Whether the program comes to its end or not."""
+    """They are taken back whether the program finishes or not."""
     call, read = nn.Module.__call__, nn.Module.__getattr__
 
     class Broken(Scale):
@@ -277,8 +277,12 @@ def test_patches_are_taken_back() -> None:
     assert read is nn.Module.__getattr__, "put __getattr__ back after an error too"
 
     module = Tower()
-    assert isinstance(module.scale.weight, nn.Parameter), "a module is as it was before"
-    assert isinstance(module(torch.ones(1, 3)), torch.Tensor), "and runs as before"
+    assert isinstance(module.scale.weight, nn.Parameter), (
+        "a parameter of a module is no longer an nn.Parameter: put __getattr__ back"
+    )
+    assert isinstance(module(torch.ones(1, 3)), torch.Tensor), (
+        "the module no longer returns a tensor: put __call__ back"
+    )
 
 
 @pytest.mark.parametrize("name", ["resnet", "unet"])
@@ -297,13 +301,13 @@ def test_nothing_ready_made_is_called() -> None:
         graph = fresh.trace(nn.Sequential(nn.ReLU()))
 
     assert ["placeholder", "call_module", "output"] == [node.op for node in graph.nodes], (
-        f"yours records {[node.op for node in graph.nodes]}: the ReLU inside is a leaf, one "
-        "call_module"
+        f"yours records {[node.op for node in graph.nodes]}: the ReLU inside is a leaf, so it is "
+        f"one call_module"
     )
 
 
 def test_other_modules_are_refused() -> None:
-    """A graph refers to modules by their path from the root: a leaf or not, they need one."""
+    """A graph refers to modules by their path from the root: leaves or not, they need one."""
 
     class Root(nn.Module):
         def __init__(self, other: list[nn.Module]) -> None:

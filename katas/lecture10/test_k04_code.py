@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Reference(fx.Tracer):
-    """The tracer of FX, with buffers treated as parameters are."""
+    """The tracer of FX, which treats buffers like parameters."""
 
     proxy_buffer_attributes = True
 
@@ -54,7 +54,7 @@ class Scale(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
         self.bias = nn.Parameter(torch.ones(3))
-        # Not in the state_dict, and a buffer all the same.
+        # Not in the state_dict, but still a buffer.
         self.register_buffer("shift", torch.full((3,), 0.5), persistent=False)
         self.register_parameter("none", None)
 
@@ -67,7 +67,7 @@ class Scale(nn.Module):
 
 
 class Tower(nn.Module):
-    """A module of one's own, a Sequential, a list and a module that is used twice."""
+    """A module of your own, a Sequential, a list and a module that is used twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Tower(nn.Module):
 
 
 def test_the_code_computes_what_the_program_does() -> None:
-    """Of a function: there is no module to look into, and `self` is anything."""
+    """Here for a function: there is no module to look into, and `self` can be anything."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         z = torch.cat([x, y], dim=1)
@@ -94,7 +94,7 @@ def test_the_code_computes_what_the_program_does() -> None:
 
 
 def test_the_code_looks_into_the_module_when_it_runs() -> None:
-    """Paths such as "blocks.1.0" are no Python; a parameter may be another by now."""
+    """Paths such as "blocks.1.0" are not valid Python; a parameter may have been replaced since."""
     module, x = Tower(), torch.rand(2, 3)
     graph = trace(module)
     assert_runs_as(module, graph, x)
@@ -108,7 +108,7 @@ def test_the_code_looks_into_the_module_when_it_runs() -> None:
 
 
 def test_the_code_has_the_signature_of_the_program() -> None:
-    """Names and defaults, in order, behind `self`."""
+    """Names and defaults, in order, after `self`."""
 
     def function(x: torch.Tensor, y: float = 2.0, dtype: torch.dtype = torch.float64) -> Any:
         return (x * y).to(dtype)
@@ -124,7 +124,7 @@ def test_the_code_has_the_signature_of_the_program() -> None:
 
 
 def test_the_code_is_one_statement_for_each_node() -> None:
-    """It is the program, in order, not something that walks over the graph."""
+    """It is the program, in order, not something that interprets the graph."""
     graph = trace(Tower())
     source, constants = python_code(graph)
     (function,) = ast.parse(source).body
@@ -138,25 +138,28 @@ def test_the_code_is_one_statement_for_each_node() -> None:
         "self and then the inputs, x and power"
     )
     assert len(nodes) == len(function.body), (
-        f"yours has {len(function.body)} statements, expected {len(nodes)}, one for each node "
-        f"that is no placeholder:\n{source}"
+        f"yours has {len(function.body)} statements, expected {len(nodes)}, one for each node that "
+        f"is not a placeholder:\n{source}"
     )
     local = {node.name for node in graph.nodes}
     for node, statement in zip(nodes, function.body, strict=True):
         read = {name.id for name in ast.walk(statement) if isinstance(name, ast.Name)}
         uses = {value.name for value in (*node.args, *node.kwargs.values()) if is_node(value)}
         if node.op == "output":
-            assert isinstance(statement, ast.Return), "the last statement returns"
+            assert isinstance(statement, ast.Return), "the last statement should be a return"
         else:
             assert isinstance(statement, ast.Assign), (
-                f"{ast.unparse(statement)!r} is no assignment: each node but the output is one"
+                f"{ast.unparse(statement)!r} is not an assignment: each node except the output is "
+                f"one"
             )
             assert [node.name] == [target.id for target in statement.targets], (
                 f"{ast.unparse(statement)!r} does not assign to the node's name, {node.name}"
             )
             read.remove(node.name)
-        assert uses == read & local, f"{ast.unparse(statement)!r} uses other nodes than {node}"
-        assert read - local - {"self"} <= constants.keys(), "a global is missing"
+        assert uses == read & local, f"{ast.unparse(statement)!r} uses different nodes from {node}"
+        assert read - local - {"self"} <= constants.keys(), (
+            "a name in the code is neither a local, self nor one of the returned globals"
+        )
 
 
 def is_node(value: object) -> bool:
@@ -165,9 +168,9 @@ def is_node(value: object) -> bool:
 
 
 def test_names_of_functions_and_nodes_do_not_collide() -> None:
-    """A local variable hides the global of its name in the whole function, also before it is set.
+    """A local variable hides the global of its name in the whole function, even before it is set.
 
-    Two functions of one name are two globals, and a parameter may be called anything.
+    Two functions with the same name are two globals, and a parameter may be called anything.
     """
 
     def function(relu: torch.Tensor, slice: torch.Tensor, attrgetter: torch.Tensor) -> Any:  # noqa: A002
@@ -183,7 +186,7 @@ def test_names_of_functions_and_nodes_do_not_collide() -> None:
 
 
 def test_functions_of_one_name_stay_apart() -> None:
-    """``operator.add`` and ``torch.add`` are called differently: they are not one global."""
+    """``operator.add`` and ``torch.add`` take different arguments: they are not one global."""
 
     def function(x: torch.Tensor) -> Any:
         return torch.add(x, 1, alpha=3) + 1, torch.add(x + 1, 1, alpha=2)
@@ -192,13 +195,13 @@ def test_functions_of_one_name_stay_apart() -> None:
 
 
 class Mode(enum.IntEnum):
-    """An int whose repr is no Python."""
+    """An int whose repr is not valid Python."""
 
     TWO = 2
 
 
 def test_constants_are_the_very_values() -> None:
-    """Also those whose repr is no Python, or another value: inf, nan, dtypes, devices, enums."""
+    """Even if repr is not valid Python, or another value: inf, nan, dtypes, devices, enums."""
 
     def function(x: torch.Tensor) -> Any:
         y = x.to(torch.float64).clamp(max=float("inf")).clamp(min=-float("inf"))
@@ -232,7 +235,7 @@ STEPS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -296,7 +299,9 @@ def test_the_code_reads_so() -> None:
     source = ast.unparse(ast.parse(source))
     for name in sorted(constants, key=len, reverse=True):
         value = constants[name]
-        assert name not in {"x", "y", "relu", "mul", "getitem"}, f"the node {name} hides the global"
+        assert name not in {"x", "y", "relu", "mul", "getitem"}, (
+            f"the node {name} hides a global of that name"
+        )
         source = re.sub(rf"\b{name}\b", f"<{getattr(value, '__name__', value)}>", source)
 
     assert_expected_inline(

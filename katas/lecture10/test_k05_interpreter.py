@@ -31,7 +31,7 @@ def traced(function: Callable[..., Any] | nn.Module) -> fx.GraphModule:
 
 
 def test_a_graph_runs() -> None:
-    """A function of two inputs, by its four kinds of nodes: the result of a plain call."""
+    """A function of two inputs, with four kinds of nodes, gives the result of a plain call."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         return torch.add(x, y, alpha=2).reshape(3, -1), [x, {"y": y.t()}, y[0:1, None], 7]
@@ -41,12 +41,12 @@ def test_a_graph_runs() -> None:
     expected, found = module(x, y), Interpreter(module).run(x, y)
 
     torch.testing.assert_close(found[0], expected[0])
-    assert found[1][0] is x, "a node in a list stands for its value"
+    assert found[1][0] is x, "a node in a list should become its value"
     torch.testing.assert_close(found[1][1]["y"], y.t())
     torch.testing.assert_close(found[1][2], y[0:1, None])
     assert 7 == found[1][3], (
-        f"yours returns {found[1][3]} for the 7 among the results: what is no node is "
-        "returned as it is"
+        f"yours returns {found[1][3]} for the 7 among the results: whatever is not a node is "
+        f"returned as it is"
     )
 
 
@@ -70,7 +70,7 @@ def test_modules_and_attributes_are_found_by_their_path() -> None:
 
 
 def test_inputs_are_counted() -> None:
-    """A default stands in for an input that is missing; else an error says which it is."""
+    """A default replaces a missing input; without one, an error says which input is missing."""
     module = traced(lambda matrix, factor=3: matrix * factor)
     x = torch.ones(2)
 
@@ -88,10 +88,12 @@ def test_inputs_are_counted() -> None:
 
 
 def test_none_is_an_input() -> None:
-    """An input is missing if it is not there, not if it is false."""
+    """An input is missing if it is not given, not if it is falsy."""
     module = traced(lambda x, y=3: (x, y))
     found = Interpreter(module).run(0, None)
-    assert (0, None) == found, f"run(0, None) of (x, y=3) -> (x, y) returned {found}"
+    assert (0, None) == found, (
+        f"run(0, None) of (x, y=3) -> (x, y) returned {found}, expected (0, None)"
+    )
 
 
 def test_none_is_a_default() -> None:
@@ -101,11 +103,13 @@ def test_none_is_a_default() -> None:
         found = Interpreter(module).run(1)
     except TypeError as error:
         raise AssertionError(f"y has the default None, so it is not missing: {error}") from error
-    assert (1, None) == found, f"run(1) of (x, y=None) -> (x, y) returned {found}"
+    assert (1, None) == found, (
+        f"run(1) of (x, y=None) -> (x, y) returned {found}, expected (1, None)"
+    )
 
 
 def test_every_node_passes_by_run_node() -> None:
-    """Once each, in order, with values for arguments: so that a subclass sees everything."""
+    """Each goes once, in order, with values for arguments, so a subclass sees everything."""
     seen = []
 
     class Spy(Interpreter):
@@ -119,13 +123,15 @@ def test_every_node_passes_by_run_node() -> None:
     result = Spy(module).run(x, y)
     nodes = list(module.graph.nodes)
 
-    assert nodes == [node for node, *_ in seen], "every node, placeholders and output included"
-    assert 60 == result.item(), "what run_node returns is the node's value"
-    assert seen[0][1] == (x,), "the args of a placeholder are its input"
+    assert nodes == [node for node, *_ in seen], (
+        "run_node must see every node once, in order, placeholders and output included"
+    )
+    assert 60 == result.item(), "what run_node returns should be the node's value"
+    assert seen[0][1] == (x,), "the args of a placeholder should be its input"
     assert seen[2][1] == (x, y), (
         f"the args of a call are values, not nodes: yours are {seen[2][1]}, expected the two inputs"
     )
-    assert seen[3][2] == {"dim": 0}, "keyword arguments stay keyword arguments"
+    assert seen[3][2] == {"dim": 0}, "keyword arguments must stay keyword arguments"
     assert result is seen[4][1][0], (
         "the args of the output are values: run_node gets the very tensor that sum has returned"
     )
@@ -157,9 +163,11 @@ def test_values_are_dropped_after_their_last_user() -> None:
     assert [1.0, 1.0] == result[1].tolist(), (
         f"yours returns {result[1].tolist()}: ones, negated eight times, are ones"
     )
-    assert max(most) <= 3, f"{max(most)} values were alive at once; a plain program needs 2"
+    assert max(most) <= 3, (
+        f"{max(most)} values were alive at once, expected at most 3: a plain program needs 2"
+    )
     alive = [ref() for ref in refs.values() if ref() is not None]
-    assert all(value is result[1] for value in alive), "the result alone outlives the run"
+    assert all(value is result[1] for value in alive), "only the result should outlive the run"
 
 
 def test_an_interpreter_runs_again() -> None:
@@ -167,10 +175,11 @@ def test_an_interpreter_runs_again() -> None:
     interpreter = Interpreter(traced(lambda x, y: x - y))
 
     assert 1 == interpreter.run(3, 2), (
-        "x - y of 3 and 2 is 1: the inputs go to the placeholders in order"
+        "expected x - y to be 1, with 3 and 2: the inputs go to the placeholders in order"
     )
     assert -4 == interpreter.run(1, 5), (
-        "x - y of 1 and 5, in a second run, is -4: nothing of the first run may be left"
+        "expected x - y to be -4 in a second run, with 1 and 5: nothing may be left over from the "
+        "first run"
     )
 
     result = interpreter.run(torch.ones(2), torch.ones(2))
@@ -201,7 +210,7 @@ FUNCTIONS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     sizes=st.tuples(st.integers(1, 4), st.integers(1, 4)),
 )
 def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
-    """A drawn program has the value of a plain call."""
+    """A drawn program gives the result of a plain call."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for number in program:

@@ -31,7 +31,7 @@ aten = torch.ops.aten
 
 
 def counted(function: Callable[..., Any], *inputs: Any) -> int:
-    """Return what PyTorch's counter says of a real run, attention taken apart into products."""
+    """Return what PyTorch's counter says about a real run, with attention split into products."""
     with flop_counter.FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         function(*inputs)
     return counter.get_total_flops()
@@ -50,7 +50,7 @@ def leaves(value: Any) -> list[torch.Tensor]:
 
 
 class Recorder(fx.Interpreter):
-    """PyTorch's interpreter on real values, which notes what each node's value is made of."""
+    """PyTorch's interpreter on real values, which records what each node's value is made of."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
@@ -71,10 +71,14 @@ def check_rows(module: fx.GraphModule, *inputs: Any) -> None:
         recorder.run(*inputs)
     with unchanged(module=module, inputs=inputs):
         rows = profile(module, *inputs)
-    assert list(recorder.seen) == list(rows), "one row for each node, in the order of the graph"
+    assert list(recorder.seen) == list(rows), (
+        "expected one row for each node, in the order of the graph"
+    )
     for node, seen in recorder.seen.items():
         found = (rows[node].shapes, rows[node].dtypes)
-        assert seen == found, f"{node.op} {node.target}: a real run makes {seen}, not {found}"
+        assert seen == found, (
+            f"{node.op} {node.target}: yours says {found}, a real run makes {seen}"
+        )
 
 
 def test_a_matrix_product_costs_two_for_each_term() -> None:
@@ -82,14 +86,22 @@ def test_a_matrix_product_costs_two_for_each_term() -> None:
     a, b, c = torch.ones(3, 4), torch.ones(4, 5), torch.ones(5)
     found = flops(aten.mm.default, (a, b), a @ b)
 
-    assert 2 * 3 * 5 * 4 == found, f"mm: {found}; 15 results, each of 4 products and 4 additions"
+    assert 2 * 3 * 5 * 4 == found, (
+        f"mm: yours {found}, expected 120: 15 results, each of 4 products and 4 additions"
+    )
     assert 2 * 3 * 5 * 4 == flops(aten.addmm.default, (c, a, b), a @ b), (
         "addmm costs as much as its product, 120: what it adds is left out"
     )
     wide = flops(aten.mm.dtype, (a, b, torch.float32), a @ b)
-    assert 2 * 3 * 5 * 4 == wide, "an overload with one more argument is a product as well"
-    assert 0 == flops(aten.add.Tensor, (a, a), a + a), "the counter is about products"
-    assert 0 == flops(aten.relu.default, (a,), a.relu()), "only products and attention count"
+    assert 2 * 3 * 5 * 4 == wide, (
+        "an overload with one more argument is a product as well: expected 120"
+    )
+    assert 0 == flops(aten.add.Tensor, (a, a), a + a), (
+        "expected 0 for an add: only products and attention count"
+    )
+    assert 0 == flops(aten.relu.default, (a,), a.relu()), (
+        "expected 0 for a relu: only products and attention count"
+    )
 
 
 @given(sizes=st.lists(st.integers(0, 4), min_size=4, max_size=4))
@@ -147,7 +159,7 @@ def test_convolutions(drawn: tuple[nn.Module, torch.Tensor]) -> None:
 
 
 def test_attention_is_two_products() -> None:
-    """For each head of q; k and v may have fewer heads, and v another last size than q."""
+    """For each head of q; k and v may have fewer heads, and v a different last size from q."""
     q, k, v = torch.ones(2, 6, 5, 8), torch.ones(2, 3, 7, 8), torch.ones(2, 3, 7, 4)
     name = aten._scaled_dot_product_flash_attention_for_cpu.default  # noqa: SLF001 - it has no other
 
@@ -157,12 +169,14 @@ def test_attention_is_two_products() -> None:
     expected = counted(attend, q, k, v)
     result = attend(q, k, v)
 
-    assert expected == flops(name, (q, k, v), (result, result)), "q by k, then weights by v"
+    assert expected == flops(name, (q, k, v), (result, result)), (
+        "expected two products for each head: q by k, then weights by v"
+    )
     for kind in ("efficient", "flash", "cudnn", "fused"):
         ending = "_overrideable" if kind == "fused" else ""
         other = getattr(aten, f"_scaled_dot_product_{kind}_attention{ending}").default
         assert expected == flops(other, (q, k, v, None, False), (result, result)), (
-            f"{other} costs what attention costs on any device: q by k, then weights by v"
+            f"{other} should cost what attention costs on any device: q by k, then weights by v"
         )
     assert 0 == flops(aten.softmax.int, (q, -1), q), "softmax alone has no product, so it costs 0"
 
@@ -179,7 +193,7 @@ def operators_of(namespace: str) -> list[Any]:
 
 
 def costs() -> dict[str, tuple[tuple[Any, ...], torch.Tensor, int]]:
-    """Return arguments, a result and the FLOPs of each operator of ATen that costs any."""
+    """Return arguments, a result and the FLOPs of each ATen operator that costs any."""
     a, b, c = torch.ones(2, 3), torch.ones(3, 5), torch.ones(2, 5)
     x, weight, y = torch.ones(1, 2, 6), torch.ones(4, 2, 3), torch.ones(1, 4, 4)
     more = (None, [1], [0], [1], False, [0], 1)
@@ -193,7 +207,7 @@ def costs() -> dict[str, tuple[tuple[Any, ...], torch.Tensor, int]]:
 
 
 def test_of_all_operators_of_aten_these_alone_count() -> None:
-    """Products, one convolution, and all kinds of attention: with every overload that there is."""
+    """Products, one convolution, and all kinds of attention, with every overload there is."""
     q = torch.ones(1, 2, 3, 4)
     wrong = []
     for each in operators_of("aten"):
@@ -326,7 +340,9 @@ def test_one_node_may_cost_several_products() -> None:
     found = [row.flops for row in profile(module, x).values()]
 
     assert [0, once, once] == found[:3], f"a call of two Linear costs {once}: found {found}"
-    assert counted(module, x) == sum(found), "einsum runs matrix products"
+    assert counted(module, x) == sum(found), (
+        "einsum runs matrix products, so the sum should be that of PyTorch's counter"
+    )
 
 
 def test_no_memory_is_taken() -> None:
@@ -364,7 +380,7 @@ def test_nothing_is_changed() -> None:
             return self.bn(x.add_(1)) + self.calls.add_(1) + self.passing.add_(1)
 
     module, x = traced(Model()), torch.zeros(4, 3)
-    # In no state_dict, and a buffer all the same; tracing forgets that it was so.
+    # In no state_dict, but still a buffer; tracing forgets that it was not persistent.
     module.register_buffer("passing", module.passing, persistent=False)
     kept = module.state_dict(keep_vars=True)
     before = {name: value.detach().clone() for name, value in kept.items()}
@@ -374,9 +390,11 @@ def test_nothing_is_changed() -> None:
 
     assert not x.any(), "the input was written to: run on fake tensors made from it"
     for name, value in module.state_dict(keep_vars=True).items():
-        assert value is kept[name], f"{name} is another tensor now"
+        assert value is kept[name], f"{name} has been replaced by another tensor"
         assert torch.equal(before[name], value), f"{name} was written to: make it fake too"
-    assert meta == [dict(node.meta) for node in module.graph.nodes], "rows are returned, not kept"
+    assert meta == [dict(node.meta) for node in module.graph.nodes], (
+        "the nodes' meta has changed: return the rows, do not store them there"
+    )
 
 
 def test_other_inputs_pass_through() -> None:
@@ -392,8 +410,8 @@ def test_other_inputs_pass_through() -> None:
         f"yours has shapes {rows[1].shapes} for the input 2, expected (): a number has none"
     )
     assert ((5,),) == rows[-1].shapes, (
-        f"yours has shapes {rows[-1].shapes} for the output, expected ((5,),): the None "
-        "beside the tensor has none"
+        f"yours has shapes {rows[-1].shapes} for the output, expected ((5,),): the None next to "
+        f"the tensor has none"
     )
 
 
@@ -414,7 +432,9 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *names, allow=("torch._", "torch.ops", "torch.?", "torch.fx")) as fresh:
         rows = fresh.profile(module, x)
 
-    assert 2 * 4 * 2 * 3 == sum(row.flops for row in rows.values()), "a convolution"
+    assert 2 * 4 * 2 * 3 == sum(row.flops for row in rows.values()), (
+        "the FLOPs of one convolution are wrong, expected 48"
+    )
 
 
 def test_models(zoo: Callable[[str], Any]) -> None:

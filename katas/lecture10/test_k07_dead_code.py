@@ -41,7 +41,7 @@ PASSES = {"dead": eliminate_dead_code}
 
 
 class Builder:
-    """Writes a graph of ATen's operators, with a tensor `w` that it can read."""
+    """Writes a graph of ATen operators, with a tensor `w` that it can read."""
 
     def __init__(self, **attributes: torch.Tensor) -> None:
         self.graph = fx.Graph()
@@ -87,9 +87,9 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
     with unchanged(gm=gm, inputs=inputs):
         removed = PASSES[name](gm)
     strange = [key for key, value in gm.named_buffers() if value.is_inference()]
-    assert [] == strange, f"{strange} are inference tensors, with which nobody can train"
+    assert [] == strange, f"{strange} are inference tensors, which nobody can train with"
     expected = len(before.graph.nodes) - len(gm.graph.nodes)
-    assert expected == removed, f"the graph is {expected} nodes shorter; you return {removed}"
+    assert expected == removed, f"the graph is {expected} nodes shorter, but you return {removed}"
     assert_same(before, gm, *inputs)
     for word in ("sin", "cos", "neg"):
         inside = any(word in str(node.target) for node in gm.graph.nodes)
@@ -124,7 +124,7 @@ PURITY = {
 
 @pytest.mark.parametrize("function", PURITY, ids=function_name)
 def test_pure_is_what_schema_and_tags_say(function: Any) -> None:
-    """Neither the name nor a list of names: the operator knows whether it writes or draws."""
+    """Neither its name nor a list of names: the operator knows whether it writes or draws."""
     node = fx.Graph().call_function(function)
     expected, actual = PURITY[function], is_pure(node)
     text = "does no more than compute a value" if expected else "writes, draws, or is unknown"
@@ -164,10 +164,12 @@ def test_pure_nodes_by_op() -> None:
 
     assert [False, True, False, False, False] == [is_pure(node) for node in nodes], (
         f"yours is {[is_pure(node) for node in nodes]} for placeholder, get_attr, "
-        "call_method, call_module and output: of these, reading an attribute alone is pure"
+        "call_method, call_module and output: of these, only reading an attribute is pure"
     )
     packet = graph.call_function(aten.add, (x, 1))
-    assert not is_pure(packet), "aten.add is no operator but several: nobody knows which one runs"
+    assert not is_pure(packet), (
+        "aten.add is not one operator but several: nobody knows which one runs, so it is not pure"
+    )
 
 
 def test_dead_code_goes_and_the_rest_stays() -> None:
@@ -242,7 +244,7 @@ def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphM
 
 
 OPERATORS: list[tuple[Any, int, tuple[Any, ...]]] = [
-    # Function, how many values it takes, the literals behind them.
+    # Function, how many values it takes, the literals after them.
     (aten.add.Tensor, 2, ()),
     (aten.mul.Tensor, 1, (2,)),
     (aten.mul.Tensor, 1, (2.0,)),
@@ -256,7 +258,7 @@ OPERATORS: list[tuple[Any, int, tuple[Any, ...]]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -268,7 +270,7 @@ PROGRAMS = st.lists(
 
 
 def program(steps: list[tuple[int, int, int]], *, writes: bool) -> fx.GraphModule:
-    """Return the graph of steps, each upon values that were there before, all of them 2 by 2."""
+    """Return a graph of steps, each on values that were there before, all of them 2 by 2."""
     build = Builder()
     values = [build.input("x"), build.input("y"), build.read(), build.read()]
     for step, first, second in steps:
@@ -293,22 +295,22 @@ def test_any_program(steps: list[tuple[int, int, int]], seed: int, writes: Any) 
     eliminate_dead_code(gm)
 
     assert_same(before, gm, *inputs)
-    assert 0 == eliminate_dead_code(gm), "a second run finds nothing to do"
+    assert 0 == eliminate_dead_code(gm), "a second run should find nothing to do"
     assert [] == [node for node in gm.graph.nodes if is_pure(node) and not node.users], (
         "dead nodes are left"
     )
 
 
 def test_models(zoo: Callable[[str], Case]) -> None:
-    """As traced to ATen: PyTorch's own pass finds nothing after yours."""
+    """Traced to ATen: PyTorch's own pass finds nothing after yours."""
     model, inputs = zoo("lstm")
     with torch.no_grad():
         gm = make_fx(lambda *x: model(*x)[:1])(*inputs)
     before = copy.deepcopy(gm)
 
-    assert eliminate_dead_code(gm) > 0, "the final states are not used"
+    assert eliminate_dead_code(gm) > 0, "nothing uses the final states: at least one node should go"
     assert_same(before, gm, *inputs)
-    assert not copy.deepcopy(gm).graph.eliminate_dead_code(), "PyTorch's pass finds dead code"
+    assert not copy.deepcopy(gm).graph.eliminate_dead_code(), "PyTorch's pass still finds dead code"
 
 
 READY_MADE = (

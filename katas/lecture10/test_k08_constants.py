@@ -39,7 +39,7 @@ PASSES = {"constant": fold_constants}
 
 
 class Builder:
-    """Writes a graph of ATen's operators, with a tensor `w` that it can read."""
+    """Writes a graph of ATen operators, with a tensor `w` that it can read."""
 
     def __init__(self, **attributes: torch.Tensor) -> None:
         self.graph = fx.Graph()
@@ -85,9 +85,9 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
     with unchanged(gm=gm, inputs=inputs):
         removed = PASSES[name](gm)
     strange = [key for key, value in gm.named_buffers() if value.is_inference()]
-    assert [] == strange, f"{strange} are inference tensors, with which nobody can train"
+    assert [] == strange, f"{strange} are inference tensors, which nobody can train with"
     expected = len(before.graph.nodes) - len(gm.graph.nodes)
-    assert expected == removed, f"the graph is {expected} nodes shorter; you return {removed}"
+    assert expected == removed, f"the graph is {expected} nodes shorter, but you return {removed}"
     assert_same(before, gm, *inputs)
     for word in ("sin", "cos", "neg"):
         inside = any(word in str(node.target) for node in gm.graph.nodes)
@@ -100,7 +100,7 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
 
 
 def test_constants_are_computed_once_and_for_all() -> None:
-    """What the inputs do not reach becomes a buffer; what only constants use goes away."""
+    """What does not depend on inputs becomes a buffer; what only constants use goes away."""
     build = Builder()
     x = build.input("x")
     a = build.call(aten.t.default, build.call(aten.sin.default, build.read()))
@@ -124,10 +124,12 @@ mm = aten.mm.default(x, new1)
 add = aten.add.Tensor(mm, new0)
 return (add, new0)""",
     )
-    assert set(new) | names == {name for name, _ in gm.named_buffers()}, "store it as a buffer"
+    assert set(new) | names == {name for name, _ in gm.named_buffers()}, (
+        "store the constant as a buffer"
+    )
     assert not names & set(new), (
-        f"the graph still reads {sorted(names & set(new))}, which constants alone have used: "
-        "what is read without a user goes away"
+        f"the graph still reads {sorted(names & set(new))}, which only constants used: remove what "
+        f"is read and never used"
     )
 
 
@@ -143,8 +145,8 @@ def test_constants_are_read_by_their_path() -> None:
     assert ["placeholder", "get_attr", "call_function", "output"] == [
         node.op for node in gm.graph.nodes
     ], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: the transposed weight is one "
-        "get_attr, of a new buffer"
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: expected the transposed weight to "
+        f"be one get_attr, of a new buffer"
     )
 
 
@@ -155,10 +157,10 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
     gm = build.done(build.call(aten.mm.default, x, build.call(aten.exp.default, w)))
     assert_pass("constant", gm, torch.rand(2, 2))
     first = {name: value.clone() for name, value in gm.named_buffers()}
-    assert 0 == fold_constants(gm), "the second run has nothing to fold"
+    assert 0 == fold_constants(gm), "the second run should have nothing to fold"
     assert first.keys() == dict(gm.named_buffers()).keys(), (
-        f"the buffers are {sorted(dict(gm.named_buffers()))}: a run that folds nothing stores "
-        "nothing"
+        f"the buffers are {sorted(dict(gm.named_buffers()))}: a run that folds nothing must store "
+        f"nothing"
     )
 
     # Another constant, in the same module.
@@ -170,12 +172,12 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
     assert_pass("constant", gm, torch.rand(2, 2))
     assert len(first) + 1 == len(dict(gm.named_buffers())), "each constant needs its own name"
     assert all(torch.equal(value, gm.get_buffer(name)) for name, value in first.items()), (
-        "a buffer of the first run has another value now: each new buffer needs a name that is free"
+        "a buffer of the first run has a different value now: each new buffer needs an unused name"
     )
 
 
 def test_the_name_of_a_buffer_is_no_attribute_yet() -> None:
-    """Whatever it is: here the name that the first module got is a number in the second."""
+    """Whatever it is: here the name used in the first module is a number in the second."""
 
     def module() -> fx.GraphModule:
         build = Builder()
@@ -190,11 +192,11 @@ def test_the_name_of_a_buffer_is_no_attribute_yet() -> None:
         fold_constants(second)
     except KeyError as error:
         raise AssertionError(f"the name is taken: {error}") from error
-    assert 7 == getattr(second, taken), f"{taken} was an attribute before, and is another one now"
+    assert 7 == getattr(second, taken), f"{taken} was an attribute before, and was overwritten"
 
 
 def test_what_is_no_constant_is_not_folded() -> None:
-    """Random numbers are new each time, an assertion stays, and a list is no tensor."""
+    """Random numbers are new each time, an assertion stays, and a list is not a tensor."""
     build = Builder()
     x, w = build.input("x"), build.read()
     noise = build.call(aten.rand.default, [2])
@@ -219,13 +221,13 @@ def test_what_is_no_constant_is_not_folded() -> None:
         "aten.split.Tensor",
         "aten.cat.default",
     ] == left, (
-        f"yours leaves {left}: random numbers, the assertion and what x reaches stay; all "
-        "else is made of w alone and is folded"
+        f"yours leaves {left}: random numbers, the assertion and what depends on x stay; "
+        f"everything else depends only on w and is folded"
     )
 
 
 def test_a_list_of_constants_stays_where_it_is_used_as_a_list() -> None:
-    """Among the results stand two tensors of a list, folded, and the list itself, which is not."""
+    """Two tensors from a list are results and are folded; the list itself, also one, is not."""
     build = Builder()
     x, w = build.input("x"), build.read()
     parts = build.call(aten.split.Tensor, w, 1)
@@ -236,13 +238,13 @@ def test_a_list_of_constants_stays_where_it_is_used_as_a_list() -> None:
     assert ["placeholder", "get_attr", "call_function", "get_attr", "call_function", "output"] == [
         node.op for node in gm.graph.nodes
     ], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: the item becomes a buffer; the "
-        "list is no tensor, so split of w stays for the result"
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: the item becomes a buffer; the list "
+        f"is not a tensor, so the split of w stays for the result"
     )
 
 
 def test_folded_parameters_require_no_grad() -> None:
-    """A buffer is data: no graph of autograd hangs on it, not even where nothing is computed."""
+    """A buffer is data: it has no autograd graph, not even where nothing is computed."""
     build = Builder()
     build.root.p = nn.Parameter(torch.rand(2, 2))
     x, p = build.input("x"), build.read("p")
@@ -253,18 +255,19 @@ def test_folded_parameters_require_no_grad() -> None:
     assert_pass("constant", gm, torch.rand(2, 2))
 
     assert not any(value.requires_grad for value in gm.buffers()), "compute under no_grad; detach"
-    assert gm.p.requires_grad, "the parameter itself stays as it was"
+    assert gm.p.requires_grad, "the parameter itself no longer requires grad: leave it as it was"
     left = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     assert ["aten.mul.Tensor", "aten.add.Tensor"] == left, (
-        f"{left}: contiguous returns the parameter itself, which is a tensor as well"
+        f"yours leaves {left}: contiguous returns the parameter itself, which is a constant tensor "
+        f"too"
     )
     assert not any(isinstance(value, nn.Parameter) for value in gm.buffers()), (
-        "a folded constant is a buffer, no parameter"
+        "a folded constant must be a buffer, not a parameter"
     )
 
 
 def test_no_graph_of_autograd_is_recorded_for_constants() -> None:
-    """It would hold everything in memory that the constants were computed from."""
+    """It would keep in memory everything that the constants were computed from."""
     packed: list[torch.Size] = []
     build = Builder()
     build.root.p = nn.Parameter(torch.rand(2, 2))
@@ -287,7 +290,7 @@ class Bump(nn.Module):
 
 @pytest.mark.parametrize("kind", ["in-place", "out", "method", "function", "module"])
 def test_a_graph_with_writes_is_left_alone(kind: str) -> None:
-    """The write may be seen through what would be folded, or through a view of it."""
+    """The write may show in what would be folded, or in a view of it."""
     build = Builder()
     x, w = build.input("x"), build.read()
     view = build.call(aten.view.default, w, [4])
@@ -311,7 +314,7 @@ def test_a_graph_with_writes_is_left_alone(kind: str) -> None:
         "a node writes: leave the graph as it is"
     )
     assert ["w"] == [attribute for attribute, _ in gm.named_buffers()], (
-        "what is left alone gets no new buffer"
+        "a graph that is left alone must get no new buffer"
     )
 
 
@@ -324,8 +327,8 @@ def test_assertions_and_random_numbers_are_no_writes() -> None:
     gm = build.done(build.call(aten.mul.Tensor, x, build.call(aten.sin.default, w)), noise)
     assert_pass("constant", gm, torch.rand(2, 2))
 
-    assert "sin" not in gm.code, f"sin of w is a constant: {gm.code}"
-    assert "_assert_async" in gm.code, "an assertion is called for what it does"
+    assert "sin" not in gm.code, f"sin of w is a constant and should be folded: {gm.code}"
+    assert "_assert_async" in gm.code, "the assertion is gone: it is called for what it does"
 
 
 def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphModule:
@@ -336,7 +339,7 @@ def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphM
 
 
 OPERATORS: list[tuple[Any, int, tuple[Any, ...]]] = [
-    # Function, how many values it takes, the literals behind them.
+    # Function, how many values it takes, the literals after them.
     (aten.add.Tensor, 2, ()),
     (aten.mul.Tensor, 1, (2,)),
     (aten.mul.Tensor, 1, (2.0,)),
@@ -350,7 +353,7 @@ OPERATORS: list[tuple[Any, int, tuple[Any, ...]]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -362,7 +365,7 @@ PROGRAMS = st.lists(
 
 
 def program(steps: list[tuple[int, int, int]], *, writes: bool) -> fx.GraphModule:
-    """Return the graph of steps, each upon values that were there before, all of them 2 by 2."""
+    """Return a graph of steps, each on values that were there before, all of them 2 by 2."""
     build = Builder()
     values = [build.input("x"), build.input("y"), build.read(), build.read()]
     for step, first, second in steps:
@@ -387,17 +390,19 @@ def test_any_program(steps: list[tuple[int, int, int]], seed: int, writes: Any) 
     fold_constants(gm)
 
     assert_same(before, gm, *inputs)
-    assert 0 == fold_constants(gm), "a second run finds nothing to do"
+    assert 0 == fold_constants(gm), "a second run should find nothing to do"
 
 
 def test_models(zoo: Callable[[str], Case]) -> None:
-    """As traced to ATen: what depends on no input is gone."""
+    """Traced to ATen: what depends on no input is gone."""
     model, inputs = zoo("transformer")
     with torch.no_grad():
         gm = make_fx(lambda *x: (model(*x),))(*inputs)
     before = copy.deepcopy(gm)
 
-    assert fold_constants(gm) > 0, "a linear layer transposes its weight: that can be done before"
+    assert fold_constants(gm) > 0, (
+        "nothing was folded: a linear layer transposes its weight, which can be done beforehand"
+    )
     assert_same(before, gm, *inputs)
     left = [
         node
@@ -405,7 +410,7 @@ def test_models(zoo: Callable[[str], Case]) -> None:
         if kata.is_pure(node) and node.op != "get_attr"
         if all(used.op == "get_attr" for used in node.all_input_nodes)
     ]
-    assert [] == left, "these depend on no input"
+    assert [] == left, "these nodes depend on no input, expected none to be left"
 
 
 def test_nothing_ready_made_is_called() -> None:
@@ -418,5 +423,5 @@ def test_nothing_ready_made_is_called() -> None:
         fresh.fold_constants(gm)
 
     assert 4 == len(gm.graph.nodes), (
-        f"yours leaves\n{graph_text(gm.graph)}\nand should be x, one buffer, mm and the output"
+        f"yours leaves\n{graph_text(gm.graph)}\nbut should leave x, one buffer, mm and the output"
     )

@@ -41,7 +41,7 @@ PASSES = {"duplicate": merge_duplicates}
 
 
 class Builder:
-    """Writes a graph of ATen's operators, with a tensor `w` that it can read."""
+    """Writes a graph of ATen operators, with a tensor `w` that it can read."""
 
     def __init__(self, **attributes: torch.Tensor) -> None:
         self.graph = fx.Graph()
@@ -87,9 +87,9 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
     with unchanged(gm=gm, inputs=inputs):
         removed = PASSES[name](gm)
     strange = [key for key, value in gm.named_buffers() if value.is_inference()]
-    assert [] == strange, f"{strange} are inference tensors, with which nobody can train"
+    assert [] == strange, f"{strange} are inference tensors, which nobody can train with"
     expected = len(before.graph.nodes) - len(gm.graph.nodes)
-    assert expected == removed, f"the graph is {expected} nodes shorter; you return {removed}"
+    assert expected == removed, f"the graph is {expected} nodes shorter, but you return {removed}"
     assert_same(before, gm, *inputs)
     for word in ("sin", "cos", "neg"):
         inside = any(word in str(node.target) for node in gm.graph.nodes)
@@ -102,7 +102,7 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
 
 
 def test_the_same_thing_is_computed_once() -> None:
-    """Also where the arguments are the same only since their own duplicates are gone."""
+    """Even where arguments become the same only because their own duplicates are gone."""
     build = Builder()
     x, y = build.input("x"), build.input("y")
     a, b = build.call(aten.sin.default, x), build.call(aten.sin.default, x)
@@ -139,29 +139,31 @@ def duplicates(*calls: tuple[Any, tuple[Any, ...], dict[str, Any]], x: torch.Ten
 
 
 def test_the_order_of_keywords_does_not_matter() -> None:
-    """A call is the same whichever keyword was written first, and is not if a value differs."""
+    """A call is the same whichever keyword was written first, but not if a value differs."""
     full, x = aten.full_like.default, torch.rand(2)
     first = {"dtype": torch.float64, "pin_memory": False}
     swapped = {"pin_memory": False, "dtype": torch.float64}
 
-    assert 1 == duplicates((full, (2,), first), (full, (2,), swapped), x=x), "the same arguments"
+    assert 1 == duplicates((full, (2,), first), (full, (2,), swapped), x=x), (
+        "the two calls have the same arguments: expected one"
+    )
     other = {"dtype": torch.float16, "pin_memory": False}
     assert 2 == duplicates((full, (2,), first), (full, (2,), other), x=x), (
         "dtype=float64 and dtype=float16 are two calls: the values of keywords count"
     )
     assert 2 == duplicates((full, (2,), first), (full, (2,), {"dtype": torch.float64}), x=x), (
-        "one call has pin_memory=False and the other has not: two calls"
+        "one call passes pin_memory=False and the other does not: two calls"
     )
 
 
 def test_equal_literals_are_not_the_same() -> None:
-    """``1 == 1.0 == True`` and ``0.0 == -0.0``, in Python; a tensor of int64 tells them apart."""
+    """``1 == 1.0 == True`` and ``0.0 == -0.0`` in Python; an int64 tensor tells them apart."""
     add, div = aten.add.Tensor, aten.div.Tensor
     numbers = torch.tensor([1, 2])
 
     assert 3 == duplicates(*((add, (one,), {}) for one in (1, 1.0, True, 1)), x=numbers), (
-        "x + 1, x + 1.0 and x + True are three calls, and the second x + 1 is none: compare "
-        "the types of literals too"
+        "x + 1, x + 1.0 and x + True are three different calls, and only the second x + 1 is a "
+        "duplicate: compare the types of literals too"
     )
     assert 3 == duplicates(*((add, (), {"other": one}) for one in (1, 1.0, True, 1)), x=numbers), (
         "other=1, other=1.0 and other=True are three calls: compare the types of keyword "
@@ -171,11 +173,13 @@ def test_equal_literals_are_not_the_same() -> None:
         "x / 0.0 and x / -0.0 are two calls, inf and -inf: 0.0 == -0.0 does not tell them apart"
     )
     nested = [(aten.sum.dim_IntList, (dims,), {}) for dims in ([0], [0, 1], [0], [1, 0])]
-    assert 3 == duplicates(*nested, x=torch.rand(2, 2)), "lists are compared item by item"
+    assert 3 == duplicates(*nested, x=torch.rand(2, 2)), (
+        "compare lists item by item, with the types of the items"
+    )
 
 
 def test_random_numbers_are_drawn_as_often_as_before() -> None:
-    """Two calls of ``bernoulli`` look the same, and are not; nor is what is made of them."""
+    """Two calls of ``bernoulli`` look the same but are not; nor is what is made from them."""
     build = Builder()
     x = build.input("x")
     a, b = build.call(aten.bernoulli.default, x), build.call(aten.bernoulli.default, x)
@@ -186,11 +190,11 @@ def test_random_numbers_are_drawn_as_often_as_before() -> None:
 
     left = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     expected = ["aten.bernoulli.default"] * 2 + ["aten.neg.default"] * 3
-    assert expected == left, "only the two calls of neg on x are the same"
+    assert expected == left, "only the two calls of neg on x are the same: merge nothing else"
 
 
 def test_results_of_one_operator_are_told_apart() -> None:
-    """Items 0 and 1 are two values, also if their operator was there twice."""
+    """Items 0 and 1 are two values, even if their operator occurred twice."""
     build = Builder()
     x = build.input("x")
     first, second = build.call(aten.sort.default, x), build.call(aten.sort.default, x)
@@ -204,8 +208,8 @@ def test_results_of_one_operator_are_told_apart() -> None:
         node.target for node in gm.graph.nodes if node.op == "call_function"
     ], (
         "yours leaves "
-        f"{[node.target for node in gm.graph.nodes if node.op == 'call_function']}: one sort, "
-        "and its items 0 and 1"
+        f"{[node.target for node in gm.graph.nodes if node.op == 'call_function']}: expected one "
+        f"sort, and its items 0 and 1"
     )
 
 
@@ -251,7 +255,7 @@ def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphM
 
 
 OPERATORS: list[tuple[Any, int, tuple[Any, ...]]] = [
-    # Function, how many values it takes, the literals behind them.
+    # Function, how many values it takes, the literals after them.
     (aten.add.Tensor, 2, ()),
     (aten.mul.Tensor, 1, (2,)),
     (aten.mul.Tensor, 1, (2.0,)),
@@ -265,7 +269,7 @@ OPERATORS: list[tuple[Any, int, tuple[Any, ...]]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -277,7 +281,7 @@ PROGRAMS = st.lists(
 
 
 def program(steps: list[tuple[int, int, int]], *, writes: bool) -> fx.GraphModule:
-    """Return the graph of steps, each upon values that were there before, all of them 2 by 2."""
+    """Return a graph of steps, each on values that were there before, all of them 2 by 2."""
     build = Builder()
     values = [build.input("x"), build.input("y"), build.read(), build.read()]
     for step, first, second in steps:
@@ -302,7 +306,7 @@ def test_any_program(steps: list[tuple[int, int, int]], seed: int, writes: Any) 
     merge_duplicates(gm)
 
     assert_same(before, gm, *inputs)
-    assert 0 == merge_duplicates(gm), "a second run finds nothing to do"
+    assert 0 == merge_duplicates(gm), "a second run should find nothing to do"
 
 
 READY_MADE = (
@@ -327,7 +331,7 @@ def test_nothing_ready_made_is_called() -> None:
         fresh.merge_duplicates(gm)
 
     assert 3 == len(gm.graph.nodes), (
-        f"yours leaves\n{graph_text(gm.graph)}\nand should compute the sine once"
+        f"yours leaves\n{graph_text(gm.graph)}\nbut should compute the sine once"
     )
 
 
@@ -343,7 +347,7 @@ class Runs(TorchDispatchMode):
 
 
 def test_fewer_operators_run(zoo: Callable[[str], Case]) -> None:
-    """Of an LSTM as traced to ATen; PyTorch's own pass finds nothing after yours."""
+    """Shown on an LSTM traced to ATen; PyTorch's own pass finds nothing after yours."""
     model, inputs = zoo("lstm")
     with torch.no_grad():
         gm = make_fx(lambda *x: model(*x)[:1])(*inputs)
@@ -355,6 +359,10 @@ def test_fewer_operators_run(zoo: Callable[[str], Case]) -> None:
         gm(*inputs)
 
     assert_same(before, gm, *inputs)
-    assert yours.count < naive.count, f"operators: yours {yours.count}, without it {naive.count}"
-    assert removed > 0, "return by how many nodes the graph is shorter"
-    assert not cse_pass.CSEPass(cse_pass.get_CSE_banned_ops())(gm).modified, "not all are merged"
+    assert yours.count < naive.count, (
+        f"your graph runs {yours.count} operators, the original one {naive.count}: expected fewer"
+    )
+    assert removed > 0, "return the number of nodes that were removed"
+    assert not cse_pass.CSEPass(cse_pass.get_CSE_banned_ops())(gm).modified, (
+        "PyTorch's pass still finds duplicates"
+    )

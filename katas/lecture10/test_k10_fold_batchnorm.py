@@ -45,7 +45,7 @@ def drawn_statistics(model: nn.Module) -> nn.Module:
 
 
 def test_two_constants_for_each_channel() -> None:
-    """A channel is scaled by weight / sqrt(var + eps), and what is left is the bias."""
+    """A channel is scaled by weight / sqrt(var + eps), and everything else is the bias."""
     convolution, norm = nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2, eps=1.0).eval()
     with torch.no_grad():
         for value, numbers in (
@@ -60,8 +60,10 @@ def test_two_constants_for_each_channel() -> None:
     folded = fold(convolution, norm)
     scales, shifts = folded.weight.flatten().tolist(), folded.bias.tolist()
 
-    assert [1.0, 2.0] == scales, f"1 * 2 / sqrt(3 + 1) and 2 * 4 / sqrt(15 + 1), found {scales}"
-    assert [14.0, 24.0] == shifts, f"(5 - 1) * 1 + 10 and (6 - 2) * 1 + 20, found {shifts}"
+    assert [1.0, 2.0] == scales, (
+        f"expected 1 * 2 / sqrt(3 + 1) and 2 * 4 / sqrt(15 + 1), found {scales}"
+    )
+    assert [14.0, 24.0] == shifts, f"expected (5 - 1) * 1 + 10 and (6 - 2) * 1 + 20, found {shifts}"
 
 
 def pair(draw: st.DrawFn) -> tuple[nn.Module, nn.Module, torch.Tensor]:
@@ -97,8 +99,8 @@ def test_any_pair(drawn: tuple[nn.Module, nn.Module, torch.Tensor]) -> None:
     expected, found = norm(convolution(x)), folded(x)
 
     assert type(convolution) is type(folded), (
-        f"yours makes a {type(folded).__name__} of a {type(convolution).__name__}: a fold is "
-        "a convolution of the same class"
+        f"yours makes a {type(folded).__name__} of a {type(convolution).__name__}: expected a "
+        f"convolution of the same class"
     )
     torch.testing.assert_close(
         found,
@@ -110,16 +112,19 @@ def test_any_pair(drawn: tuple[nn.Module, nn.Module, torch.Tensor]) -> None:
 
 
 def test_new_parameters_and_no_graph() -> None:
-    """The pair keeps its own; those of the fold are leaves."""
+    """The pair keeps its own parameters; those of the fold are leaves."""
     convolution, norm = drawn_statistics(nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3)))
     before = copy.deepcopy([convolution.state_dict(), norm.state_dict()])
     convolution.train()
     folded = fold(convolution, norm)
 
     assert folded is not convolution, (
-        "yours returns the given convolution: fold into a copy, the given pair keeps its own"
+        "yours returns the given convolution: fold into a copy, and leave the weights of the given "
+        "pair as they are"
     )
-    assert folded.training, "a copy of the convolution is in the mode of the convolution"
+    assert folded.training, (
+        "the result is in eval mode: a copy of the convolution keeps its train mode"
+    )
     assert isinstance(folded.weight, nn.Parameter), (
         f"the weight is a {type(folded.weight).__name__}, expected an nn.Parameter: it is "
         "trained and saved with the model"
@@ -127,10 +132,12 @@ def test_new_parameters_and_no_graph() -> None:
     assert isinstance(folded.bias, nn.Parameter), (
         f"the bias is a {type(folded.bias).__name__}, expected an nn.Parameter"
     )
-    assert folded.weight.is_leaf, "the new weight is a number, not a function of the old one"
+    assert folded.weight.is_leaf, (
+        "the new weight is not a leaf: it must not be a function of the old one"
+    )
     assert ["weight", "bias"] == [name for name, _ in folded.named_parameters()], (
-        f"its parameters are {[name for name, _ in folded.named_parameters()]}, expected "
-        "weight and bias alone"
+        f"its parameters are {[name for name, _ in folded.named_parameters()]}, expected only "
+        f"weight and bias"
     )
     for old, new in zip(before, [convolution.state_dict(), norm.state_dict()], strict=True):
         torch.testing.assert_close(
@@ -148,7 +155,9 @@ def test_the_dtype_is_that_of_the_convolution(bias: bool) -> None:  # noqa: FBT0
     expected = norm(convolution(x))
     folded = fold(convolution, norm)
 
-    assert torch.bfloat16 is folded.weight.dtype, "the convolution could not run any more"
+    assert torch.bfloat16 is folded.weight.dtype, (
+        "the weight is not bfloat16, so the convolution could not run any more"
+    )
     assert torch.bfloat16 is folded.bias.dtype, (
         f"the bias is {folded.bias.dtype}, expected torch.bfloat16, the dtype of the convolution"
     )
@@ -156,7 +165,7 @@ def test_the_dtype_is_that_of_the_convolution(bias: bool) -> None:  # noqa: FBT0
 
 
 def test_a_bias_of_zeros_is_a_bias() -> None:
-    """There always is one, also if a new batch norm shifts by nothing."""
+    """There always is one, even if a new batch norm shifts by nothing."""
     folded = fold(nn.Conv2d(2, 3, 1, bias=False), nn.BatchNorm2d(3).eval())
 
     assert isinstance(folded.bias, nn.Parameter), f"the bias is {folded.bias}, expected zeros"
@@ -166,7 +175,7 @@ def test_a_bias_of_zeros_is_a_bias() -> None:
 
 
 def test_models(zoo: Callable[[str], Any]) -> None:
-    """The first convolution of a U-Net with the norm behind it."""
+    """The first convolution of a U-Net, with the norm after it."""
     model, _ = zoo("unet")
     convolution, norm = model.down1[0], model.down1[1]
     x = torch.randn(1, 1, 8, 8)
@@ -195,7 +204,7 @@ def test_nothing_ready_made_is_called() -> None:
         convolution = fresh.fold(nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2).eval())
 
     assert convolution.bias is not None, (
-        "the fold has no bias: the shift of the batch norm becomes one"
+        "the fold has no bias: the shift of the batch norm becomes its bias"
     )
 
 
@@ -206,7 +215,9 @@ def test_the_gradient_is_that_of_the_pair() -> None:
     folded = fold(convolution, norm)
     x = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
 
-    assert torch.autograd.gradcheck(folded, x), "the folded layer is differentiable"
+    assert torch.autograd.gradcheck(folded, x), (
+        "gradcheck fails: the folded layer must be differentiable"
+    )
     (theirs,) = torch.autograd.grad(norm(convolution(x)).sin().sum(), x)
     (yours,) = torch.autograd.grad(folded(x).sin().sum(), x)
     torch.testing.assert_close(yours, theirs, msg=lambda m: f"gradient by the input: {m}")

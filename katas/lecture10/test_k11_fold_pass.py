@@ -1,4 +1,4 @@
-"""Tests of k11_fold_pass: which pairs are folded, and what the graph says then."""
+"""Tests of k11_fold_pass: which pairs are folded, and what the graph looks like then."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def drawn_statistics(model: nn.Module) -> nn.Module:
 
 
 def tracing(model: nn.Module) -> fx.GraphModule:
-    """Trace a model after its batch norms were given numbers."""
+    """Trace a model whose batch norms have been given numbers."""
     return fx.symbolic_trace(drawn_statistics(model))
 
 
@@ -64,7 +64,9 @@ def check(module: fx.GraphModule, left: int, *inputs: torch.Tensor) -> fx.GraphM
     modes = [each.training for each in module.modules()]
     with unchanged(module=module):
         folded = fold_batch_norms(module)
-    assert modes == [each.training for each in module.modules()], "train and eval are not yours"
+    assert modes == [each.training for each in module.modules()], (
+        "do not change whether modules are in train or eval mode"
+    )
     assert isinstance(folded, fx.GraphModule), (
         f"yours returns a {type(folded).__name__}, expected a GraphModule"
     )
@@ -147,22 +149,28 @@ def test_the_given_module_is_left_alone() -> None:
     now = dict(module.named_modules()) | module.state_dict(keep_vars=True)
 
     assert text == graph_text(module), "work on a copy of the graph"
-    assert code == module.code, "the given module has other code now: change and recompile a copy"
-    assert kept.keys() == now.keys(), "submodules were added or deleted"
-    assert all(value is now[name] for name, value in kept.items()), "something was replaced"
+    assert code == module.code, (
+        "the code of the given module has changed: change and recompile a copy"
+    )
+    assert kept.keys() == now.keys(), "submodules were added to the given module or deleted from it"
+    assert all(value is now[name] for name, value in kept.items()), (
+        "a submodule, parameter or buffer of the given module was replaced"
+    )
     for name, value in module.state_dict().items():
         torch.testing.assert_close(value, values[name], rtol=0, atol=0)
 
 
 def test_what_nobody_calls_is_gone() -> None:
-    """The old pair would keep its memory otherwise."""
+    """Otherwise the old pair would keep its memory."""
     folded = fold_batch_norms(tracing(Pair()))
     names = sorted(name for name, _ in folded.named_children())
 
-    assert ["folded_0", "relu"] == names, f"the children of the result are {names}"
+    assert ["folded_0", "relu"] == names, (
+        f"the children of the result are {names}, expected folded_0 and relu"
+    )
     assert {"folded_0.weight", "folded_0.bias"} == folded.state_dict().keys(), (
-        f"the state_dict holds {sorted(folded.state_dict())}, expected weight and bias of "
-        "folded_0 alone: the old pair goes"
+        f"the state_dict holds {sorted(folded.state_dict())}, expected only weight and bias of "
+        f"folded_0: the old pair goes"
     )
 
 
@@ -186,7 +194,7 @@ class Running(TorchDispatchMode):
 
 
 def test_fewer_operators_run() -> None:
-    """One launch less for each pair; all others run as before, in the same order."""
+    """One operator less for each pair; all others run as before, in the same order."""
     module = tracing(nn.Sequential(Pair(), nn.Conv2d(3, 2, 1), nn.BatchNorm2d(2), nn.Flatten()))
     x = torch.randn(1, 2, 5, 5)
     with torch.no_grad():
@@ -198,11 +206,14 @@ def test_fewer_operators_run() -> None:
 
     # On a CPU a batch norm makes an empty tensor, to save things for backward.
     expected = [name for name in before.names if "batch_norm" not in name and "empty" not in name]
-    assert expected == after.names, f"before: {before.names}, after: {after.names}"
+    assert expected == after.names, (
+        f"operators before: {before.names}, after: {after.names}; expected only the batch norms to "
+        f"be gone"
+    )
 
 
 def test_a_weight_that_is_read_elsewhere_stays() -> None:
-    """By a get_attr: nothing calls the old convolution, and the graph still needs it."""
+    """A get_attr reads it: nothing calls the old convolution, but the graph still needs it."""
 
     class Model(Pair):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -221,7 +232,9 @@ def test_names_are_counted_by_what_is_folded() -> None:
     folded = check(tracing(nn.Sequential(*steps, nn.BatchNorm2d(2))), 1, torch.randn(2, 2, 4, 4))
     names = [name for name, _ in folded.named_children() if name.startswith("folded")]
 
-    assert ["folded_0", "folded_1"] == names, f"two folds are called {names}"
+    assert ["folded_0", "folded_1"] == names, (
+        f"two folds are called {names}, expected folded_0 and folded_1"
+    )
 
 
 @pytest.mark.parametrize("kind", ["train", "no statistics"])
@@ -278,12 +291,14 @@ def test_a_module_may_be_called_at_several_places() -> None:
     folded = check(tracing(Model()), 0, torch.randn(2, 2, 4, 4))
     called = [str(node.target) for node in folded.graph.nodes if node.op == "call_module"]
 
-    assert ["folded_0", "folded_1"] == called[:2], f"numbered in the order of the graph: {called}"
-    assert called[2] in {"conv", "alias"}, "the call without a batch norm keeps its weights"
+    assert ["folded_0", "folded_1"] == called[:2], (
+        f"expected folds numbered in the order of the graph, found calls of {called}"
+    )
+    assert called[2] in {"conv", "alias"}, "the call without a batch norm must keep its weights"
 
 
 def test_a_pair_may_be_called_twice() -> None:
-    """Each fold makes a convolution of its own, also if another one has the same numbers."""
+    """Each fold makes a convolution of its own, even if another has the same numbers."""
     pair = Pair()
     folded = check(
         tracing(nn.Sequential(pair, nn.Conv2d(3, 2, 1), pair)), 0, torch.randn(2, 2, 7, 7)
@@ -292,13 +307,16 @@ def test_a_pair_may_be_called_twice() -> None:
 
     assert ["folded_0", "0_relu", "1", "folded_1", "0_relu"] == [
         name.replace(".", "_") for name in called
-    ], f"called are {called}"
+    ], (
+        f"the graph calls {called}, expected folded_0 for the pair's first call and folded_1 for "
+        f"its second"
+    )
     first, second = folded.get_submodule("folded_0"), folded.get_submodule("folded_1")
-    assert first is not second, "folded_0 and folded_1 are one module"
+    assert first is not second, "folded_0 and folded_1 are the same module: each fold makes its own"
 
 
 def test_a_norm_behind_something_else_stays() -> None:
-    """Behind the input, a ReLU, an identity, a linear layer; and nothing is folded backwards."""
+    """After the input, a ReLU, an identity or a linear layer; and nothing is folded backwards."""
     between = nn.Sequential(nn.Conv2d(2, 3, 1), nn.ReLU(), nn.BatchNorm2d(3), nn.Conv2d(3, 3, 1))
     check(tracing(between), 1, torch.randn(2, 2, 4, 4))
     same = nn.Sequential(nn.Conv2d(2, 3, 1), nn.Identity(), nn.BatchNorm2d(3))
@@ -338,7 +356,9 @@ def test_two_norms_in_a_row() -> None:
     model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.BatchNorm2d(3, affine=False))
 
     folded = check(tracing(model), 0, torch.randn(2, 2, 5, 5))
-    assert 1 == len(list(folded.children())), "nothing calls the first fold any more"
+    assert 1 == len(list(folded.children())), (
+        "more than one submodule is left, but nothing calls the first fold any more"
+    )
 
 
 def test_taken_names_are_passed_over() -> None:
@@ -390,7 +410,7 @@ def test_any_program(steps: list[str], seed: int) -> None:
     """Batch norms that cannot go stay, the others go, and the results are the same."""
     torch.manual_seed(seed)
     model = drawn_statistics(Program(steps)).double()
-    left, ready = 0, False  # ready: the value is a convolution's, and nobody else uses it
+    left, ready = 0, False  # ready: the value comes from a convolution, and nobody else uses it
     for number, step in enumerate(steps):
         if step == "train":
             model.get_submodule(f"step_{number}").train()

@@ -1,4 +1,4 @@
-"""Tests of k12_matcher: what a pattern stands for."""
+"""Tests of k12_matcher: what a pattern matches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 def same(x: torch.Tensor) -> torch.Tensor:
-    """Be a replacement: nothing."""
+    """Be a replacement: nothing but the input."""
     return x
 
 
@@ -79,7 +79,7 @@ def test_a_match_says_what_each_node_stands_for() -> None:
         f"yours finds {find_matches(graph, pattern)}, expected one match: x stands for sin, "
         "and the two negs for the two negs"
     )
-    assert before == graph_text(graph), "to find is not to change"
+    assert before == graph_text(graph), "find_matches changed the graph"
     assert [] == find_matches(graph, graph_of(lambda x: torch.cos(torch.neg(x)))), (
         "the pattern ends in cos, which the graph never calls: no match"
     )
@@ -89,7 +89,7 @@ def test_a_match_says_what_each_node_stands_for() -> None:
 
 
 def test_calls_must_be_the_same() -> None:
-    """Op, target, number of arguments and keywords; the order of keywords is free."""
+    """Op, target, number of arguments and keywords count; the order of keywords does not."""
 
     def pattern(x: torch.Tensor) -> torch.Tensor:
         return torch.add(x, 1, alpha=2, out=None)
@@ -98,27 +98,31 @@ def test_calls_must_be_the_same() -> None:
         "the same function with equal arguments and keywords: expected one match"
     )
     assert 1 == count(calling(torch.add, 1, out=None, alpha=2), pattern), (
-        "only the order of the keywords differs, and that is free: expected one match"
+        "only the order of the keywords differs, which does not count: expected one match"
     )
     assert 0 == count(calling(torch.add, 1, alpha=2), pattern), (
-        "the pattern has out=None and the call has not: no match"
+        "the pattern has out=None but the call does not: no match"
     )
     assert 0 == count(pattern, calling(torch.add, 1, alpha=2)), (
-        "the call has out=None and the pattern has not: no match"
+        "the call has out=None but the pattern does not: no match"
     )
-    assert 0 == count(calling(torch.sub, 1, alpha=2, out=None), pattern), "another function"
-    assert 0 == count(calling(torch.add, 1, alpha=3, out=None), pattern), "another value"
+    assert 0 == count(calling(torch.sub, 1, alpha=2, out=None), pattern), (
+        "the call has a different function: no match"
+    )
+    assert 0 == count(calling(torch.add, 1, alpha=3, out=None), pattern), (
+        "alpha has a different value: no match"
+    )
     assert 0 == count(calling(torch.sum, 0), calling(torch.sum)), (
-        "sum(x, 0) has an argument more than the pattern sum(x): no match"
+        "sum(x, 0) has one argument more than the pattern sum(x): no match"
     )
     assert 0 == count(calling(torch.sum), calling(torch.sum, 0)), (
-        "sum(x) has an argument less than the pattern sum(x, 0): no match"
+        "sum(x) has one argument fewer than the pattern sum(x, 0): no match"
     )
-    assert 0 == count(method("neg"), calling(torch.neg)), "a method is no function"
+    assert 0 == count(method("neg"), calling(torch.neg)), "a method is not a function: no match"
     assert 1 == count(method("view", 2, -1), method("view", 2, -1)), (
         "the same method with equal arguments: expected one match"
     )
-    assert 0 == count(method("neg"), method("abs")), "another method"
+    assert 0 == count(method("neg"), method("abs")), "the call has a different method: no match"
 
     class Model(nn.Module):
         def __init__(self) -> None:
@@ -128,39 +132,39 @@ def test_calls_must_be_the_same() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.relu(x)
 
-    assert 0 == count(Model(), method("relu")), "a submodule called relu is no method relu"
+    assert 0 == count(Model(), method("relu")), "a submodule called relu is not the method relu"
 
 
 def test_literals_must_be_the_same() -> None:
-    """Of one type and value, which ``==`` does not say; lists are compared by their items."""
+    """They have the same type and value, which ``==`` does not check; lists match item by item."""
     literals = (1, 1.0, True, 0, 0.0, -0.0, None, "mean", torch.float32)
     for ours in literals:
         for theirs in literals:
             expected = type(ours) is type(theirs) and repr(ours) == repr(theirs)
             actual = count(method("to", ours), method("to", theirs))
             assert expected == bool(actual), (
-                f"does {theirs!r} in a pattern stand for {ours!r}? expected {expected}, yours "
+                f"does {theirs!r} in a pattern match {ours!r}? expected {expected}, yours "
                 f"{bool(actual)}: type and value must be equal"
             )
     assert 1 == count(method("view", [0, 1]), method("view", [0, 1])), (
-        "[0, 1] stands for [0, 1]: lists are compared item by item"
+        "[0, 1] in a pattern should match [0, 1]: compare lists item by item"
     )
     assert 1 == count(method("view", (0, 1)), method("view", [0, 1])), (
-        "[0, 1] in a pattern stands for (0, 1): a list may stand for a tuple with equal items"
+        "[0, 1] in a pattern should match (0, 1): a list may stand for a tuple with equal items"
     )
     for other in ([1, 0], [0], [0, 1, 2], 0, [0, True]):
         assert 0 == count(method("view", [0, 1]), method("view", other)), (
-            f"{other} in a pattern does not stand for [0, 1]: the items, their number and their "
-            "types are equal, or it is no match"
+            f"{other} in a pattern must not match [0, 1]: the items, their number and their types "
+            f"have to be equal"
         )
     assert 0 == count(method("view", 0), method("view", [0])), (
-        "[0] in a pattern does not stand for 0: one is a list, the other a number"
+        "[0] in a pattern must not match 0: one is a list, the other a number"
     )
     assert 0 == count(lambda a: torch.add(a, a.neg()), calling(torch.add, 1)), (
-        "the literal 1 of the pattern does not stand for a node, a.neg()"
+        "the literal 1 of the pattern must not match a node, a.neg()"
     )
     assert 0 == count(calling(torch.add, 1), lambda x: torch.add(x, x.neg())), (
-        "x.neg(), a call of the pattern, does not stand for the literal 1: only a placeholder may"
+        "x.neg(), a call of the pattern, must not match the literal 1: only a placeholder may"
     )
 
 
@@ -174,18 +178,20 @@ def test_nodes_in_lists_are_nodes() -> None:
         "x stands for b and neg(y) for neg(a): nodes in a list are matched in order"
     )
     assert 1 == count(lambda a, b: torch.cat((b, torch.neg(a)), 1), pattern), (
-        "a tuple with the same items is as good as a list: expected one match"
+        "a list matches a tuple with the same items: expected one match"
     )
     assert 0 == count(lambda a, b: torch.cat([torch.neg(a), b], 1), pattern), (
-        "the items are in another order than in the pattern: no match"
+        "the items are in a different order from the pattern: no match"
     )
     assert 0 == count(lambda a, b: torch.cat([b, torch.neg(a), a], 1), pattern), (
-        "the list has an item more than the pattern's: no match"
+        "the list has one item more than the pattern's: no match"
     )
     assert 0 == count(lambda a, b: torch.cat([torch.neg(a)], 1), pattern), (
-        "the list has an item less than the pattern's: no match"
+        "the list has one item fewer than the pattern's: no match"
     )
-    assert 0 == count(lambda a, b: torch.cat(b, 1), pattern), "a node is no list"
+    assert 0 == count(lambda a, b: torch.cat(b, 1), pattern), (
+        "the pattern has a list, the call a node: no match"
+    )
 
 
 def test_one_placeholder_is_one_value() -> None:
@@ -201,10 +207,10 @@ def test_one_placeholder_is_one_value() -> None:
         "x stands for a both times: expected one match"
     )
     assert 0 == count(lambda a, b: a * torch.sigmoid(b), pattern), (
-        "x stands for a, so it cannot stand for b as well: no match"
+        "x is bound to a, so it cannot match b as well: no match"
     )
     assert 0 == count(lambda a: a * torch.sigmoid(torch.neg(a)), pattern), (
-        "x stands for a, so it cannot stand for neg(a) as well: no match"
+        "x is bound to a, so it cannot match neg(a) as well: no match"
     )
     assert 1 == count(lambda a, b: torch.clamp(a, b, b), clamp), (
         "y stands for b both times: expected one match"
@@ -213,24 +219,24 @@ def test_one_placeholder_is_one_value() -> None:
         "y stands for the literal 1 both times: expected one match"
     )
     assert 0 == count(calling(torch.clamp, 1, 1.0), clamp), (
-        "y stands for 1, so it cannot stand for 1.0, another type: no match"
+        "y is bound to 1, so it cannot match 1.0, which has a different type: no match"
     )
     assert 0 == count(lambda a, b: torch.clamp(a, b, 1), clamp), (
-        "y stands for the node b, so it cannot stand for the literal 1: no match"
+        "y is bound to the node b, so it cannot match the literal 1: no match"
     )
     assert 1 == count(method("view", [1], [1]), lambda x, y: x.view(y, y)), (
         "y stands for the list [1] both times: expected one match"
     )
     assert 0 == count(method("view", [1], [1.0]), lambda x, y: x.view(y, y)), (
-        "y stands for [1], so it cannot stand for [1.0], whose item has another type: no match"
+        "y is bound to [1], so it cannot match [1.0], whose item has a different type: no match"
     )
     assert 0 == count(method("view", [0.0], [-0.0]), lambda x, y: x.view(y, y)), (
-        "y stands for [0.0], so it cannot stand for [-0.0]: no match"
+        "y is bound to [0.0], so it cannot match [-0.0]: no match"
     )
 
 
 def test_two_nodes_are_two_nodes() -> None:
-    """One call computed once is not two; a wildcard is nothing that is computed inside."""
+    """One call is not two; a wildcard never stands for something computed inside the match."""
 
     def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.relu(x) * y
@@ -250,7 +256,7 @@ def test_two_nodes_are_two_nodes() -> None:
         "one node, so no match"
     )
     assert 0 == count(inside, lambda x: torch.relu(x) * torch.relu(x)), (
-        "the pattern has two relus and the graph one: two nodes never stand for one node, so "
+        "the pattern has two relus and the graph has one: two nodes never stand for one node, so "
         "no match"
     )
     assert 0 == count(lambda a: a + a, lambda x, y: x + y), (
@@ -269,11 +275,11 @@ def test_a_wildcard_may_be_a_literal() -> None:
     found = find_matches(traced(function).graph, pattern)
 
     assert 1 == len(found), f"yours finds {len(found)} matches, expected 1"
-    assert (2, 2) == (found[0][y], found[0][z]), "a literal is noted as it is"
+    assert (2, 2) == (found[0][y], found[0][z]), "a literal must be recorded unchanged"
 
 
 def test_what_is_used_outside_stays() -> None:
-    """An inner value that someone else needs, or that is returned: no match."""
+    """If an inner value is used elsewhere or returned, there is no match."""
 
     def used(a: torch.Tensor) -> torch.Tensor:
         b = torch.neg(a)
@@ -293,10 +299,14 @@ def test_what_is_used_outside_stays() -> None:
         c = torch.neg(torch.neg(b))
         return c + torch.cos(c), b, c
 
-    assert 0 == count(used, twice), "sin needs the inner neg: leave it"
-    assert 0 == count(returned, twice), "the inner neg is returned: leave it"
-    assert 0 == count(used_by_the_dead, twice), "sin uses it, though nothing uses sin"
-    assert 1 == count(result_and_input_used, twice), "result and inputs may be used anywhere"
+    assert 0 == count(used, twice), "sin uses the inner neg: no match"
+    assert 0 == count(returned, twice), "the inner neg is returned: no match"
+    assert 0 == count(used_by_the_dead, twice), (
+        "sin uses the inner neg, though nothing uses sin: no match"
+    )
+    assert 1 == count(result_and_input_used, twice), (
+        "result and inputs may be used anywhere: expected one match"
+    )
 
 
 def test_matches_do_not_overlap() -> None:
@@ -319,7 +329,7 @@ def test_matches_do_not_overlap() -> None:
 
 
 def test_what_is_no_match_takes_no_calls() -> None:
-    """The first two of three calls are none, since the first is returned: the last two are."""
+    """The first two of three calls are no match, since the first is returned; the last two are."""
 
     def function(a: torch.Tensor) -> Any:
         inner = torch.neg(a)
@@ -327,8 +337,8 @@ def test_what_is_no_match_takes_no_calls() -> None:
         return inner, torch.neg(middle)
 
     assert 1 == count(function, twice), (
-        "the first two negs are no match, since the first is returned; so they are free, and "
-        "the last two are one"
+        "expected one match: the first two negs are none, since the first is returned, but the "
+        "last two are"
     )
 
 
@@ -352,7 +362,7 @@ STEPS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -371,7 +381,7 @@ def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any])
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]
         for step, first, second in program:
-            # Counted from the last one, so that chains come about.
+            # Counted from the last one, so that chains arise.
             chosen = (values[-1 - first % len(values)], values[-1 - second % len(values)])
             values.append(STEPS[step](*chosen))
         return values[-1], values[-2]
@@ -397,7 +407,7 @@ def residual(
 
 
 def test_a_transformer(zoo: Callable[[str], Case]) -> None:
-    """An exported layer: the end of both halves, and three dropouts."""
+    """Patterns in an exported layer: the end of both halves, and three dropouts."""
     model, inputs = zoo("transformer")
     gm = torch.export.export(model, inputs).module()
     for pattern in (residual, no_dropout):
@@ -427,7 +437,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def test_keywords_are_compared_too() -> None:
-    """A placeholder may stand behind a keyword, and a call may."""
+    """A keyword argument may be a placeholder or a call."""
 
     def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.clamp(x, max=torch.neg(y))

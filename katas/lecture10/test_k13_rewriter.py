@@ -46,22 +46,26 @@ def graph_of(function: Callable[..., Any]) -> fx.Graph:
 def rewritten(
     function: Callable[..., Any], pattern: Callable[..., Any], replacement: Callable[..., Any]
 ) -> tuple[int, fx.GraphModule]:
-    """Replace, check what must hold in any case, and return how often, and the module."""
+    """Replace, check what must always hold, and return how many matches, and the module."""
     gm, old, new = traced(function), graph_of(pattern), graph_of(replacement)
     texts = graph_text(old), graph_text(new)
     metas = [dict(node.meta) for node in (*old.nodes, *new.nodes)]
     with unchanged(gm=gm):
         before = graph_text(gm)
         found = find_matches(gm.graph, old)
-        assert before == graph_text(gm), "find_matches changes nothing"
+        assert before == graph_text(gm), "find_matches must not change the graph"
         number = replace_pattern(gm, old, new)
-    assert len(found) == number, f"{len(found)} matches were found, {number} replaced"
-    assert metas == [node.meta for node in (*old.nodes, *new.nodes)], "the pattern is not yours"
+    assert len(found) == number, f"{len(found)} matches were found, but {number} were replaced"
+    assert metas == [node.meta for node in (*old.nodes, *new.nodes)], (
+        "the nodes' meta in pattern or replacement was changed: leave both as they are"
+    )
     gm.graph.lint()
-    assert texts == (graph_text(old), graph_text(new)), "pattern and replacement were changed"
+    assert texts == (graph_text(old), graph_text(new)), (
+        "pattern or replacement was changed: leave both as they are"
+    )
     code = gm.code
     gm.recompile()
-    assert gm.code == code, "the code is not that of the graph: call gm.recompile()"
+    assert gm.code == code, "the code does not match the graph: call gm.recompile()"
     return number, gm
 
 
@@ -71,7 +75,7 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 def same(x: torch.Tensor) -> torch.Tensor:
-    """Be a replacement: nothing."""
+    """Be a replacement: nothing but the input."""
     return x
 
 
@@ -120,12 +124,13 @@ return sub""",
 
 
 def test_a_replacement_may_be_nothing() -> None:
-    """``neg(neg(x))`` is x: the two calls go, and nothing comes."""
+    """``neg(neg(x))`` is x: the two calls go, and nothing replaces them."""
     number, gm = rewritten(lambda a: torch.sin(torch.neg(torch.neg(a))), twice, same)
 
     assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
     assert ["placeholder", "call_function", "output"] == [node.op for node in gm.graph.nodes], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: both negs go, and sin alone is left"
+        f"yours leaves {[node.op for node in gm.graph.nodes]}: both negs should go, and only sin "
+        f"should be left"
     )
     assert 0 == rewritten(calling(torch.cos), twice, same)[0], (
         "cos(a) holds no neg(neg(x)): nothing is replaced"
@@ -133,7 +138,7 @@ def test_a_replacement_may_be_nothing() -> None:
 
 
 def test_only_the_calls_of_matches_go() -> None:
-    """Dead code elsewhere is not the rewriter's: a call may be there for what it does."""
+    """Dead code elsewhere is none of the rewriter's business: a call may have side effects."""
 
     def function(a: torch.Tensor) -> torch.Tensor:
         torch.cos(a)
@@ -157,7 +162,7 @@ return mul""",
 
 
 def test_an_input_may_be_the_result_of_another_match() -> None:
-    """That result is gone by then: the new one takes its place, or what it was replaced by."""
+    """That result is gone by then: use the node that replaced it, or whatever replaced that."""
 
     def function(a: torch.Tensor) -> torch.Tensor:
         return torch.relu(torch.relu(torch.relu(a)) + torch.relu(a))
@@ -169,13 +174,12 @@ def test_an_input_may_be_the_result_of_another_match() -> None:
     number, gm = rewritten(function, calling(torch.relu), calling(torch.clamp, min=0))
     assert 4 == number, f"yours replaces {number}, expected 4: each relu is a match"
     assert torch.relu not in [node.target for node in gm.graph.nodes], (
-        "a relu is left: each of the four is replaced by a clamp, also one whose input was "
-        "itself replaced"
+        "a relu is left: replace each of the four by a clamp, even if its input was itself replaced"
     )
     torch.testing.assert_close(gm(a), function(a))
     number, gm = rewritten(chain, twice, same)
     assert 2 == number, (
-        f"yours replaces {number}, expected 2: of five negs in a row two pairs are matches"
+        f"yours replaces {number}, expected 2: five negs in a row have two pairs that match"
     )
     assert_expected_inline(
         graph_text(gm.graph),
@@ -189,7 +193,7 @@ return neg""",
 
 
 def test_replacements_are_not_searched() -> None:
-    """Else ``relu(x)`` to ``relu(relu(x))`` would never end."""
+    """Otherwise replacing ``relu(x)`` by ``relu(relu(x))`` would never end."""
     number, gm = rewritten(
         lambda a: torch.relu(torch.sin(torch.relu(a))),
         calling(torch.relu),
@@ -204,7 +208,7 @@ def test_replacements_are_not_searched() -> None:
 
 
 def test_calls_are_erased_users_first() -> None:
-    """In a diamond, a call may be used by one that the search met after it."""
+    """In a diamond, a call may have a user that the search met after it."""
 
     def diamond(x: torch.Tensor) -> torch.Tensor:
         top = torch.sin(x)
@@ -245,12 +249,12 @@ def test_inputs_go_by_their_order() -> None:
     assert 1 == number, f"yours replaces {number}, expected 1: the one addmm"
     torch.testing.assert_close(gm(a, b, c), function(a, b, c))
     number, gm = rewritten(pair(torch.add), pair(torch.add), second)
-    assert 1 == number, "a placeholder of the replacement need not be used"
+    assert 1 == number, "expected 1 replacement: a placeholder of the replacement need not be used"
     torch.testing.assert_close(gm(a, b), b, rtol=0, atol=0)
 
 
 def test_placeholders_are_counted() -> None:
-    """Before anything is changed."""
+    """They are counted before anything is changed."""
     gm = traced(twice)
     before = graph_text(gm.graph)
     for replacement in (pair(torch.add), lambda: torch.ones(2)):
@@ -265,7 +269,7 @@ def test_placeholders_are_counted() -> None:
             f"changed; yours: {message}"
         )
     assert before == graph_text(gm.graph), (
-        "a refused replacement leaves the graph as it is: compare the placeholders first"
+        "a refused replacement must leave the graph as it is: compare the placeholders first"
     )
 
 
@@ -289,7 +293,7 @@ STEPS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-# To explain a failure, hypothesis would run a program some hundred times.
+# To explain a failure, hypothesis would run a program a hundred times or so.
 PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
 
 
@@ -308,7 +312,7 @@ def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any],
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]
         for step, first, second in program:
-            # Counted from the last one, so that chains come about.
+            # Counted from the last one, so that chains arise.
             chosen = (values[-1 - first % len(values)], values[-1 - second % len(values)])
             values.append(STEPS[step](*chosen))
         return values[-1], values[-2]
@@ -323,7 +327,7 @@ def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any],
     inputs = torch.randn(2, 2, generator=torch.Generator().manual_seed(seed)).unbind()
     torch.testing.assert_close(gm(*inputs), function(*inputs))
     assert calls(theirs) == calls(gm), (
-        "yours leaves other calls than PyTorch's replace_pattern, "
+        "yours leaves different calls from PyTorch's replace_pattern, "
         f"{calls(theirs)}:\n{graph_text(gm.graph)}"
     )
 
@@ -362,7 +366,7 @@ def fused_add_norm(
 
 
 def test_a_transformer(zoo: Callable[[str], Case]) -> None:
-    """An exported layer: both halves are fused, then the dropout between two linears goes."""
+    """In an exported layer both halves are fused, then the dropout between two linears goes."""
     model, inputs = zoo("transformer")
     gm, theirs = (torch.export.export(model, inputs).module() for _ in range(2))
     before = calls(gm)
@@ -371,10 +375,10 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
     gm.graph.lint()
 
     assert len(subgraph_rewriter.replace_pattern(theirs, residual, fused)) == fusions, (
-        f"PyTorch's replace_pattern makes another number of fusions than yours, {fusions}"
+        f"PyTorch's replace_pattern makes a different number of fusions from yours, {fusions}"
     )
     assert len(subgraph_rewriter.replace_pattern(theirs, no_dropout, same)) == dropouts, (
-        f"PyTorch's replace_pattern removes another number of dropouts than yours, {dropouts}"
+        f"PyTorch's replace_pattern removes a different number of dropouts from yours, {dropouts}"
     )
     assert min(fusions, dropouts) > 0, (
         f"yours makes {fusions} fusions and removes {dropouts} dropouts; both patterns are "
@@ -389,8 +393,8 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
         "replacements"
     )
     assert not {aten.dropout.default, aten.layer_norm.default} & calls(gm).keys(), (
-        f"yours still calls {sorted(str(target) for target in calls(gm))}: no dropout and no "
-        "layer_norm is left"
+        f"yours still calls {sorted(str(target) for target in calls(gm))}: expected no dropout and "
+        f"no layer_norm"
     )
     torch.testing.assert_close(gm(*inputs), model(*inputs))
 
@@ -404,13 +408,15 @@ def test_nothing_ready_made_is_called() -> None:
     old, new = graph_of(twice), graph_of(same)
     allow = ("torch.fx.passes", "torch._", "torch.fx")
     with forbids(kata, *READY_MADE, allow=allow) as fresh:
-        assert 1 == fresh.replace_pattern(gm, old, new), "neg(neg(a)) is there once: expected 1"
+        assert 1 == fresh.replace_pattern(gm, old, new), (
+            "neg(neg(a)) occurs once: expected 1 replacement"
+        )
 
-    assert 3 == len(gm.graph.nodes), f"yours leaves\n{graph_text(gm.graph)}\nand should be a + 1"
+    assert 3 == len(gm.graph.nodes), f"yours leaves\n{graph_text(gm.graph)}\nbut should leave a + 1"
 
 
 def test_a_copy_runs_where_the_result_ran() -> None:
-    """Right before it: not where its first user runs, nor where its first call did."""
+    """It runs right before it: not where its first user runs, nor where the first call did."""
 
     def function(a: torch.Tensor) -> torch.Tensor:
         b = torch.neg(a)

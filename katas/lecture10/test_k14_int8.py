@@ -40,17 +40,19 @@ def test_the_range_falls_on_255_steps() -> None:
 
 
 def test_the_range_holds_zero() -> None:
-    """Though no such value was seen: padding and ReLU make zeros."""
-    assert (1.0, -128) == affine(100.0, 255.0), "widen [100, 255] to [0, 255]"
+    """Even if no 0 was seen: padding and ReLU make zeros."""
+    assert (1.0, -128) == affine(100.0, 255.0), "expected (1.0, -128): widen [100, 255] to [0, 255]"
     assert (1.0, 127) == affine(-255.0, -3.0), (
         f"yours is {affine(-255.0, -3.0)}, expected (1.0, 127): widen [-255, -3] to [-255, 0]"
     )
-    assert (LEAST_SCALE, -128) == affine(0.0, 0.0), "a scale of 0 cannot be divided by"
+    assert (LEAST_SCALE, -128) == affine(0.0, 0.0), (
+        "expected the least scale and -128: a scale of 0 cannot be divided by"
+    )
 
 
 @given(ends=st.tuples(NUMBERS, NUMBERS))
 def test_any_range(ends: tuple[float, float]) -> None:
-    """0 is exact, the ends are at most half a step away; where PyTorch's observer is left: its."""
+    """0 is exact, the ends are at most half a step off; the scale is that of PyTorch's observer."""
     low, high = sorted(ends)
     scale, zero_point = affine(low, high)
 
@@ -58,19 +60,25 @@ def test_any_range(ends: tuple[float, float]) -> None:
     assert isinstance(zero_point, int), (
         f"the zero point is a {type(zero_point).__name__}, expected an int: 0 falls exactly on it"
     )
-    assert -128 <= zero_point <= 127, f"0 has no integer in the range of {low} to {high}"
+    assert -128 <= zero_point <= 127, (
+        f"for {low} to {high} the zero point is {zero_point}, which no int8 can hold"
+    )
     for end in (low, high):
         there = (min(max(round(end / scale) + zero_point, -128), 127) - zero_point) * scale
-        assert abs(there - end) <= 0.501 * scale, f"{end} becomes {there}, scale {scale}"
+        assert abs(there - end) <= 0.501 * scale, (
+            f"{end} becomes {there}, more than half a step of {scale} away"
+        )
     if MinMaxObserver:
         oracle = MinMaxObserver(torch.qint8, torch.per_tensor_affine)
         oracle(torch.tensor([low, high]))
         scales, zeros = oracle.calculate_qparams()
         assert scales.item() == pytest.approx(scale, rel=1e-5), (
-            f"for {low} to {high} your scale is {scale}, that of PyTorch's observer {scales.item()}"
+            f"for {low} to {high} your scale is {scale}, PyTorch's observer has {scales.item()}"
         )
         # In float32 a zero point that is nearly a tie may fall to the other side.
-        assert abs(zeros.item() - zero_point) <= 1, f"PyTorch: {zeros.item()}, found {zero_point}"
+        assert abs(zeros.item() - zero_point) <= 1, (
+            f"the zero point is {zero_point}, PyTorch's is {zeros.item()}"
+        )
 
 
 def test_a_scale_for_each_output_channel() -> None:
@@ -82,7 +90,7 @@ def test_a_scale_for_each_output_channel() -> None:
         f"your scales are {scales.tolist()}, expected {[[2.0], [LEAST_SCALE], [1.0]]}: the "
         "greatest absolute value of each row over 127, the least scale for a row of zeros"
     )
-    assert not scales.requires_grad, "the scale is a number that was looked up"
+    assert not scales.requires_grad, "the scales require grad: compute them without a graph"
     tiny = symmetric(torch.tensor([[1e-6, 0.0]])).item()
     assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the least scale, found {tiny}"
     conv = symmetric(torch.randn(4, 3, 2, 5))
@@ -90,26 +98,32 @@ def test_a_scale_for_each_output_channel() -> None:
 
 
 def test_to_the_nearest_integer() -> None:
-    """A step is a scale; the zero point is added; what is out of range goes to its end."""
+    """One step is one scale; the zero point is added; what is out of range is clamped."""
     x = torch.tensor([0.0, 0.5, 1.1, -3.6, 1000.0, -1000.0])
     found = quantize(x, 0.5, 3, -128, 127)
 
     assert torch.int8 is found.dtype, f"yours is {found.dtype}, expected torch.int8"
-    assert [3, 4, 5, -4, 127, -128] == found.tolist(), f"{x.tolist()} became {found.tolist()}"
+    assert [3, 4, 5, -4, 127, -128] == found.tolist(), (
+        f"{x.tolist()} became {found.tolist()}, expected [3, 4, 5, -4, 127, -128]"
+    )
     assert [3, 4, 5, -4, 7, -7] == quantize(x, 0.5, 3, -7, 7).tolist(), (
-        f"yours is {quantize(x, 0.5, 3, -7, 7).tolist()}, expected [3, 4, 5, -4, 7, -7]: what "
-        "is out of range goes to the given ends, here -7 and 7"
+        f"yours is {quantize(x, 0.5, 3, -7, 7).tolist()}, expected [3, 4, 5, -4, 7, -7]: clamp "
+        f"what is out of range to the given ends, here -7 and 7"
     )
     huge = torch.tensor([torch.inf, -torch.inf, 1e30])
-    assert [127, -128, 127] == quantize(huge, 0.5, 3, -128, 127).tolist(), "clamp, then cast"
+    assert [127, -128, 127] == quantize(huge, 0.5, 3, -128, 127).tolist(), (
+        "a huge value wrapped around: clamp, then cast"
+    )
 
 
 def test_halves_go_to_the_even_neighbour() -> None:
-    """Before the zero point is added, which is odd here."""
+    """Halves are rounded before the zero point is added, which is odd here."""
     x = torch.tensor([0.5, 1.5, 2.5, -0.5, -1.5])
     found = quantize(x, 1.0, 1, -128, 127).tolist()
 
-    assert [1, 3, 3, 1, -1] == found, f"0, 2, 2, 0, -2 and the zero point 1; found {found}"
+    assert [1, 3, 3, 1, -1] == found, (
+        f"expected 0, 2, 2, 0, -2, each plus the zero point 1; found {found}"
+    )
 
 
 def test_what_is_rounded_is_a_quotient() -> None:
@@ -117,7 +131,9 @@ def test_what_is_rounded_is_a_quotient() -> None:
     x = torch.tensor([-9.35, -8.35, 8.35, 9.35], dtype=torch.float64)
     found = quantize(x, 0.1, 0, -128, 127).tolist()
 
-    assert torch.round(x / 0.1).tolist() == found, f"the quotients are {(x / 0.1).tolist()}"
+    assert torch.round(x / 0.1).tolist() == found, (
+        f"found {found}: round the quotients {(x / 0.1).tolist()}"
+    )
 
 
 def test_one_scale_for_each_channel() -> None:
@@ -154,7 +170,7 @@ def test_fake_values_and_gradients(values: list[float], power: int, zero_point: 
 
 
 def test_fake_weights() -> None:
-    """By channel, in float64 too: what quantise gives, taken back."""
+    """By channel, in float64 too: the result of `quantize`, converted back."""
     weight = torch.randn(3, 4, 2, 2, dtype=torch.float64, requires_grad=True)
     scales = torch.tensor([0.25, 0.5, 0.125], dtype=torch.float64)
     zeros = torch.zeros(3, dtype=torch.int32)
@@ -171,12 +187,12 @@ def test_fake_weights() -> None:
     )
     inside = (weight.detach() / broadcast.detach()).round().abs() <= 2
     torch.testing.assert_close(weight.grad, inside.double(), msg=lambda t: f"gradient: {t}")
-    assert broadcast.grad is None, "the scale is given, not learned"
+    assert broadcast.grad is None, "the scale got a gradient: it is given, not learned"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 def test_fake_values_and_gradients_have_the_dtype_of_x(dtype: torch.dtype) -> None:
-    """A scale of another dtype is a number for the dtype of x: it promotes nothing."""
+    """A scale of another dtype must not promote the result."""
     for scale in (0.5, torch.tensor([[0.5], [0.25]], dtype=torch.float64), torch.tensor([0.5])):
         x = torch.tensor([[0.3, -1.4], [0.6, 40.0]], dtype=dtype, requires_grad=True)
         with unchanged(x=x, scale=scale):
@@ -184,8 +200,12 @@ def test_fake_values_and_gradients_have_the_dtype_of_x(dtype: torch.dtype) -> No
         found.sum().backward()
         which = f"x is {dtype}, scale {scale}"
 
-        assert dtype is found.dtype, f"{which}: yours returns {found.dtype}"
-        assert dtype is x.grad.dtype, f"{which}: the gradient is {x.grad.dtype}"
+        assert dtype is found.dtype, (
+            f"{which}: yours returns {found.dtype}, expected the dtype of x"
+        )
+        assert dtype is x.grad.dtype, (
+            f"{which}: the gradient is {x.grad.dtype}, expected the dtype of x"
+        )
 
 
 READY_MADE = (

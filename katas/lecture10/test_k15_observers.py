@@ -1,4 +1,4 @@
-"""Tests of k15_observers: what an observer sees, and where it stands."""
+"""Tests of k15_observers: what an observer sees, and where it is inserted."""
 
 from __future__ import annotations
 
@@ -24,24 +24,30 @@ if TYPE_CHECKING:
 
 
 def test_an_observer_sees_and_hands_on() -> None:
-    """The range of all calls; 0 is in it; the value is the very same."""
+    """The range covers all calls and 0; the value is the very same tensor."""
     observer = Observer()
     x = torch.tensor([[3.0, 5.0]], requires_grad=True)
 
     with unchanged(x=x):
-        assert observer(x) is x, "an observer hands on its very input"
+        assert observer(x) is x, "an observer must return its very input"
     assert (0.0, 5.0) == (observer.low.item(), observer.high.item()), (
         f"the range is {observer.low.item()} to {observer.high.item()}, expected 0 to 5: it "
         "holds 0, whatever was seen"
     )
     observer(torch.tensor([-2.0, 4.0]))
-    assert (-2.0, 5.0) == (observer.low.item(), observer.high.item()), "the range only grows"
+    assert (-2.0, 5.0) == (observer.low.item(), observer.high.item()), (
+        "expected the range -2 to 5: it only grows"
+    )
     observer.eval()(torch.tensor([6.0]))
-    assert 6.0 == observer.high.item(), "in eval mode it sees as well: all calls count"
-    assert -2.0 == observer.low.item(), "-2 of an earlier call counts, whatever comes later"
+    assert 6.0 == observer.high.item(), "expected high to be 6: calls in eval mode count as well"
+    assert -2.0 == observer.low.item(), (
+        "expected low to stay -2: an earlier call counts, whatever comes later"
+    )
     observer(torch.tensor([-9.0, 9.0], requires_grad=True))
     kept = [value.requires_grad for value in (observer.low, observer.high)]
-    assert [False, False] == kept, "it would keep the graph of every batch alive"
+    assert [False, False] == kept, (
+        "low or high requires grad: that would keep the graph of every batch alive"
+    )
     assert {"low", "high"} == observer.state_dict().keys(), (
         f"the state_dict holds {sorted(observer.state_dict())}, expected high and low: the "
         "range is saved with the model"
@@ -49,7 +55,7 @@ def test_an_observer_sees_and_hands_on() -> None:
 
 
 class Attention(nn.Module):
-    """Three layers that read one value, one that reads another, and a way around."""
+    """Three layers that read one value, one that reads another, and a skip connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,24 +96,24 @@ return add_1""",
 
 
 def test_prepared_is_the_same_model() -> None:
-    """It computes what it did, and its observers see what layers read."""
+    """It computes the same as before, and its observers see what layers read."""
     module = fx.symbolic_trace(Attention())
     prepared = prepare(module)
     x, scale = torch.randn(3, 4), torch.randn(4)
     torch.testing.assert_close(prepared(x, scale), module(x, scale), rtol=0, atol=0)
 
     assert module.norm(x).max().item() == prepared.observer_0.high.item(), (
-        f"observer_0 has seen a greatest value of {prepared.observer_0.high.item()}, that of "
-        f"norm(x) is {module.norm(x).max().item()}"
+        f"the greatest value that observer_0 has seen is {prepared.observer_0.high.item()}, "
+        f"norm(x) has {module.norm(x).max().item()}"
     )
     assert x.min().item() == prepared.observer_2.low.item(), (
-        f"observer_2 has seen a least value of {prepared.observer_2.low.item()}, that of x is "
+        f"the least value that observer_2 has seen is {prepared.observer_2.low.item()}, x has "
         f"{x.min().item()}"
     )
     prepared(x * 10, scale)
     assert 10 * x.min().item() == pytest.approx(prepared.observer_2.low.item()), (
-        f"observer_2 has seen a least value of {prepared.observer_2.low.item()}, that of x * "
-        f"10 is {10 * x.min().item()}: a second call widens the range"
+        f"the least value that observer_2 has seen is {prepared.observer_2.low.item()}, x * 10 has "
+        f"{10 * x.min().item()}: a second call widens the range"
     )
 
 
@@ -125,11 +131,13 @@ def test_others_are_left_alone() -> None:
     model = nn.Sequential(Special(4, 4), nn.Conv1d(3, 3, 1), nn.Bilinear(4, 4, 4))
     module = fx.GraphModule(model[:2], Leaf().trace(model[:2]))
 
-    assert graph_text(module) == graph_text(prepare(module)), "none of these is a layer"
+    assert graph_text(module) == graph_text(prepare(module)), (
+        "none of these is a layer: leave the graph as it is"
+    )
 
 
 def test_models(zoo: Callable[[str], Any]) -> None:
-    """Of a U-Net, each convolution's input is seen: the range of the first is that of the image."""
+    """Each convolution's input in a U-Net is seen: the range of the first is that of the image."""
     model, inputs = zoo("unet")
     prepared = prepare(fx.symbolic_trace(model))
     prepared(*inputs)
@@ -138,7 +146,9 @@ def test_models(zoo: Callable[[str], Any]) -> None:
     observers = [m for m in prepared.modules() if isinstance(m, Observer)]
     assert 11 == len(observers), f"yours has {len(observers)} observers, expected 11"
     low, high = inputs[0].aminmax()
-    assert (low, high) == (observers[0].low, observers[0].high), "the first sees the image"
+    assert (low, high) == (observers[0].low, observers[0].high), (
+        "the first observer's range is not that of the image"
+    )
 
 
 def test_nothing_ready_made_is_called() -> None:
@@ -158,8 +168,10 @@ def test_the_given_module_is_left_alone() -> None:
         torch.testing.assert_close(prepared(*x), expected, rtol=0, atol=0)
 
     assert text == graph_text(module), "copy the graph before you insert into it"
-    assert names == dict(module.named_modules()), "the observers belong to the new module"
+    assert names == dict(module.named_modules()), (
+        "the given module's submodules changed: add the observers to the new module"
+    )
     torch.testing.assert_close(module(*x), expected, rtol=0, atol=0)
     code = prepared.code
     prepared.recompile()
-    assert code == prepared.code, "the code is not that of the graph: call recompile()"
+    assert code == prepared.code, "the code does not match the graph: call recompile()"

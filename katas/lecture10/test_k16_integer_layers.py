@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Attention(nn.Module):
-    """Three layers that read one value, one that reads another, and a way around."""
+    """Three layers that read one value, one that reads another, and a skip connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Attention(nn.Module):
 
 
 def calibrated(model: nn.Module, *inputs: torch.Tensor) -> tuple[fx.GraphModule, fx.GraphModule]:
-    """Return a traced model, and the same with observers that have seen the inputs."""
+    """Return a traced model, and a copy whose observers have seen the inputs."""
     module = fx.symbolic_trace(model)
     with unchanged(module=module, inputs=inputs):
         prepared = prepare(module)
@@ -63,10 +63,10 @@ def calibrated(model: nn.Module, *inputs: torch.Tensor) -> tuple[fx.GraphModule,
 
 
 def rounded(layer: nn.Module, x: torch.Tensor, low: float, high: float) -> torch.Tensor:
-    """Return what a layer makes of rounded inputs and weights, rounded by PyTorch.
+    """Return what a layer computes from inputs and weights that PyTorch has rounded.
 
-    It is given steps, of scale 1: it keeps a scale as float32, and what lies next to the middle
-    between two integers would fall to the other side.
+    PyTorch gets x / scale and a scale of 1: it keeps a scale as float32, and what is close to the
+    middle between two integers could round to the other side.
     """
     scale, zero_point = affine(low, high)
     x = torch.fake_quantize_per_tensor_affine(x / scale, 1.0, zero_point, -128, 127) * scale
@@ -79,7 +79,7 @@ def rounded(layer: nn.Module, x: torch.Tensor, low: float, high: float) -> torch
 
 @pytest.mark.parametrize("kind", [nn.Linear, nn.Conv2d])
 def test_a_difference_of_two_int8_is_no_int8(kind: type[nn.Module]) -> None:
-    """From -128 to 127 it is 255 steps, of which int8 would make -1."""
+    """From -128 to 127 it is 255 steps, which would wrap around to -1 in int8."""
     layer = nn.Linear(1, 1, bias=False) if kind is nn.Linear else nn.Conv2d(1, 1, 1, bias=False)
     nn.init.ones_(layer.weight)
     for q, zero_point in ((5, 3), (127, -128), (-128, 127)):
@@ -93,7 +93,7 @@ def test_a_difference_of_two_int8_is_no_int8(kind: type[nn.Module]) -> None:
 
 
 def test_an_integer_layer() -> None:
-    """Integers compute what the simulation said."""
+    """Integers compute what the simulation predicted."""
     layer, x = nn.Linear(8, 3), torch.rand(5, 8) * 4 - 1
     _, prepared = calibrated(nn.Sequential(layer), x)
     low, high = x.min().item(), x.max().item()
@@ -106,7 +106,7 @@ def test_an_integer_layer() -> None:
 
 
 def test_the_range_was_seen_before() -> None:
-    """Values that no batch had are clamped: a scale of each input's own takes a pass over it."""
+    """Values that no batch had are clamped: a scale for each input would need a pass over it."""
     layer, x = nn.Linear(8, 3), torch.rand(5, 8) * 4 - 1
     _, prepared = calibrated(nn.Sequential(layer), x)
     expected = rounded(layer, 3 * x, x.min().item(), x.max().item())
@@ -150,7 +150,7 @@ def convolution(draw: st.DrawFn) -> nn.Conv2d:
 @settings(max_examples=12)
 @given(layer=st.composite(convolution)(), shift=st.floats(-2, 2), seed=st.integers(0, 100))
 def test_convolutions(layer: nn.Conv2d, shift: float, seed: int) -> None:
-    """Padding is 0, not the integer 0, which stands for another number."""
+    """Padding is the number 0, not the integer 0, which stands for a different number."""
     torch.manual_seed(seed)
     x = torch.rand(2, layer.in_channels, 6, 6, dtype=torch.float64) + shift
     converted = check(nn.Sequential(layer), x, layers=1)
@@ -203,7 +203,7 @@ class Mixed(nn.Module):
 
 
 def test_products_are_int32() -> None:
-    """An input is int8 on its way to the layer, and int32 where it is multiplied."""
+    """An input reaches the layer as int8, and is multiplied as int32."""
     x = torch.randn(2, 2, 4, 4)
     _, prepared = calibrated(Mixed(), x)
     converted = convert(prepared)
@@ -220,18 +220,20 @@ def test_products_are_int32() -> None:
 
     for number in range(3):
         assert torch.int8 is seen[f"quantize_{number}"], (
-            f"quantize_{number} returns {seen[f'quantize_{number}']}, expected torch.int8: that "
-            "is what goes to the layer"
+            f"quantize_{number} returns {seen[f'quantize_{number}']}, expected torch.int8, which "
+            f"the layer receives"
         )
         assert torch.float32 is seen[f"layer_{number}"], (
             f"layer_{number} returns {seen[f'layer_{number}']}, expected torch.float32, the dtype "
-            "of its weight before"
+            f"of the original weight"
         )
-    assert [{torch.int32}] * 3 == running.products, f"multiplied: {running.products}"
+    assert [{torch.int32}] * 3 == running.products, (
+        f"products have the dtypes {running.products}, expected int32 for all three"
+    )
 
 
 def large(side: int, x: torch.Tensor) -> fx.GraphModule:
-    """Return two converted layers, of which nothing else is left."""
+    """Return two converted layers; nothing else of them is left."""
     model = nn.Sequential(nn.Linear(side, side), nn.ReLU(), nn.Linear(side, side, bias=False))
     converted = convert(calibrated(model, x)[1])
     converted(x)
@@ -250,14 +252,18 @@ def test_weights_are_int8() -> None:
     sizes = [tensor.numel() for tensor in state if tensor.dtype is torch.int8]
     bytes_ = sum(tensor.numel() * tensor.element_size() for tensor in state)
 
-    assert [64 * 64, 64 * 64] == sizes, f"int8 tensors of {sizes} elements"
-    assert bytes_ < 0.3 * 4 * 2 * 64 * 64, f"{bytes_} bytes for {2 * 64 * 64} weights"
+    assert [64 * 64, 64 * 64] == sizes, (
+        f"the int8 tensors have {sizes} elements, expected two of 4096"
+    )
+    assert bytes_ < 0.3 * 4 * 2 * 64 * 64, (
+        f"yours keeps {bytes_} bytes for {2 * 64 * 64} weights, expected about one for each"
+    )
 
 
 def test_no_float_weight_is_kept_anywhere() -> None:
     """Not in the module, a closure, a cache, a graph of autograd, an array or a list of numbers."""
     side, x = 512, torch.randn(2, 512)
-    large(8, torch.randn(2, 8))  # what is made once, whatever the layers
+    large(8, torch.randn(2, 8))  # what is made once, whatever the layers are
     before = living()
     known = {each.untyped_storage().data_ptr() for each in before if type(each) is torch.Tensor}
     tracemalloc.start()
@@ -275,16 +281,17 @@ def test_no_float_weight_is_kept_anywhere() -> None:
     held = sum(size for place, size in new.items() if place not in known)
     floats = 2 * 4 * side * side
 
-    assert not kept, "the layer itself is kept, with its float weight"
+    assert not kept, "the given layer is kept alive, with its float weight"
     assert held < 0.3 * floats, (
-        f"once model and prepared are gone, {held:,} bytes of tensors are alive for {side}x{side}"
-        f" weights of two layers: {floats // 4:,} are their integers. Who holds the floats?"
+        f"once model and prepared are gone, {held:,} bytes of tensors are alive for the "
+        f"{side}x{side} weights of two layers: only {floats // 4:,} are their integers. What holds "
+        f"the floats?"
     )
     assert others < 0.3 * floats, f"{others:,} bytes of arrays and Python's objects are alive"
 
 
 def test_one_module_at_two_places() -> None:
-    """Each call has the scale of its own input."""
+    """Each call uses the scale of its own input."""
     check(Mixed(), torch.randn(2, 2, 4, 4, dtype=torch.float64), layers=3)
 
 
@@ -296,7 +303,7 @@ def test_padding_may_be_a_word() -> None:
 
 
 def test_the_result_has_the_dtype_of_the_weight() -> None:
-    """Of a float64 model float64, of a bfloat16 one bfloat16, though sums are int32."""
+    """For a float64 model it is float64, for a bfloat16 one bfloat16, though sums are int32."""
     for dtype in (torch.float64, torch.bfloat16):
         x = torch.randn(3, 4, dtype=dtype)
         _, prepared = calibrated(nn.Sequential(nn.Linear(4, 2)).to(dtype), x)
@@ -320,7 +327,9 @@ def test_the_error_has_a_bound(sizes: tuple[int, int], seed: int) -> None:
         x.abs().sum(1, keepdim=True) + len(x[0]) * step
     )
 
-    assert (error <= 1.001 * bound + 1e-9).all(), f"error {error.max()}, bound {bound.max()}"
+    assert (error <= 1.001 * bound + 1e-9).all(), (
+        f"the error is {error.max()}, above the bound {bound.max()}"
+    )
 
 
 def test_models(zoo: Callable[[str], Any]) -> None:
@@ -333,7 +342,7 @@ def test_models(zoo: Callable[[str], Any]) -> None:
         expected, found = model(*inputs), converted(*inputs)
     noise = ((found - expected).norm() / (expected - expected.mean()).norm()).item()
 
-    assert noise < 0.5, f"the error is {noise:.1%} of the result"
+    assert noise < 0.5, f"the error is {noise:.1%} of the result, expected less than 50%"
 
 
 def test_nothing_ready_made_is_called() -> None:
@@ -346,10 +355,10 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 class Rounding(fx.Interpreter):
-    """Runs a prepared module, with what each layer makes of numbers that PyTorch has rounded."""
+    """Runs a prepared module, in which each layer computes on numbers that PyTorch has rounded."""
 
     def run_node(self, n: fx.Node) -> Any:
-        """Round in front of a layer, and let observers see nothing."""
+        """Round before each layer, and let observers see nothing."""
         module = called(self.module, n)
         if isinstance(module, Observer):
             return self.env[n.args[0]]
@@ -360,7 +369,7 @@ class Rounding(fx.Interpreter):
 
 
 def test_graphs_read_so() -> None:
-    """Same nodes as with observers; each call of a layer has a module of its own."""
+    """They have the same nodes as with observers; each call of a layer has a module of its own."""
     _, prepared = calibrated(Attention(), torch.randn(3, 4), torch.randn(4))
     assert_expected_inline(
         graph_text(convert(prepared)),
@@ -393,8 +402,10 @@ def test_the_prepared_module_is_left_alone() -> None:
     converted = convert(prepared)
     converted(*x)
 
-    assert text == graph_text(prepared), "copy the graph"
-    assert children == dict(prepared.named_modules()), "the new modules belong to the new one"
+    assert text == graph_text(prepared), "the given module's graph changed: copy it"
+    assert children == dict(prepared.named_modules()), (
+        "the given module's submodules changed: add the new ones to the new module"
+    )
     torch.testing.assert_close(prepared(*x), expected, rtol=0, atol=0)
     left = [name for name, _ in converted.named_modules() if "observer" in name or "heads" in name]
-    assert [] == left, f"nobody calls {left} any more"
+    assert [] == left, f"nobody calls {left} any more: delete unused submodules"

@@ -39,7 +39,7 @@ def numbers(*values: int) -> Callable[[fx.Node], int]:
 
     def number(node: fx.Node) -> int:
         assert node.op in ("call_function", "call_method", "call_module", "placeholder"), (
-            f"asked about a {node.op}: it neither runs nor is it sent"
+            f"yours asks about a {node.op}, which neither runs nor is sent"
         )
         order = [other for other in node.graph.nodes if other.op.startswith("call_")]
         place = order.index(node) if node in order else -1
@@ -64,7 +64,7 @@ def chain(length: int) -> fx.GraphModule:
 
 
 class Skip(nn.Module):
-    """Two ways from one value, and a parameter that two calls use."""
+    """Two paths from one value, and a parameter that two calls use."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,23 +80,23 @@ class Skip(nn.Module):
 
 
 def test_a_stage_costs_what_its_calls_cost_and_what_it_receives() -> None:
-    """In a chain that is one value, for the first stage the graph's input."""
+    """In a chain it receives one value; the first stage receives the graph's input."""
     order = calls(chain(4))
     cost, size = numbers(1, 20, 300, 4000), numbers(5, 60, 700, 8000)
 
     assert 1 + 20 + 1 == stage_cost(order[:2], cost, size), (
-        "two calls, 1 and 20, and the graph's input x, which is received as well, 1"
+        "expected two calls, 1 and 20, plus 1 for the graph's input x, which is received as well"
     )
     assert 300 + 4000 + 60 == stage_cost(order[2:], cost, size), (
-        "two calls, 300 and 4000, and the second value, 60, which the stage receives"
+        "expected two calls, 300 and 4000, plus 60 for the second value, which the stage receives"
     )
     assert 20 + 5 == stage_cost(order[1:2], cost, size), (
-        "one call, 20, and the first value, 5, which the stage receives"
+        "expected one call, 20, plus 5 for the first value, which the stage receives"
     )
 
 
 def test_a_value_that_is_taken_twice_is_sent_once() -> None:
-    """By two calls of the stage, or twice by one."""
+    """Two calls of the stage may take it, or one call twice."""
     graph = fx.Graph()
     x = graph.placeholder("x")
     a = graph.call_function(operator.add, (x, 1))
@@ -105,7 +105,8 @@ def test_a_value_that_is_taken_twice_is_sent_once() -> None:
     graph.output(c)
 
     assert 2 + 50 == stage_cost([b, c], one, numbers(50)), (
-        "two calls, and a, 50: received once for the stage, though b takes it twice and c once more"
+        "expected two calls plus 50 for a: the stage receives it once, though b takes it twice and "
+        "c once more"
     )
 
 
@@ -119,42 +120,44 @@ def test_arguments_are_found_in_lists_and_keywords() -> None:
     graph.output(c)
 
     assert 1 + 1 + 10 == stage_cost([b], one, numbers(10, 100)), (
-        "the call b, 1, and what its list holds: x, 1, and a, 10"
+        "expected 1 for the call b, plus what its list holds: 1 for x and 10 for a"
     )
     assert 1 + 10 + 100 == stage_cost([c], one, numbers(10, 100)), (
-        "the call c, 1, and what it takes: a by keyword, 10, and b, 100"
+        "expected 1 for the call c, plus what it takes: 10 for a, by keyword, and 100 for b"
     )
 
 
 def test_a_skip_connection_costs_where_it_ends() -> None:
-    """The stages that it passes over do not receive it; nor does a parameter travel."""
+    """The stages that it skips do not receive it; a parameter is never sent."""
     module = fx.symbolic_trace(Skip())
     mul, linear, relu, add, last = calls(module)
     size = numbers(10, 200, 3000, 40000)
 
     assert 1 + 1 == stage_cost([mul], one, size), (
-        "the call, and x, 1: a parameter is where it is used, so it is not received"
+        "expected the cost of the call plus 1 for x: a parameter is already on the stage that uses "
+        "it, so it is not received"
     )
     assert 2 + 10 == stage_cost([linear, relu], one, size), (
-        "two calls, and the value of mul, 10: the skip connection passes over this stage"
+        "expected two calls plus 10 for mul: the skip connection bypasses this stage"
     )
     assert 2 + 3000 + 10 == stage_cost([add, last], one, size), (
-        "two calls, relu of the stage before, 3000, and mul over the skip, 10"
+        "expected two calls plus 3000 for relu, from the stage before, and 10 for mul, over the "
+        "skip connection"
     )
 
 
 def check_stages(module: fx.GraphModule, stages: list[list[fx.Node]], count: int) -> None:
     """Assert that stages hold every call once, in order."""
     names = [[node.name for node in stage] for stage in stages]
-    assert count == len(stages), f"{count} stages were asked for: {names}"
+    assert count == len(stages), f"expected {count} stages: {names}"
     assert all(stages), f"a stage without calls: {names}"
     assert calls(module) == [node for stage in stages for node in stage], (
-        f"all calls, each once, in the order of the graph: {names}"
+        f"expected all calls, each once, in the order of the graph: {names}"
     )
 
 
 def least(module: fx.GraphModule, count: int, cost: Any, size: Any) -> int:
-    """Return the smallest largest cost, by trying all cuts."""
+    """Return the smallest possible largest cost, by trying all cuts."""
     order = calls(module)
     found = []
     for middle in combinations(range(1, len(order)), count - 1):
@@ -164,14 +167,16 @@ def least(module: fx.GraphModule, count: int, cost: Any, size: Any) -> int:
 
 
 def check_best(module: fx.GraphModule, count: int, cost: Any, size: Any) -> None:
-    """Assert that a partition is one, and as good as the best of all."""
+    """Assert that a partition is valid, and as good as the best one."""
     stages = partition(module, count, cost, size)
     check_stages(module, stages, count)
     names = [[node.name for node in stage] for stage in stages]
     costs = [stage_cost(stage, cost, size) for stage in stages]
     expected = least(module, count, cost, size)
 
-    assert expected == max(costs), f"{names} cost {costs}; the largest can be {expected}"
+    assert expected == max(costs), (
+        f"the stages {names} cost {costs}; the largest could be {expected}"
+    )
 
 
 def test_equal_calls_are_divided_equally() -> None:
@@ -193,7 +198,7 @@ def test_an_expensive_call_stands_alone() -> None:
 
     assert [3, 1, 2] == [len(stage) for stage in stages], (
         f"yours has {[len(stage) for stage in stages]} calls in its stages, expected [3, 1, "
-        "2]: whatever is beside the call of 50 makes the most expensive stage dearer"
+        "2]: any call in the same stage as the call of 50 makes the most expensive stage cost more"
     )
 
 
@@ -206,7 +211,7 @@ def test_a_cut_avoids_a_large_value() -> None:
 
 
 def test_a_longer_stage_can_be_a_cheaper_one() -> None:
-    """Filling stages up to a limit misses the best cut."""
+    """Greedily filling stages up to a limit misses the best cut."""
     # Limit 20: the first stage could take two calls (10 + 5 + 1), but leaves 100 to be sent.
     check_best(chain(4), 2, numbers(10, 5, 6, 4), numbers(1, 100, 1))
     check_best(chain(5), 3, numbers(3, 3, 3, 3, 3), numbers(2, 9, 9, 2))
@@ -227,10 +232,10 @@ def test_a_number_of_stages_that_cannot_be(count: int) -> None:
 def test_one_stage_for_each_call() -> None:
     """The most that can be; and one stage holds all."""
     assert [1, 1, 1] == [len(stage) for stage in partition(chain(3), 3, one, one)], (
-        "three calls in three stages: one each"
+        "three calls in three stages: expected one each"
     )
     assert [3] == [len(stage) for stage in partition(chain(3), 1, one, one)], (
-        "one stage holds all three calls"
+        "expected one stage with all three calls"
     )
 
 
@@ -276,7 +281,7 @@ def test_no_cut_is_better(program: list[tuple[int, int, int]], data: st.DataObje
 
 
 def test_sixty_calls_are_not_too_many() -> None:
-    """Without traffic, costs 1 to 6 again and again, in ten stages of 21."""
+    """Sending is free, costs are 1 to 6 again and again, and ten stages of 21 are best."""
     module = chain(60)
     costs = dict(zip(calls(module), [1, 2, 3, 4, 5, 6] * 10, strict=True))
     stages = partition(module, 10, costs.__getitem__, lambda node: 0)
@@ -289,7 +294,7 @@ def test_sixty_calls_are_not_too_many() -> None:
 
 
 def flops(node: fx.Node) -> int:
-    """Return what a call of a model costs: multiplications of a layer, else elements."""
+    """Return what a call of a model costs: a layer's multiplications, otherwise elements."""
     out = node.meta["tensor_meta"].shape.numel()
     if node.op == "call_module":
         weight = getattr(node.graph.owning_module.get_submodule(node.target), "weight", None)

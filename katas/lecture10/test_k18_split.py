@@ -43,7 +43,7 @@ def numbers(*values: int) -> Callable[[fx.Node], int]:
 
     def number(node: fx.Node) -> int:
         assert node.op in ("call_function", "call_method", "call_module", "placeholder"), (
-            f"asked about a {node.op}: it neither runs nor is it sent"
+            f"yours asks about a {node.op}, which neither runs nor is sent"
         )
         order = [other for other in node.graph.nodes if other.op.startswith("call_")]
         place = order.index(node) if node in order else -1
@@ -68,7 +68,7 @@ def chain(length: int) -> fx.GraphModule:
 
 
 class Skip(nn.Module):
-    """Two ways from one value, and a parameter that two calls use."""
+    """Two paths from one value, and a parameter that two calls use."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ return add_2""",
 
 
 def test_a_skip_connection_goes_straight_to_its_stage() -> None:
-    """Past the stage in between; a parameter is in both stages that use it."""
+    """It skips the stage in between; a parameter is in both stages that use it."""
     module = fx.symbolic_trace(Skip())
     mul, linear, relu, add, last = calls(module)
     result = split(module, [[mul, linear], [relu], [add, last]])
@@ -172,15 +172,15 @@ return (add, mul_1)""",
     expected, actual = module(x, y), result(x, y)
     torch.testing.assert_close(actual["sum"], expected["sum"])
     torch.testing.assert_close(actual["all"][2][0], expected["all"][2][0])
-    assert actual["all"][1] is y, "the input y is returned as it is, no copy"
+    assert actual["all"][1] is y, "return the input y itself, not a copy"
     assert 1 == actual["all"][2][1], (
-        f"the number among the results is {actual['all'][2][1]}, expected 1: what is no node "
-        "is returned as it is"
+        f"the number among the results is {actual['all'][2][1]}, expected 1: whatever is not a "
+        f"node is returned as it is"
     )
 
 
 def test_a_parameter_stands_where_the_module_reads_it() -> None:
-    """Behind the calls that came before it, whether it is the module's or lies deeper."""
+    """After the calls that came before it, whether it is the module's own or nested deeper."""
 
     class Late(nn.Module):
         def __init__(self) -> None:
@@ -195,7 +195,7 @@ def test_a_parameter_stands_where_the_module_reads_it() -> None:
     ops = [node.op for node in result.stage_0.graph.nodes]
     expected = [node.op for node in module.graph.nodes]
 
-    assert expected == ops, f"yours has {ops}; expected, as in the module: {expected}"
+    assert expected == ops, f"yours has {ops}, expected {expected}, as in the module"
     x = torch.tensor([1.0, 2.0, 3.0])
     torch.testing.assert_close(result(x), module(x), msg="a parameter and a buffer of a layer")
 
@@ -210,7 +210,7 @@ def test_a_stage_that_nobody_needs_returns_nothing() -> None:
     graph.output((b, b, x))
     result = split(fx.GraphModule({}, graph), [[a], [unused], [b]])
 
-    assert (6, 6, 2) == result(), "the default of a placeholder is kept"
+    assert (6, 6, 2) == result(), "keep the default of a placeholder"
     assert () == result.stage_1(1), (
         f"stage_1 returns {result.stage_1(1)}, expected (): no other stage and no result "
         "needs its value"
@@ -227,17 +227,21 @@ def test_stages_share_what_the_module_holds() -> None:
     held = [{name for name, _ in part.named_parameters()} for part in parts]
 
     assert [{"scale"}, {"linear.weight", "linear.bias"}, {"scale"}] == held, (
-        "a stage holds what its own calls use"
+        "a stage should hold only what its own calls use"
     )
-    assert result.stage_0.scale is model.scale, "the parameter itself, so that training reaches it"
+    assert result.stage_0.scale is model.scale, (
+        "stage_0 must hold the parameter itself, not a copy, so that training reaches it"
+    )
     assert result.stage_2.scale is model.scale, (
-        "stage_2 uses the parameter as well: the same object, no copy"
+        "stage_2 uses the parameter as well: the same object, not a copy"
     )
-    assert result.stage_1.linear is model.linear, "stage_1 calls the submodule itself, no copy"
+    assert result.stage_1.linear is model.linear, (
+        "stage_1 must call the submodule itself, not a copy"
+    )
 
 
 def test_a_stage_holds_its_part_of_a_sequential() -> None:
-    """A path has dots: only the layer at its end is used, not the whole module at its beginning."""
+    """A path has dots: only the layer at its end is used, not the whole module at its start."""
     model = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)), nn.ReLU())
     module = fx.symbolic_trace(model)
     first, second, relu = calls(module)
@@ -245,12 +249,12 @@ def test_a_stage_holds_its_part_of_a_sequential() -> None:
     held = [{name for name, _ in part.named_parameters()} for part in result.children()]
 
     assert [{"0.0.weight", "0.0.bias"}, {"0.1.weight", "0.1.bias"}] == held, (
-        "a stage holds what its own calls use"
+        "a stage should hold only what its own calls use"
     )
 
 
 def test_an_input_may_have_two_names() -> None:
-    """Python's is the target of a placeholder, by which it is called; the graph's is node.name."""
+    """Callers use the placeholder's target; the graph uses node.name."""
     graph = fx.Graph()
     x = graph.placeholder("input")  # the node is input_1: Python has a function input
     order = [graph.call_function(operator.add, (x, 1))]
@@ -262,8 +266,10 @@ def test_an_input_may_have_two_names() -> None:
         for graph in (result.graph, result.stage_1.graph)
     )
 
-    assert ["input"] == main, f"the whole takes {main}: the names of `module` itself"
-    assert ["input_1", "add"] == second, f"stage_1 takes {second}: named like the nodes"
+    assert ["input"] == main, f"the main module takes {main}, expected ['input'], as in `module`"
+    assert ["input_1", "add"] == second, (
+        f"stage_1 takes {second}, expected ['input_1', 'add']: name placeholders like the nodes"
+    )
     assert 12 == result(input=3), (
         f"yours returns {result(input=3)}, expected 12: (3 + 1) * 3, called by the input's name"
     )
@@ -281,9 +287,13 @@ def test_the_module_stays_as_it_is() -> None:
     with unchanged(module=module):
         split(module, halves(module, 2))
 
-    assert before == graph_text(module), "split makes new graphs"
-    assert metas == [node.meta for node in module.graph.nodes], "the nodes' meta is not yours"
-    assert modes == [each.training for each in module.modules()], "train and eval are not yours"
+    assert before == graph_text(module), (
+        "the graph of `module` was changed: split must make new graphs"
+    )
+    assert metas == [node.meta for node in module.graph.nodes], "do not change the nodes' meta"
+    assert modes == [each.training for each in module.modules()], (
+        "do not change whether modules are in train or eval mode"
+    )
     assert code == module.code, (
         "the code of `module` was changed: its stages get graphs of their own"
     )
@@ -302,7 +312,7 @@ def test_the_modes_stay_as_they_are() -> None:
         split(module, halves(module, 2))
         got = tuple(child.training for child in model)
 
-        assert modes == got, f"training was {modes}, and is {got} after the split"
+        assert modes == got, f"training was {modes} before the split and is {got} after it"
 
 
 def shape(module: fx.GraphModule, name: str) -> tuple[int, int]:
@@ -326,13 +336,17 @@ def compare(module: fx.GraphModule, stages: list[list[fx.Node]], inputs: tuple[A
         part = ours.get_submodule(f"stage_{number}")
         inside = calls(part)
         assert [node.target for node in stage] == [node.target for node in inside], (
-            f"stage {number} runs other calls than it was given"
+            f"stage {number} runs different calls from those it was given"
         )
         if any(node.op == "get_attr" for node in part.graph.nodes):
             continue  # PyTorch sends a parameter that several stages use from one to the others
         expected, actual = shape(theirs, f"submod_{number}"), shape(ours, f"stage_{number}")
-        assert expected[0] == actual[0], f"stage {number} takes {actual[0]}, not {expected[0]}"
-        assert expected[1] == actual[1], f"stage {number} returns {actual[1]}, not {expected[1]}"
+        assert expected[0] == actual[0], (
+            f"stage {number} takes {actual[0]} values, expected {expected[0]}"
+        )
+        assert expected[1] == actual[1], (
+            f"stage {number} returns {actual[1]} values, expected {expected[1]}"
+        )
     for want, got in zip(flat(module(*inputs)), flat(ours(*inputs)), strict=True):
         torch.testing.assert_close(got, want)
 
@@ -346,7 +360,7 @@ def flat(value: Any) -> list[torch.Tensor]:
 
 @given(program=PROGRAMS, data=st.data())
 def test_any_graph_in_any_stages(program: list[tuple[int, int, int]], data: st.DataObject) -> None:
-    """The same values, and as many of them sent as by PyTorch's split_module."""
+    """The same values, and as many are sent as by PyTorch's split_module."""
     module = drawn(program)
     order = calls(module)
     inner = st.integers(1, len(order) - 1) if len(order) > 1 else st.nothing()
@@ -357,7 +371,7 @@ def test_any_graph_in_any_stages(program: list[tuple[int, int, int]], data: st.D
 
 
 def test_models_in_stages(zoo: Callable[[str], Case]) -> None:
-    """A ResNet in three parts computes what it did."""
+    """A ResNet in three parts computes the same as before."""
     model, inputs = zoo("resnet")
     module = fx.symbolic_trace(model)
 
@@ -365,7 +379,7 @@ def test_models_in_stages(zoo: Callable[[str], Case]) -> None:
 
 
 def test_the_skips_of_a_unet_pass_over_its_bottom(zoo: Callable[[str], Case]) -> None:
-    """What goes down comes back up: two values leave the first stage besides the pooled one."""
+    """Skip connections lead up: two values leave the first stage besides the pooled one."""
     model, inputs = zoo("unet")
     module = fx.symbolic_trace(model)
     order = calls(module)
@@ -373,11 +387,15 @@ def test_the_skips_of_a_unet_pass_over_its_bottom(zoo: Callable[[str], Case]) ->
     second = order.index(find(module, "up2"))
     result = split(module, [order[:first], order[first:second], order[second:]])
 
-    assert (1, 3) == shape(result, "stage_0"), "the pooled value, and two ways across"
-    assert (1, 1) == shape(result, "stage_1"), "the bottom takes the pooled value alone"
+    assert (1, 3) == shape(result, "stage_0"), (
+        "stage_0 should take the image, and return the pooled value and two skip connections"
+    )
+    assert (1, 1) == shape(result, "stage_1"), (
+        "stage_1, the bottom, should take only the pooled value and return one value"
+    )
     assert (3, 1) == shape(result, "stage_2"), (
         f"stage_2 takes and returns {shape(result, 'stage_2')} values, expected (3, 1): the "
-        "bottom's, and two ways across"
+        f"bottom's value, and two skip connections"
     )
     torch.testing.assert_close(result(*inputs), model(*inputs))
 
@@ -400,7 +418,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def halves(module: fx.GraphModule, count: int) -> list[list[fx.Node]]:
-    """Return the calls of a graph in so many stages of about equal length."""
+    """Return the calls of a graph in a given number of stages of about equal length."""
     found = calls(module)
     ends = [len(found) * place // count for place in range(count + 1)]
     return [found[start:stop] for start, stop in pairwise(ends)]

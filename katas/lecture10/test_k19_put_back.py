@@ -38,7 +38,7 @@ def names(module: fx.GraphModule) -> list[str]:
 
 
 def is_view(node: fx.Node) -> bool:
-    """Tell whether a node is a view, or a piece of one."""
+    """Return whether a node is a view, or a piece of one."""
     return getattr(node.target, "is_view", False) or "getitem" in str(node.target)
 
 
@@ -73,12 +73,12 @@ def test_a_value_is_put_back_into_what_was_viewed(name: str) -> None:
     before = x.clone()
     actual = fx.GraphModule({}, graph)(x, new)
 
-    assert torch.equal(before, x), "put_back computes a new base; it writes to nothing"
+    assert torch.equal(before, x), "x was written to: put_back must compute a new base"
     assert expected.shape == actual.shape, (
-        f"{name}: yours has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}, "
-        "the base's"
+        f"{name}: yours has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}, that of "
+        f"the base"
     )
-    assert torch.equal(expected, actual), f"{name}: the base becomes {actual}, not {expected}"
+    assert torch.equal(expected, actual), f"{name}: the base becomes {actual}, expected {expected}"
 
 
 def test_a_matrix_is_put_back_by_transposing_again() -> None:
@@ -89,18 +89,22 @@ def test_a_matrix_is_put_back_by_transposing_again() -> None:
     graph = fx.Graph()
     new = put_back(graph, view, graph.placeholder("base"), value := graph.placeholder("value"))
 
-    assert (aten.t.default, (value,)) == (new.target, new.args), f"yours {new.format_node()}"
+    assert (aten.t.default, (value,)) == (new.target, new.args), (
+        f"yours adds {new.format_node()}, expected t of the value"
+    )
 
 
 @pytest.mark.parametrize("name", ["detach", "alias"])
 def test_a_view_of_all_is_put_back_as_the_value_itself(name: str) -> None:
-    """It shows all of its base, in order: nothing is left to compute."""
+    """It shows its whole base, in order: nothing is left to compute."""
     (view,) = (n for n in traced(VIEWS[name], ramp(3)).graph.nodes if n.op == "call_function")
     graph = fx.Graph()
     base, value = graph.placeholder("base"), graph.placeholder("value")
     new = put_back(graph, view, base, value)
 
-    assert value is new, f"the base becomes {new.format_node()}, not the value that it was handed"
+    assert value is new, (
+        f"the base becomes {new.format_node()}, expected the very value that was passed"
+    )
 
 
 def test_what_cannot_be_put_back_is_refused() -> None:
@@ -126,7 +130,7 @@ def test_nothing_ready_made_is_called() -> None:
         found = fresh.put_back(new, view, new.placeholder("base"), new.placeholder("value"))
 
     assert aten.select_scatter.default is found.target, (
-        f"yours adds {found.target}: what select took out goes back by select_scatter"
+        f"yours adds {found.target}: what select took out goes back with select_scatter"
     )
 
 
@@ -147,4 +151,4 @@ def test_pytorch_puts_back_the_same() -> None:
     for view, node in zip(reversed(views), base, strict=True):
         value = put_back(new, view, node, value)
     yours = [str(node.target) for node in new.nodes if node.op == "call_function"]
-    assert scatters == yours, f"PyTorch's {scatters}, yours {yours}"
+    assert scatters == yours, f"PyTorch records {scatters}, yours adds {yours}"

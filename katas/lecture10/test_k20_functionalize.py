@@ -41,19 +41,23 @@ def names(module: fx.GraphModule) -> list[str]:
 
 
 def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule:
-    """Compare the functionalized program with the program: results, inputs, aliases, writes."""
+    """Compare the functionalized program with the original: results, inputs, aliases, writes."""
     graph = traced(function, *inputs)
     before = [dict(node.meta) for node in graph.graph.nodes]
     with unchanged(graph=graph, inputs=inputs):
         module = functionalize(graph)
-    assert before == [node.meta for node in graph.graph.nodes], "the old graph's meta is not yours"
+    assert before == [node.meta for node in graph.graph.nodes], (
+        "do not change the meta of the old graph's nodes"
+    )
     text = f"\n\nthe program:\n{graph_text(graph)}\n\nwithout writes:\n{graph_text(module)}"
     theirs, ours = [x.clone() for x in inputs], [x.clone() for x in inputs]
     written = [x._version for x in theirs]  # noqa: SLF001 - counts the writes to it
     expected, actual = tuple(function(*theirs)), tuple(module(*ours))
     written = [x._version > before for x, before in zip(theirs, written, strict=True)]  # noqa: SLF001
 
-    assert len(expected) == len(actual), f"the program returns {len(expected)} tensors{text}"
+    assert len(expected) == len(actual), (
+        f"yours returns {len(actual)} tensors, the program {len(expected)}{text}"
+    )
     for what, wanted, found in (("output", expected, actual), ("input", theirs, ours)):
         for number, (want, got) in enumerate(zip(wanted, found, strict=True)):
             where = f"{what} {number} afterwards"
@@ -66,20 +70,20 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
             else:
                 assert torch.equal(want, got), f"{where} is {got}, expected {want}{text}"
     assert shared(theirs, expected) == shared(ours, actual), (
-        f"who shares memory with whom (inputs, then outputs) has changed{text}"
+        f"which tensors share memory (inputs, then outputs) has changed{text}"
     )
     assert only_inputs_are_written(module, written), text
     return module
 
 
 def shared(inputs: list[torch.Tensor], outputs: tuple[torch.Tensor, ...]) -> list[int]:
-    """Return for each tensor the place of the first one on the same memory."""
+    """Return for each tensor the position of the first one that uses the same memory."""
     places = [x.untyped_storage().data_ptr() for x in (*inputs, *outputs)]
     return [places.index(place) for place in places]
 
 
 def only_inputs_are_written(module: fx.GraphModule, written: list[bool]) -> bool:
-    """Assert that writes are copy_ alone, last but for views, to the inputs that were written."""
+    """Assert that the only writes are copy_ to written inputs, with only views after them."""
     nodes = list(module.graph.nodes)
     inputs = [node for node in nodes if node.op == "placeholder"]
     calls = [node for node in nodes if node.op == "call_function"]
@@ -90,27 +94,27 @@ def only_inputs_are_written(module: fx.GraphModule, written: list[bool]) -> bool
     )
     expected = [node.name for node, was in zip(inputs, written, strict=True) if was]
     actual = [node.args[0].name for node in writes]
-    assert expected == actual, f"copy_ goes to {actual}, the program writes to {expected}"
+    assert expected == actual, f"copy_ writes to {actual}, the program writes to {expected}"
     if writes:
         after = calls[calls.index(writes[0]) :]
         late = [str(node.target) for node in after if not is_write(node) and not is_view(node)]
-        assert [] == late, f"computed after the inputs got their values: {late}"
+        assert [] == late, f"these are computed after the inputs got their values: {late}"
     return True
 
 
 def is_write(node: fx.Node) -> bool:
-    """Tell whether an operator's schema says that it writes."""
+    """Return whether an operator's schema says that it writes."""
     schema = getattr(node.target, "_schema", None)
     return schema is not None and schema.is_mutable
 
 
 def is_view(node: fx.Node) -> bool:
-    """Tell whether a node is a view, or a piece of one."""
+    """Return whether a node is a view, or a piece of one."""
     return getattr(node.target, "is_view", False) or "getitem" in str(node.target)
 
 
 def test_a_write_becomes_a_new_value() -> None:
-    """The name means the old value before, and the new one after."""
+    """The name means the old value before the write, and the new one after it."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 2
@@ -131,7 +135,7 @@ return (sub, mul_1)""",
 
 
 def test_an_input_gets_its_last_value_at_the_end() -> None:
-    """Once, however often it is written to; and it is the input itself that is returned."""
+    """It gets it once, however often it is written to; and the input itself is returned."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         x.add_(y)
@@ -174,7 +178,7 @@ return (mul, select_1)""",
 
 
 def test_a_write_goes_down_through_views_of_views() -> None:
-    """Each is undone in turn: the diagonal of a transposed slice."""
+    """Each view is undone in turn: the diagonal of a transposed slice."""
     check(lambda x: (x[1:].t().diagonal().zero_() + 1, x + 1), ramp(4, 3))
 
 
@@ -205,7 +209,7 @@ def test_a_sister_sees_a_write_to_the_other_view() -> None:
 
 
 def test_what_a_write_returns_is_the_tensor_itself() -> None:
-    """Not the value at that time: a later write shows in it, and a write to it in the tensor."""
+    """It is not just the current value: later writes to either one show in the other."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -232,7 +236,7 @@ def test_pieces_see_a_write_to_the_whole() -> None:
 
 
 def test_a_list_of_pieces_is_made_again_once_for_a_write() -> None:
-    """It is a node of its own: all pieces that are needed come out of the same new list."""
+    """The list is a node of its own: all pieces that are needed come from the same new list."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         left, right = x.split(2, 1)
@@ -241,11 +245,13 @@ def test_a_list_of_pieces_is_made_again_once_for_a_write() -> None:
         return before, left * right
 
     lists = names(check(function, ramp(2, 4))).count("aten.split.Tensor")
-    assert 2 == lists, f"{lists} lists: one before the write, one after it for both pieces"
+    assert 2 == lists, (
+        f"yours makes {lists} lists, expected 2: one before the write, one after it for both pieces"
+    )
 
 
 def test_one_of_several_results_can_be_written_to() -> None:
-    """What ``max`` returns is no view: each of its results is a tensor of its own."""
+    """What ``max`` returns is not a view: each of its results is a tensor of its own."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         values, places = x.max(0)
@@ -258,7 +264,7 @@ def test_one_of_several_results_can_be_written_to() -> None:
 
 
 def test_a_view_is_made_again_once_for_a_write() -> None:
-    """When it is next needed: not at each use, not if nobody asks, not for another base."""
+    """Only when it is next needed: not at each use, nor after a write to another base."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -279,7 +285,7 @@ def test_a_view_is_made_again_once_for_a_write() -> None:
 
 
 def test_outputs_alias_as_before() -> None:
-    """An input, views of inputs, two views of one new tensor: a write to one shows in the other."""
+    """Inputs, views of inputs, two views of one new tensor: a write to one shows in the other."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         z = x * 1
@@ -292,14 +298,20 @@ def test_outputs_alias_as_before() -> None:
     module = check(function, x, y)
     results = module(x, y)
 
-    assert results[0] is x, "the input was returned; copy_ returns it too"
-    assert results[2] is y, "the input y was returned: the same tensor comes back, no copy"
+    assert results[0] is x, (
+        "the program returns the input itself, and so should yours: copy_ returns it too"
+    )
+    assert results[2] is y, (
+        "the program returns the input y itself: expected the same tensor, not a copy"
+    )
     results[4].fill_(77)
-    assert 77 == results[5][0].item(), "two views of one tensor are views of one tensor afterwards"
+    assert 77 == results[5][0].item(), (
+        "two views of one tensor must still be views of one tensor afterwards"
+    )
 
 
 def test_inputs_are_written_in_their_order() -> None:
-    """The last written first, one of them not at all, and each with what the other was then."""
+    """The last one is written first, one not at all; each uses the other's value at that time."""
 
     def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
         z.copy_(x)
@@ -317,7 +329,7 @@ WRITES = ("add", "fill", "copy", "clamp", "assign", "new")
 
 
 def step(what: str, x: torch.Tensor, number: int) -> list[torch.Tensor]:
-    """Return views of a tensor, as far as it has any of this kind."""
+    """Return the views of this kind that a tensor has."""
     dims = x.dim()
     dim = number % dims if dims else 0
     possible: dict[str, Callable[[], list[torch.Tensor]]] = {
@@ -335,7 +347,7 @@ def step(what: str, x: torch.Tensor, number: int) -> list[torch.Tensor]:
 
 
 def run(program: list[tuple[str, int, int]], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Run a drawn program: it returns all tensors that it has met."""
+    """Run a drawn program, and return all tensors that it has met."""
     # A tensor, the number of its base, and whether it is a piece, or a view of one.
     pool = [(x, n, False) for n, x in enumerate(inputs)]
     for what, first, second in program:
@@ -372,7 +384,7 @@ def test_any_program(program: list[tuple[str, int, int]]) -> None:
 def decode(
     keys: torch.Tensor, values: torch.Tensor, x: torch.Tensor, weight: torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
-    """Attend from one new token to four; its key and value go into the caches first."""
+    """Attend from one new token to four; first write its key and value to the caches."""
     query, key, value = (x @ weight).chunk(3, -1)
     keys[:, 3] = key
     values[:, 3] = value
@@ -394,7 +406,7 @@ def mixed(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 @pytest.mark.parametrize("name", ["mixed", "decode"])
 def test_the_graph_computes_what_that_of_pytorch_computes(name: str) -> None:
-    """The same operators as from ``torch.func.functionalize``, views aside, as often."""
+    """Apart from views, the same operators as from ``torch.func.functionalize``, as often."""
     function, inputs = {
         "mixed": (mixed, (ramp(2, 3), ramp(3))),
         "decode": (decode, (torch.ones(2, 8, 4), torch.ones(2, 8, 4), ramp(2, 4), ramp(4, 12))),
@@ -412,7 +424,9 @@ def test_the_graph_computes_what_that_of_pytorch_computes(name: str) -> None:
         for module in (theirs, ours)
     )
 
-    assert expected == actual, f"PyTorch's, but not yours: {expected - actual}; {actual - expected}"
+    assert expected == actual, (
+        f"only in PyTorch's graph: {expected - actual}; only in yours: {actual - expected}"
+    )
 
 
 READY_MADE = (

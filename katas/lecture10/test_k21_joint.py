@@ -48,13 +48,13 @@ def placeholders(module: fx.GraphModule) -> list[str]:
 
 
 def flat(module: fx.GraphModule, *values: torch.Tensor) -> tuple[Any, ...]:
-    """Run a graph node by node, on flat arguments and without a tape."""
+    """Run a graph node by node, on flat arguments and without autograd."""
     with torch.no_grad():
         return tuple(fx.Interpreter(module).run(*values, enable_io_processing=False))
 
 
 def tangents_for(outputs: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Return one for each output, and none of them is ones."""
+    """Return one for each output, none of them all ones."""
     return tuple(
         torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
         for output in outputs
@@ -71,7 +71,7 @@ def expected_of(function: Function, primals: tuple[torch.Tensor, ...]) -> tuple[
 
 
 def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """Return the bytes of each storage among the tensors, a shared one once."""
+    """Return the bytes of each storage behind the tensors, counting a shared one once."""
     storages = [tensor.untyped_storage() for tensor in tensors]
     return sorted({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
@@ -79,14 +79,14 @@ def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
 def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
     """Compare outputs and gradients, None with None."""
     assert len(expected) == len(actual), (
-        f"{len(actual)} results came back; the outputs and one gradient for each primal are "
-        f"{len(expected)}"
+        f"{len(actual)} results came back, expected {len(expected)}: the outputs and one gradient "
+        f"for each primal"
     )
     for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
         if one is None:
-            assert other is None, f"result {place} has no gradient, which is None"
+            assert other is None, f"result {place} has no gradient, expected None"
         else:
-            assert other is not None, f"result {place} is None, and is wanted"
+            assert other is not None, f"result {place} is None, expected a tensor"
             torch.testing.assert_close(
                 other, one, msg=lambda text, place=place: f"result {place} of eager: {text}"
             )
@@ -135,7 +135,7 @@ def drawn(seed: int) -> tuple[torch.Tensor, ...]:
 
 
 def test_the_joint_graph_holds_forward_and_backward() -> None:
-    """Of a product and a sine: what backward computes comes after what forward computes."""
+    """For a product and a sine: what backward computes comes after what forward computes."""
     x, w = leaf(2, 3), leaf(3, 4)
 
     assert_expected_inline(
@@ -157,7 +157,7 @@ return sin, mm_2, mm_1""",
 
 
 def test_the_joint_graph_computes_outputs_and_gradients() -> None:
-    """For tangents that are not ones, and for other values than those it was traced with."""
+    """For tangents that are not ones, and for values different from those it was traced with."""
     joint = joint_graph(layer, (leaf(2, 3), leaf(3, 4)))
     primals = leaf(2, 3), leaf(3, 4)
     tangents = tangents_for(layer(*primals))
@@ -166,7 +166,7 @@ def test_the_joint_graph_computes_outputs_and_gradients() -> None:
 
 
 def test_every_output_has_a_tangent() -> None:
-    """In the order of the outputs, and of their shapes."""
+    """Tangents have the order and the shapes of the outputs."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return x.sum(), x * x, x[0].sin()
@@ -175,8 +175,8 @@ def test_every_output_has_a_tangent() -> None:
     joint = joint_graph(function, (x,))
 
     assert ["primals_1", "tangents_1", "tangents_2", "tangents_3"] == placeholders(joint), (
-        f"your graph takes {placeholders(joint)}: the primal, then a tangent for each of "
-        "three outputs"
+        f"your graph takes {placeholders(joint)}: expected the primal, then a tangent for each of "
+        f"three outputs"
     )
     assert_same(expected_of(function, (x,)), flat(joint, x, *tangents_for(function(x))))
 
@@ -191,20 +191,23 @@ def test_a_gradient_that_is_not_there_is_none() -> None:
     joint = joint_graph(function, primals)
     results = flat(joint, *primals, torch.ones(3, dtype=torch.float64))
 
-    assert 4 == len(results), "one output, three gradients"
-    assert results[1] is None, "the first primal requires no grad"
-    assert results[2] is None, "no output depends on the second primal by a graph"
+    assert 4 == len(results), "expected 4 results: one output, three gradients"
+    assert results[1] is None, "expected None as first gradient: the first primal requires no grad"
+    assert results[2] is None, (
+        "expected None as second gradient: no output depends on the second primal in the autograd "
+        "graph"
+    )
     torch.testing.assert_close(results[3], primals[1].detach() * 3)
 
 
 def test_a_primal_need_not_be_a_leaf() -> None:
-    """It requires grad, so it has a gradient; what it was computed from is of no interest."""
+    """It requires grad, so it has a gradient; what it was computed from does not matter."""
     primals = leaf(2, 3) * 1, leaf(3, 4)
     joint = joint_graph(layer, primals)
     results = flat(joint, *primals, torch.ones(2, 4, dtype=torch.float64))
 
     assert all(each is not None for each in results), (
-        f"gradients are {[type(each).__name__ for each in results[1:]]}: both primals require one"
+        f"gradients are {[type(each).__name__ for each in results[1:]]}: both primals require grad"
     )
 
 
@@ -213,7 +216,7 @@ def test_tracing_leaves_the_primals_alone() -> None:
     x, w, constant = leaf(2, 3), leaf(3, 4), leaf(2, 4).detach()
     joint_graph(lambda x, w, c: (torch.mm(x, w) * c,), (x, w, constant))
 
-    assert x.grad is None, "ask autograd.grad for gradients, not backward"
+    assert x.grad is None, "x.grad was written: ask autograd.grad for gradients, not backward"
     assert w.grad is None, "w.grad was written: ask autograd.grad for gradients, not backward"
     assert [True, True, False] == [t.requires_grad for t in (x, w, constant)], (
         f"x, w and c have requires_grad {[t.requires_grad for t in (x, w, constant)]} "
@@ -244,7 +247,7 @@ def test_nothing_ready_made_is_called() -> None:
 @settings(max_examples=6)
 @given(steps=st.lists(STEP, max_size=5), seed=st.integers(0, 1000))
 def test_any_program(steps: list[tuple[int, int, int]], seed: int) -> None:
-    """Outputs and gradients are those of eager autograd, also if a dropout draws."""
+    """Outputs and gradients are those of eager autograd, even if a dropout draws a mask."""
     function, primals = program(steps), drawn(seed)
     state = torch.get_rng_state()
     joint = joint_graph(function, primals)

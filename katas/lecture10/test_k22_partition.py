@@ -36,7 +36,7 @@ class Scaled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-        """Save an input that forward itself has no use for."""
+        """Save an input that forward itself does not use."""
         ctx.save_for_backward(scale)
         return x * 2
 
@@ -81,13 +81,13 @@ def placeholders(module: fx.GraphModule) -> list[str]:
 
 
 def flat(module: fx.GraphModule, *values: torch.Tensor) -> tuple[Any, ...]:
-    """Run a graph node by node, on flat arguments and without a tape."""
+    """Run a graph node by node, on flat arguments and without autograd."""
     with torch.no_grad():
         return tuple(fx.Interpreter(module).run(*values, enable_io_processing=False))
 
 
 def tangents_for(outputs: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Return one for each output, and none of them is ones."""
+    """Return one for each output, none of them all ones."""
     return tuple(
         torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
         for output in outputs
@@ -113,7 +113,7 @@ def by_parts(
 
 
 def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """Return the bytes of each storage among the tensors, a shared one once."""
+    """Return the bytes of each storage behind the tensors, counting a shared one once."""
     storages = [tensor.untyped_storage() for tensor in tensors]
     return sorted({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
@@ -135,14 +135,14 @@ def saved_by_autograd(function: Function, primals: tuple[torch.Tensor, ...]) -> 
 def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
     """Compare outputs and gradients, None with None."""
     assert len(expected) == len(actual), (
-        f"{len(actual)} results came back; the outputs and one gradient for each primal are "
-        f"{len(expected)}"
+        f"{len(actual)} results came back, expected {len(expected)}: the outputs and one gradient "
+        f"for each primal"
     )
     for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
         if one is None:
-            assert other is None, f"result {place} has no gradient, which is None"
+            assert other is None, f"result {place} has no gradient, expected None"
         else:
-            assert other is not None, f"result {place} is None, and is wanted"
+            assert other is not None, f"result {place} is None, expected a tensor"
             torch.testing.assert_close(
                 other, one, msg=lambda text, place=place: f"result {place} of eager: {text}"
             )
@@ -227,7 +227,7 @@ return mm_2, mm_1""",
 
 
 def test_an_output_is_saved_if_backward_uses_it() -> None:
-    """The slope of exp is its value: one value, an output and saved."""
+    """The derivative of exp is its value: one value is both output and saved."""
     x = leaf(3)
     joint = joint_graph(lambda x: (x.sin().exp(),), (x,))
     forward, backward = partition(joint, 1)
@@ -238,8 +238,8 @@ def test_an_output_is_saved_if_backward_uses_it() -> None:
         "'tangents_1']: what was saved, in the order of the joint graph, then the tangent"
     )
     assert [True] == [value is output for value in saved if value is not x], (
-        f"beside x, forward saves {len([value for value in saved if value is not x])} values, "
-        "expected one, the very tensor that is its output: the slope of exp is its value"
+        f"besides x, forward saves {len([value for value in saved if value is not x])} values, "
+        "expected one, the very tensor that is its output: the derivative of exp is its value"
     )
 
 
@@ -252,17 +252,16 @@ def test_a_primal_that_only_backward_uses_is_saved() -> None:
 
     forward, backward = partition(joint_graph(function, primals), 1)
 
-    assert ["primals_1", "primals_2"] == placeholders(forward), "forward takes all primals"
+    assert ["primals_1", "primals_2"] == placeholders(forward), "forward should take all primals"
     assert ["primals_2", "tangents_1"] == placeholders(backward), (
         f"backward takes {placeholders(backward)}, expected ['primals_2', 'tangents_1']: "
-        "backward alone uses the scale, so it is saved, and what is saved comes before the "
-        "tangents"
+        "only backward uses the scale, so it is saved, and what is saved comes before the tangents"
     )
     assert_same(expected_of(function, primals), by_parts((forward, backward), primals, 1))
 
 
 def test_a_saved_value_may_be_a_gradient() -> None:
-    """Then backward hands it on; no operator uses it."""
+    """Then backward passes it on; no operator uses it."""
     primals = leaf(3), leaf(3).detach()
 
     def function(x: torch.Tensor, fixed: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -282,7 +281,7 @@ def test_a_saved_value_may_be_a_gradient() -> None:
 
 
 def test_items_are_saved_instead_of_tuples() -> None:
-    """Of a dropout, forward uses the first item and backward the second, which is the mask."""
+    """With a dropout, forward uses the first item and backward the second, which is the mask."""
     x = torch.ones(1000, requires_grad=True)
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -295,7 +294,7 @@ def test_items_are_saved_instead_of_tuples() -> None:
         "save the mask, an item of what the operator returns; not the tuple, not the input"
     )
     (gradient,) = flat(backward, *saved, torch.ones(1000))
-    assert torch.equal(output, gradient), "backward has the mask that forward drew"
+    assert torch.equal(output, gradient), "backward must use the mask that forward drew"
 
 
 def test_values_are_saved_in_the_order_of_the_joint_graph() -> None:
@@ -309,11 +308,13 @@ def test_values_are_saved_in_the_order_of_the_joint_graph() -> None:
     expected = ["primals_2", "getitem", "getitem_1", "mul", "sin"]
     actual = placeholders(backward)[:-2]
 
-    assert expected == actual, f"saved are {actual}; in the order of the joint graph: {expected}"
+    assert expected == actual, (
+        f"saved are {actual}, expected {expected}, in the order of the joint graph"
+    )
 
 
 def test_dead_code_is_in_neither_graph() -> None:
-    """What no output and no gradient depends on is not computed, nor is an unused item."""
+    """What no output and no gradient depends on is in neither graph, nor is an unused item."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         first, second = x.split(2)
@@ -324,17 +325,17 @@ def test_dead_code_is_in_neither_graph() -> None:
     forward, backward = partition(joint_graph(function, (x,)), 1)
 
     assert 0 == operators(forward)["aten.cos.default"], (
-        "forward computes the cos, of which no output and no gradient is made"
+        "forward computes the cos, but no output or gradient needs it"
     )
     for module in (forward, backward):
         unused = [node.name for node in module.graph.nodes if not node.users]
         inputs = placeholders(module)
         assert ["output"] == [name for name in unused if name not in inputs], (
-            f"{[name for name in unused if name not in inputs]} have no user, expected the output "
-            "alone: what nothing uses, an item of a tuple too, is in neither graph"
+            f"{[name for name in unused if name not in inputs]} have no user, expected only the "
+            f"output: what nothing uses, an item of a tuple too, belongs in neither graph"
         )
     idle = [node.name for node in backward.graph.nodes if not node.users][:-1]
-    assert not idle, f"backward takes {idle}, which dead code alone would use"
+    assert not idle, f"backward takes {idle}, which only dead code would use"
 
 
 def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
@@ -347,12 +348,14 @@ def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
     graph.output((sine, slope, None))
     forward, backward = partition(fx.GraphModule({}, graph), 1)
 
-    assert ["x", "idle"] == placeholders(forward), "forward takes all primals, used or not"
-    assert ["x", "arriving"] == placeholders(backward), "what is saved, then the tangents"
+    assert ["x", "idle"] == placeholders(forward), "forward should take all primals, used or not"
+    assert ["x", "arriving"] == placeholders(backward), (
+        "backward should take what is saved, then the tangents"
+    )
 
 
 def test_forward_holds_no_more_than_outputs_need() -> None:
-    """Wherever it is: this slope is computed before the output, and only backward uses it."""
+    """Wherever it is: this derivative is computed before the output, and only backward uses it."""
     graph = fx.Graph()
     x, arriving = graph.placeholder("x"), graph.placeholder("arriving")
     cosine = graph.call_function(torch.ops.aten.cos.default, (x,))
@@ -369,19 +372,23 @@ def test_forward_holds_no_more_than_outputs_need() -> None:
 
 
 def test_inputs_have_the_names_of_nodes() -> None:
-    """A placeholder's target is what a caller knows it by; its node may have another name."""
+    """Callers know a placeholder by its target; its node may have a different name."""
     graph = fx.Graph()
     x, arriving = graph.placeholder("input"), graph.placeholder("tangent")
     sine = graph.call_function(torch.ops.aten.sin.default, (x,))
     graph.output((sine, graph.call_function(torch.ops.aten.mul.Tensor, (arriving, x))))
     forward, backward = partition(fx.GraphModule({}, graph), 1)
 
-    assert [x.name] == placeholders(forward), f"{placeholders(forward)}: use node.name"
-    assert [x.name, "tangent"] == placeholders(backward), f"{placeholders(backward)}: as above"
+    assert [x.name] == placeholders(forward), (
+        f"forward takes {placeholders(forward)}: use node.name"
+    )
+    assert [x.name, "tangent"] == placeholders(backward), (
+        f"backward takes {placeholders(backward)}: use node.name"
+    )
 
 
 def test_a_value_is_saved_once() -> None:
-    """Also if it is a gradient, an output, and used by an operator of backward."""
+    """Even if it is a gradient, an output, and used by an operator of backward."""
     graph = fx.Graph()
     x, _, arriving = (graph.placeholder(name) for name in ("x", "y", "arriving"))
     sine = graph.call_function(torch.ops.aten.sin.default, (x,))
@@ -391,13 +398,13 @@ def test_a_value_is_saved_once() -> None:
     inputs = placeholders(backward)
 
     assert [sine.name, "arriving"] == inputs, (
-        f"backward takes {inputs}, expected {[sine.name, 'arriving']}: as many placeholders "
-        "at the end as there are outputs are tangents"
+        f"backward takes {inputs}, expected {[sine.name, 'arriving']}: the last placeholders, one "
+        f"for each output, are the tangents"
     )
 
 
 def test_partition_does_not_change_the_joint_graph() -> None:
-    """It can be cut again."""
+    """Afterwards it can be cut again."""
     x, w = leaf(2, 3), leaf(3, 4)
     joint = joint_graph(layer, (x, w))
     with joint.graph.inserting_before(joint.graph.output_node()):
@@ -409,11 +416,11 @@ def test_partition_does_not_change_the_joint_graph() -> None:
 
     assert all(
         node.meta.keys() == meta.keys() for node, meta in zip(joint.graph.nodes, metas, strict=True)
-    ), "notes about nodes go into dictionaries of your own, not into their meta"
+    ), "the meta of nodes changed: keep notes about nodes in dictionaries of your own"
     assert before == text(joint), "copy nodes; do not move or erase those of the joint graph"
     assert [text(module) for module in first] == [text(module) for module in second], (
-        "cutting the joint graph a second time gives other parts: nothing may be left over "
-        "from the first"
+        "cutting the joint graph a second time gives different parts: nothing may be left over "
+        "from the first time"
     )
 
 
@@ -442,7 +449,7 @@ def test_nothing_ready_made_is_called() -> None:
 def test_the_two_graphs_compute_what_autograd_computes(
     steps: list[tuple[int, int, int]], seed: int
 ) -> None:
-    """Any program: outputs and gradients, also if a dropout draws."""
+    """Outputs and gradients of any program, even if a dropout draws a mask."""
     function, primals = program(steps), drawn(seed)
     state = torch.get_rng_state()
     joint = joint_graph(function, primals)
@@ -459,17 +466,21 @@ def test_the_two_graphs_compute_what_autograd_computes(
 def test_no_operator_runs_twice_and_eager_saves_as_much(
     steps: list[tuple[int, int, int]], seed: int
 ) -> None:
-    """Each operator is in one of the two graphs, and no more is kept than by autograd's tape."""
+    """Each operator is in one of the two graphs, and no more is saved than by autograd's tape."""
     function, primals = program(steps), drawn(seed)
     joint = joint_graph(function, primals)
     forward, backward = partition(joint, 2)
     again = operators(forward) + operators(backward) - operators(joint)
     unused = [n.target for n in backward.graph.nodes if n.op == "placeholder" and not n.users]
 
-    assert not again, f"computed again in backward: {dict(again)}"
-    assert not [name for name in unused if "tangents" not in name], f"saved, and not used: {unused}"
+    assert not again, f"backward computes these again: {dict(again)}"
+    assert not [name for name in unused if "tangents" not in name], (
+        f"these are saved but not used: {unused}"
+    )
     tape, ours = saved_by_autograd(function, primals), flat(forward, *primals)[2:]
-    assert sizes(tape) == sizes(ours), "bytes of each saved storage: eager autograd's, yours"
+    assert sizes(tape) == sizes(ours), (
+        "the bytes of the saved storages differ from those of eager autograd"
+    )
 
 
 def joint_graph(

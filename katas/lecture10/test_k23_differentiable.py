@@ -1,4 +1,4 @@
-"""Tests of k23_differentiable: outputs, gradients, and what becomes of saved values."""
+"""Tests of k23_differentiable: outputs, gradients, and what happens to saved values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leaf(*sizes: int) -> torch.Tensor:
 
 
 def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """Return the bytes of each storage among the tensors, a shared one once."""
+    """Return the bytes of each storage behind the tensors, counting a shared one once."""
     storages = [tensor.untyped_storage() for tensor in tensors]
     return sorted({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
@@ -65,7 +65,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def test_a_function_calls_the_two_parts() -> None:
-    """Whatever they compute: here a gradient that no calculus would give, of what was saved."""
+    """Whatever they compute: here backward returns a made-up gradient from what was saved."""
 
     def forward(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return x * 2, x + y
@@ -98,7 +98,9 @@ def test_a_function_returns_all_outputs_and_nothing_that_is_saved() -> None:
     outputs = differentiable(forward, backward, 2)(x, y)
 
     assert isinstance(outputs, tuple), f"yours returns a {type(outputs)}, expected a tuple"
-    assert 2 == len(outputs), "the saved values are for backward, not for the caller"
+    assert 2 == len(outputs), (
+        "expected only the two outputs: the saved values are for backward, not for the caller"
+    )
     outputs[1].sum().backward()
     torch.testing.assert_close(x.grad, x.detach().cos())
     torch.testing.assert_close(y.grad, torch.zeros_like(y))
@@ -112,7 +114,7 @@ def test_saved_values_go_through_save_for_backward() -> None:
     saved = saved_by_autograd(ours, (y, w))
 
     assert [(2, 3), (3, 4), (2, 4)] == [tuple(tensor.shape) for tensor in saved], (
-        "shapes of what ctx.save_for_backward was handed: two primals and their product"
+        "ctx.save_for_backward should get two primals and their product"
     )
     (output,) = ours(y, w)
     y.detach().add_(1)
@@ -122,11 +124,13 @@ def test_saved_values_go_through_save_for_backward() -> None:
         message = str(error)
     else:
         message = "no error"
-    assert "modified by an inplace operation" in message, "save values by ctx.save_for_backward"
+    assert "modified by an inplace operation" in message, (
+        "a write to a saved value went unnoticed: save values with ctx.save_for_backward"
+    )
 
 
 def test_a_write_to_a_saved_output_is_noticed() -> None:
-    """The output itself is saved, not a copy: the slope of exp is its value."""
+    """The output itself is saved, not a copy: the derivative of exp is its value."""
 
     def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         value = x.exp()
@@ -140,11 +144,13 @@ def test_a_write_to_a_saved_output_is_noticed() -> None:
         message = str(error)
     else:
         message = "no error"
-    assert "modified by an inplace operation" in message, f"a write to an output: {message}"
+    assert "modified by an inplace operation" in message, (
+        f"a write to a saved output should be an error: {message}"
+    )
 
 
 def test_saved_values_die_with_the_outputs() -> None:
-    """Autograd frees them: whoever keeps them besides holds the memory of every step."""
+    """Autograd frees them: anything else that keeps them holds the memory of every step."""
     x = leaf(3)
 
     def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -166,7 +172,7 @@ def test_saved_values_die_with_the_outputs() -> None:
 
 
 def test_a_second_derivative_is_an_error() -> None:
-    """Backward of the graph knows nothing of the graph behind the saved values."""
+    """The saved values carry no graph, so a second derivative would be wrong."""
     x, w = leaf(2, 3), leaf(3, 4)
     (output,) = differentiable(parts, slopes, 1)(x, w)
     (first,) = torch.autograd.grad(output.square().sum(), x, create_graph=True)
@@ -177,7 +183,7 @@ def test_a_second_derivative_is_an_error() -> None:
     else:
         message = "no error, and a wrong gradient"
 
-    assert "once_differentiable" in message, f"a derivative of the derivative: {message}"
+    assert "once_differentiable" in message, f"a second derivative should be an error: {message}"
 
 
 def parts(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -195,7 +201,7 @@ def slopes(
 
 
 def test_gradcheck_agrees() -> None:
-    """Numerical slopes are what backward returns, with something before and behind."""
+    """Backward returns the numerical derivatives, with operators before and after."""
     ours = differentiable(parts, slopes, 1)
     x, w = leaf(2, 3), leaf(3, 4)
 

@@ -46,7 +46,7 @@ def subsets(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def least_cut(capacities: dict[Any, float], source: Any, sink: Any) -> tuple[float, set[Any]]:
-    """Try every cut: return the least capacity, and the smallest side of the source."""
+    """Try every cut; return the least capacity and, among those cuts, the smallest source side."""
     between = {vertex for edge in capacities for vertex in edge} - {source, sink}
     cuts = []
     for chosen in subsets(between):
@@ -58,7 +58,7 @@ def least_cut(capacities: dict[Any, float], source: Any, sink: Any) -> tuple[flo
 
 
 class Builder:
-    """Makes a joint graph by hand: values of so many bytes, and what uses them."""
+    """Builds a joint graph by hand: values with given sizes in bytes, and what uses them."""
 
     def __init__(self, primals: int = 1) -> None:
         self.graph = fx.Graph()
@@ -72,7 +72,7 @@ class Builder:
         return node
 
     def call(self, name: str, target: Any, *inputs: Any, size: int = 8) -> fx.Node:
-        """Add a node that stands for a value of `size` bytes."""
+        """Add a node whose value has `size` bytes."""
         node = self.graph.create_node("call_function", target, inputs, name=name)
         node.meta["val"] = torch.empty(size, dtype=torch.uint8, device="meta")
         return node
@@ -96,12 +96,12 @@ class Builder:
 
 
 def bytes_of(saved: Iterable[fx.Node]) -> int:
-    """Return what the values cost: primals nothing."""
+    """Return what the values cost; primals are free."""
     return sum(node.meta["val"].nbytes for node in saved if node.op != "placeholder")
 
 
 def walk(graph: fx.Graph, saved: Iterable[fx.Node]) -> tuple[list[fx.Node], set[fx.Node]]:
-    """Return the operators that backward runs if `saved` is saved, and what it uses of that."""
+    """Return the operators that backward runs if `saved` is saved, and which of those it uses."""
     saved, used, run = set(saved), set(), set()
     gradients = next(iter(reversed(graph.nodes))).args[0][1:]
     waiting = [node for node in gradients if node is not None]
@@ -125,7 +125,7 @@ def depending(graph: fx.Graph) -> set[fx.Node]:
 
 
 def is_enough(graph: fx.Graph, saved: Iterable[fx.Node]) -> bool:
-    """Whether backward can run from what is saved, without anything expensive of forward."""
+    """Whether backward can run from what is saved, without expensive operators of forward."""
     later = depending(graph)
     again = [node for node in walk(graph, saved)[0] if node not in later]
     return not any(node.op == "placeholder" or is_expensive(node) for node in again)
@@ -134,7 +134,7 @@ def is_enough(graph: fx.Graph, saved: Iterable[fx.Node]) -> bool:
 PAIRS = [(start, end) for start in "sabcd" for end in "abcdt" if start != end]
 
 
-# Generation is not slow here; on a busy machine it looks so.
+# Generation is not slow here; it only looks slow on a busy machine.
 PATIENT = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -181,7 +181,7 @@ def backward_from(
 
 
 def default_choice(graph: fx.Graph) -> list[fx.Node]:
-    """Return what the output is computed from and backward uses: the default partition."""
+    """Return what backward uses of forward's values: the default partition."""
     output, *gradients = next(iter(reversed(graph.nodes))).args[0]
     forward: set[fx.Node] = set()
     waiting = [output]
@@ -212,11 +212,13 @@ READY_MADE = (
 
 @pytest.mark.step(1, "the greatest flow")
 def test_the_flow_of_one_edge() -> None:
-    """Is its capacity; then it is full, and the source reaches itself alone."""
+    """The flow is its capacity; then the edge is full, and the source reaches only itself."""
     flow, side = max_flow({("s", "t"): 3}, "s", "t")
 
     assert 3 == flow, f"your flow is {flow}, expected 3, the capacity of the only edge"
-    assert {"s"} == side, "the vertices that the source reaches by edges with room left"
+    assert {"s"} == side, (
+        "expected only s: the set of vertices that the source reaches along edges with room left"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
@@ -227,21 +229,21 @@ def test_the_narrowest_edge_limits_a_chain() -> None:
     assert 2 == flow, f"your flow is {flow}, expected 2: the narrowest edge of the only path"
     assert {"s", "a"} == side, (
         f"your side of the source is {sorted(side)}, expected a and s: the edge to a has room "
-        "left, the one behind it is full"
+        f"left, the next one is full"
     )
 
 
 @pytest.mark.step(1, "the greatest flow")
 def test_of_two_cuts_the_one_nearest_to_the_source_is_found() -> None:
-    """Both edges of the chain are full, and behind the first nothing is reached."""
+    """Both edges of the chain are full, and nothing past the first is reached."""
     assert (2, {"s"}) == max_flow({("s", "a"): 2, ("a", "t"): 2}, "s", "t"), (
-        "expected flow 2 and the source alone: both edges are full, so nothing else is reached"
+        "expected flow 2 and only the source: both edges are full, so nothing else is reached"
     )
 
 
 @pytest.mark.step(1, "the greatest flow")
 def test_flows_that_meet_are_added() -> None:
-    """Two ways in, two ways out; an edge both ways between."""
+    """Two paths in, two paths out, and edges in both directions between them."""
     edges = {("s", "a"): 3, ("s", "b"): 5, ("a", "b"): 9, ("b", "a"): 9, ("a", "t"): 6}
 
     assert (6, {"s", "a", "b"}) == max_flow(edges, "s", "t"), (
@@ -255,32 +257,32 @@ def test_flows_that_meet_are_added() -> None:
 
 @pytest.mark.step(1, "the greatest flow")
 def test_what_was_pushed_can_be_sent_back() -> None:
-    """The shortest way blocks two longer ones, until what flows along it is turned round."""
+    """The shortest path blocks two longer ones, until flow along it is sent back."""
     short = {("s", "a"): 1, ("a", "d"): 1, ("d", "t"): 1}
     long = {("s", "b"): 1, ("b", "c"): 1, ("c", "d"): 1, ("a", "e"): 1, ("e", "f"): 1}
 
     flow, _ = max_flow({**short, **long, ("f", "t"): 1}, "s", "t")
     assert 2 == flow, (
-        f"expected flow 2, yours {flow}: what was pushed may be sent back, so room against a flow "
-        "is as good as room along an empty edge"
+        f"expected flow 2, yours {flow}: flow that was pushed can be sent back, so an edge also "
+        f"has residual capacity against its flow"
     )
 
 
 @pytest.mark.step(1, "the greatest flow")
 def test_there_may_be_no_way() -> None:
-    """Then nothing flows; capacities of 0, and vertices without an edge, are no ways."""
-    assert (0, {"s"}) == max_flow({}, "s", "t"), "no edges: expected flow 0 and the source alone"
+    """Then nothing flows; an edge of capacity 0 makes no path, nor does a vertex without edges."""
+    assert (0, {"s"}) == max_flow({}, "s", "t"), "no edges: expected flow 0 and only the source"
     assert (0, {"s", "a"}) == max_flow({("s", "a"): 5, ("a", "t"): 0}, "s", "t"), (
-        "the edge to t has capacity 0: nothing flows, and the source reaches a"
+        "the edge to t has capacity 0: expected flow 0, and the source reaches a"
     )
     assert (0, {"s"}) == max_flow({("a", "s"): 5, ("t", "a"): 5}, "s", "t"), (
-        "both edges lead towards the source: nothing flows, and the source reaches itself alone"
+        "both edges lead towards the source: expected flow 0, and the source reaches only itself"
     )
 
 
 @pytest.mark.step(1, "the greatest flow")
 def test_an_infinite_edge_is_never_in_the_cut() -> None:
-    """As long as there is another on every way; else no cut is finite, which is an error."""
+    """As long as every path has a finite edge; otherwise no cut is finite, which is an error."""
     edges = {("s", "a"): INF, ("a", "b"): 4, ("b", "t"): INF, ("a", "c"): INF, ("c", "t"): 3}
 
     assert (7, {"s", "a", "c"}) == max_flow(edges, "s", "t"), (
@@ -293,15 +295,17 @@ def test_an_infinite_edge_is_never_in_the_cut() -> None:
 
 @pytest.mark.step(1, "the greatest flow")
 def test_a_capacity_may_be_large() -> None:
-    """The bytes of a value may be billions: no number is so large that it is as good as none."""
+    """A value may have billions of bytes: no finite number counts as infinite."""
     edges = {("s", "a"): INF, ("a", "t"): 5 * 10**12, ("s", "t"): 10**12}
 
-    assert (6 * 10**12, {"s", "a"}) == max_flow(edges, "s", "t"), "terabytes are finite"
+    assert (6 * 10**12, {"s", "a"}) == max_flow(edges, "s", "t"), (
+        "expected a flow of 6 * 10**12: terabytes are finite"
+    )
 
 
 @pytest.mark.step(1, "the greatest flow")
 def test_the_capacities_are_not_changed() -> None:
-    """What is left of them is counted elsewhere."""
+    """Residual capacity is kept elsewhere."""
     edges = {("s", "a"): 4, ("a", "t"): 2}
     max_flow(edges, "s", "t")
 
@@ -314,10 +318,10 @@ def test_the_capacities_are_not_changed() -> None:
     edges=st.dictionaries(st.sampled_from(PAIRS), st.sampled_from([0, 1, 2, 3, 5, 8]), max_size=14)
 )
 def test_the_flow_is_the_least_cut(edges: dict[tuple[str, str], int]) -> None:
-    """Of all cuts, which are tried; and of several the least side of the source."""
+    """All cuts are tried; if several are least, the one with the smallest source side counts."""
     assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t"), (
         f"yours is {max_flow(edges, 's', 't')}, expected {least_cut(edges, 's', 't')}: the "
-        "greatest flow, and of the least cuts the one nearest to the source"
+        f"greatest flow, and the minimum cut nearest to the source"
     )
 
 
@@ -339,32 +343,32 @@ def test_a_large_network_agrees_with_networkx() -> None:
         f"your flow is {flow}, that of networkx {nx.maximum_flow_value(network, 0, 39)}"
     )
     assert flow == sum(c for (a, b), c in edges.items() if a in side and b not in side), (
-        "the edges out of your set are no cut of this flow"
+        "the edges that leave your set are not a cut of this flow"
     )
 
 
 @pytest.mark.step(2, "who runs in backward")
 def test_a_cheap_value_is_computed_again_from_a_primal() -> None:
-    """Backward needs the second of two sines: the primal is there in any case."""
+    """Backward needs the second of two sines: the primal is there anyway."""
     build = Builder()
     first = build.cheap(build.primals[0], size=2)
     second = build.cheap(first)
 
     assert ["primals_1"] == build.choose(second, build.back(first)), (
-        "a primal costs no bytes, and a sine is cheap"
+        "expected only the primal: it costs no bytes, and a sine is cheap"
     )
 
 
 @pytest.mark.step(2, "who runs in backward")
 def test_an_expensive_value_is_saved() -> None:
-    """Or what is computed from it: nothing is smaller here, and it is nearest to the source."""
+    """Or what is computed from it: here nothing is smaller than the product, so save that."""
     build = Builder(2)
     product = build.slow(*build.primals)
     sine = build.cheap(product)
 
     assert ["slow"] == build.choose(sine, build.back(build.cheap(sine)), None), (
-        "expected the product alone: it must not run twice, and from it backward computes "
-        "both sines, so it uses no primal"
+        "expected only the product: it must not run twice, and backward computes both sines from "
+        "it, so it uses no primal"
     )
 
 
@@ -376,30 +380,30 @@ def test_backward_may_use_what_depends_on_a_tangent_far_away() -> None:
     gradient = build.slow(build.cheap(build.cheap(build.back())), product)
 
     assert ["slow"] == build.choose(product, gradient, None), (
-        "expected the product alone: the second mm depends on the tangent, some operators "
-        "away, so it runs in backward and is not saved"
+        "expected only the product: the second mm depends indirectly on the tangent, so it runs in "
+        "backward and is not saved"
     )
 
 
 @pytest.mark.step(2, "who runs in backward")
 def test_a_gradient_may_depend_on_no_tangent() -> None:
-    """It is what backward returns: saved, or computed again."""
+    """Backward returns it: it is saved, or computed again."""
     build = Builder(2)
     product = build.slow(*build.primals)
 
     assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1]), (
         "expected both: one gradient is primals_2 itself, the other is computed again from "
-        "the product; that neither depends on a tangent changes nothing"
+        "the product; it does not matter that neither depends on a tangent"
     )
     build = Builder(2)
     product = build.slow(*build.primals)
     saved = build.choose(product, product, None)
-    assert ["slow"] == saved, f"yours saves {saved}: an output that is a gradient too is saved"
+    assert ["slow"] == saved, f"yours saves {saved}: an output that is also a gradient is saved"
 
 
 @pytest.mark.step(2, "who runs in backward")
 def test_every_output_has_a_tangent() -> None:
-    """With two outputs the last two inputs are tangents, and gradients begin behind the second."""
+    """With two outputs the last two inputs are tangents; gradients follow the second output."""
     build = Builder(2)
     other = build.named("arriving", 8)
     first, second = build.slow(*build.primals), build.slow(*build.primals)
@@ -415,7 +419,7 @@ def test_every_output_has_a_tangent() -> None:
 
 @pytest.mark.step(3, "the fewest bytes")
 def test_the_smaller_value_is_saved() -> None:
-    """A product of 64 bytes, of which backward needs something of 16: bytes count."""
+    """Backward needs a 16-byte value computed from a 64-byte product: bytes count."""
     build = Builder(2)
     product = build.slow(*build.primals, size=64)
     small = build.cheap(product, size=16)
@@ -434,12 +438,14 @@ def test_bytes_count_and_not_elements() -> None:
     half = build.cheap(product)
     half.meta["val"] = torch.empty(12, dtype=torch.float16, device="meta")
 
-    assert ["cheap"] == build.choose(half, build.back(half), None), "80 bytes or 24"
+    assert ["cheap"] == build.choose(half, build.back(half), None), (
+        "80 bytes or 24: expected the cheap one"
+    )
 
 
 @pytest.mark.step(3, "the fewest bytes")
 def test_one_value_for_many() -> None:
-    """Two values that backward needs come from one: greed would save both."""
+    """Two values that backward needs are computed from one: a greedy choice would save both."""
     build = Builder(2)
     product = build.slow(*build.primals, size=12)
     left, right = build.cheap(product), build.cheap(product)
@@ -450,7 +456,7 @@ def test_one_value_for_many() -> None:
 
 @pytest.mark.step(3, "the fewest bytes")
 def test_many_values_for_one() -> None:
-    """One value that backward needs comes from two: then it is saved itself."""
+    """One value that backward needs is computed from two: then save that value itself."""
     build = Builder(2)
     left, right = build.slow(*build.primals, size=8), build.slow(*build.primals, size=8)
     both = build.cheap(left, right, size=12)
@@ -460,31 +466,33 @@ def test_many_values_for_one() -> None:
 
 @pytest.mark.step(3, "the fewest bytes")
 def test_a_tuple_is_not_saved() -> None:
-    """Of an operator with two results the item that is needed is."""
+    """For an operator with two results, the item that is needed is saved."""
     build = Builder()
     pair = build.slow(build.primals[0])
     pair.meta["val"] = (torch.empty(2, device="meta"), torch.empty(2, device="meta"))
     item = build.call("item", operator.getitem, pair, 0, size=800)
 
-    assert ["item"] == build.choose(item, build.back(item)), "a tuple cannot be saved: its item is"
+    assert ["item"] == build.choose(item, build.back(item)), (
+        "a tuple cannot be saved: save its item"
+    )
 
 
 @pytest.mark.step(4, "what backward uses")
 def test_backward_uses_all_that_is_saved() -> None:
-    """Primals cost nothing, yet none is in the list that leads to saved values alone."""
+    """Primals cost nothing, yet one that leads only to saved values is not in the list."""
     build = Builder(3)
     product = build.slow(build.primals[0], build.primals[1])
     gradients = build.back(product), build.back(build.primals[2]), None
 
     assert ["primals_3", "slow"] == build.choose(product, *gradients), (
-        "expected what backward uses: the product and the third primal; the first two lead "
-        "to the product alone, which is saved"
+        "expected what backward uses: the product and the third primal; the first two lead only to "
+        "the product, which is saved"
     )
 
 
 @pytest.mark.step(4, "what backward uses")
 def test_what_no_gradient_needs_is_not_saved() -> None:
-    """Neither for the output's sake nor for that of a node of backward that leads nowhere."""
+    """Neither for the output nor for a node of backward that leads nowhere."""
     build = Builder(2)
     product = build.slow(*build.primals, size=12)
     left, right = build.cheap(product), build.cheap(product)
@@ -497,7 +505,7 @@ def test_what_no_gradient_needs_is_not_saved() -> None:
 @PATIENT
 @given(data=st.data())
 def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
-    """Any small graph: all choices are tried, and those that suffice cost no less."""
+    """For any small graph all choices are tried, and none that suffices costs less."""
     build, draw = Builder(2), data.draw
     values = list(build.primals)
     for _ in range(draw(st.integers(1, 6))):
@@ -518,15 +526,17 @@ def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
 
     assert is_enough(graph, saved), "backward cannot run from what is saved"
     assert best == bytes_of(saved), (
-        f"yours saves {[str(node) for node in saved]}, {bytes_of(saved)} bytes; {best} would do"
+        f"yours saves {[str(node) for node in saved]}, {bytes_of(saved)} bytes; {best} are enough"
     )
-    assert set(saved) == walk(graph, saved)[1], "saved, and not used"
-    assert saved == [node for node in graph.nodes if node in saved], "in the order of the graph"
+    assert set(saved) == walk(graph, saved)[1], "yours saves values that backward does not use"
+    assert saved == [node for node in graph.nodes if node in saved], (
+        "list the saved nodes in the order of the graph"
+    )
 
 
 @pytest.mark.step(4, "what backward uses")
 def test_the_graph_is_not_changed() -> None:
-    """The choice is made on it, and nothing is cut."""
+    """The choice is made on the graph, but nothing is cut."""
     build = Builder(2)
     product = build.slow(*build.primals)
     build.cheap(product)
@@ -554,12 +564,18 @@ def test_a_block_saves_its_products_and_its_mask() -> None:
 
     products, mask = (6 * 8 + 6 * 5) * 4, 6 * 8
     assert products + mask == bytes_of(saved), (
-        "two products of float32 and one mask of bool: it is smaller than the numbers drawn"
+        "expected two float32 products and one bool mask, which is smaller than the numbers drawn"
     )
-    assert bytes_of(saved) < bytes_of(default) / 2, "the default partition saves every step"
-    assert 0 == counts["aten.rand_like.default"], "another mask would be drawn"
-    assert 4 == counts["aten.mm.default"], "two for each product; those of forward run once"
-    assert 1 == counts["aten.gelu.default"], "computed again"
+    assert bytes_of(saved) < bytes_of(default) / 2, (
+        "yours is not less than half of the default partition, which saves every step"
+    )
+    assert 0 == counts["aten.rand_like.default"], (
+        "backward draws random numbers again: it would use a different mask"
+    )
+    assert 4 == counts["aten.mm.default"], (
+        "expected 4 products in backward, two for each: those of forward run once"
+    )
+    assert 1 == counts["aten.gelu.default"], "expected one GELU in backward: it is computed again"
 
 
 @pytest.mark.step(4, "what backward uses")
@@ -586,7 +602,9 @@ def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
     assert not [str(node) for node in again if is_expensive(node) and node not in later], (
         "an expensive node would run again in backward"
     )
-    assert bytes_of(saved) < bytes_of(default), "bytes: yours, the default partition's"
+    assert bytes_of(saved) < bytes_of(default), (
+        "yours saves no fewer bytes than the default partition"
+    )
 
 
 @pytest.mark.step(4, "what backward uses")
@@ -595,10 +613,10 @@ def test_nothing_ready_made_is_called() -> None:
     build = Builder(2)
     product = build.slow(*build.primals)
     build.graph.output((product, build.back(product), None))
-    # What is given names an operator by its private name.
+    # The given code uses an operator's private name.
     with forbids(kata, *READY_MADE, allow=("torch._", "torch.ops", "torch.?")) as fresh:
         flow, _ = fresh.max_flow({("s", "t"): 2}, "s", "t")
         chosen = [node.name for node in fresh.saved_values(build.graph, 1)]
 
     assert 2 == flow, f"your flow is {flow}, expected 2, the capacity of the only edge"
-    assert ["slow"] == chosen, f"yours saves {chosen}, expected the product alone"
+    assert ["slow"] == chosen, f"yours saves {chosen}, expected only the product"

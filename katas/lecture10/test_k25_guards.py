@@ -1,4 +1,4 @@
-"""Tests of k25_guards: the key, held against what TorchDynamo compiles."""
+"""Tests of k25_guards: the key, compared with what TorchDynamo compiles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TABLE = torch.arange(3.0)
 @pytest.fixture(autouse=True)
 def _fresh_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget all compiled code, before and after: Dynamo keeps it with each function's code."""
-    # The compiler's own trace, hundreds of lines, is not what a failing test has to say.
+    # A failing test should not print the compiler's own trace of hundreds of lines.
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
     torch._dynamo.reset()  # noqa: SLF001 - it has no other name in all versions
     yield
@@ -68,7 +68,7 @@ def compiled_by(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) 
 
 
 def new_by(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[bool]:
-    """Return for each call whether `guards` gives a key that no call before it had."""
+    """Return for each call whether `guards` gives a key that no earlier call had."""
     every = list(calls)
     with unchanged(every):
         keys = [guards(function, *args) for args in every]
@@ -171,12 +171,14 @@ PAIRS = {
 
 
 def test_an_equal_call_has_an_equal_key() -> None:
-    """And one with another dtype another key; both are hashable."""
+    """One with a different dtype has a different key; both are hashable."""
     x, y = torch.rand(3), torch.rand(3)
 
-    assert guards(looks, x) == guards(looks, y), "guards look at metadata, never at data"
+    assert guards(looks, x) == guards(looks, y), (
+        "x and y differ only in data, but their keys differ: guards look at metadata, never at data"
+    )
     assert guards(looks, x) != guards(looks, x.double()), (
-        "x and x.double() have equal keys: the dtype is a fact"
+        "x and x.double() have equal keys: the dtype must be part of the key"
     )
     assert 2 == len({guards(looks, x), guards(looks, y), guards(looks, x.double())}), (
         "three calls, two of them alike, make "
@@ -187,7 +189,7 @@ def test_an_equal_call_has_an_equal_key() -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_key_changes_when_dynamo_compiles_again(name: str) -> None:
-    """Of two calls with different arguments; TorchDynamo is asked for the answer."""
+    """Two calls have different arguments; TorchDynamo gives the expected answer."""
     first, second = PAIRS[name]
     calls = [(torch.ones(()), first), (torch.ones(()), second)]
     actual, expected = new_by(looks, calls), compiled_by(looks, calls)
@@ -199,7 +201,7 @@ def test_the_key_changes_when_dynamo_compiles_again(name: str) -> None:
 
 
 def test_one_tensor_twice_is_not_two_tensors() -> None:
-    """Which arguments are one object is guarded, also inside lists; which object it is, is not."""
+    """Guards say which arguments are the same object, even in lists, but not which object."""
     a, b, c = torch.ones(3), torch.ones(3), torch.ones(3)
     calls = [(a, b), (b, a), (a, a), (c, c), (a, a[:]), (a, [b, b]), (a, [b, a]), (b, [a, a])]
     actual, expected = new_by(looks, calls), compiled_by(looks, calls)
@@ -216,8 +218,8 @@ def test_grad_mode_is_guarded() -> None:
     with torch.no_grad():
         off = guards(looks, x)
 
-    assert on != off, "grad mode is guarded: it is a part of the key"
-    assert on == guards(looks, x), "grad mode is on again, so the key is the first one again"
+    assert on != off, "grad mode is guarded: it must be part of the key"
+    assert on == guards(looks, x), "grad mode is on again, so the key should be the first one again"
 
 
 def test_globals_that_are_read_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +254,7 @@ def test_globals_that_are_read_are_guarded(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_name_of_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``x.real`` loads no global ``real``, though both stand in ``co_names``."""
+    """``x.real`` loads no global ``real``, though both are in ``co_names``."""
     module, x = sys.modules[__name__], torch.ones(3)
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -262,12 +264,12 @@ def test_the_name_of_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) 
     before = guards(function, x)
     monkeypatch.setattr(module, "real", 2)
 
-    assert before == guards(function, x), "only what LOAD_GLOBAL names is read from the globals"
+    assert before == guards(function, x), "read only what LOAD_GLOBAL names from the globals"
 
 
 @pytest.mark.parametrize("value", [5, 2.5, "mean"])
 def test_closure_variables_are_guarded(value: object) -> None:
-    """Change what a closure holds, and its function is compiled again."""
+    """If what a closure holds changes, its function is compiled again."""
     by: Any = 2
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -278,7 +280,7 @@ def test_closure_variables_are_guarded(value: object) -> None:
     compiled = torch.compile(function, backend=oracle, dynamic=False)
     compiled(x)
     key = guards(function, x)
-    assert key == guards(function, x), "the same call has another key the second time"
+    assert key == guards(function, x), "the same call has a different key the second time"
     by = value
     compiled(x)
 
@@ -286,11 +288,13 @@ def test_closure_variables_are_guarded(value: object) -> None:
         f"torch.compile made {len(oracle.graphs)} graphs, expected 2: it guards what a "
         "closure holds"
     )
-    assert key != guards(function, x), "the contents of function.__closure__ belong to the key"
+    assert key != guards(function, x), (
+        "the key has not changed: the contents of function.__closure__ belong to it"
+    )
 
 
 def test_one_tensor_in_a_closure_and_an_argument() -> None:
-    """The numbering of tensors goes on through globals and closure."""
+    """The numbering of tensors continues through globals and closure."""
     held, x = torch.ones(3), torch.ones(3)
     function = scaling(held)
     calls: list[tuple[Any, ...]] = [(x,), (torch.ones(3),), (held,)]
@@ -303,20 +307,20 @@ def test_one_tensor_in_a_closure_and_an_argument() -> None:
 
 
 def test_a_key_keeps_no_tensor_alive() -> None:
-    """A cache lives as long as the program; its keys must not hold the data of the first calls."""
+    """A cache lives as long as the program; its keys must not keep the data of the first calls."""
     x, module = torch.ones(3), nn.Linear(2, 2)
     alive, weight = weakref.ref(x), weakref.ref(module.weight)
     key = guards(looks, x, [x], module)
     del x, module
     gc.collect()
 
-    assert key is not None, "guards returns None, which is no key"
+    assert key is not None, "guards returns None, which is not a key"
     assert alive() is None, "the key holds the tensor"
-    assert weight() is None, "the key holds the module, and that holds its parameters"
+    assert weight() is None, "the key holds the module, which holds its parameters"
 
 
 def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither is the function called."""
+    """The function is not called either."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the key is made of facts about the arguments: compile nothing")
@@ -333,9 +337,10 @@ def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(torch._dynamo, name, refuse)  # noqa: SLF001
 
     assert guards(function, x) == guards(function, torch.zeros(3)), (
-        "x is ones in one call and zeros in the other: data is no fact, so the keys are equal"
+        "x is ones in one call and zeros in the other: the keys must be equal, because guards do "
+        "not cover a tensor's data"
     )
-    assert [] == calls, "guards looks at a call, it does not make one"
+    assert [] == calls, "the function was called: guards looks at a call, it does not make one"
 
 
 def values(name: str, x: torch.Tensor, whole: Callable[..., Any]) -> tuple[Any, Any]:

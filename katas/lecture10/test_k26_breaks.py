@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _fresh_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget all compiled code, before and after: Dynamo keeps it with each function's code."""
-    # The compiler's own trace, hundreds of lines, is not what a failing test has to say.
+    # A failing test should not print the compiler's own trace of hundreds of lines.
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
     torch._dynamo.reset()  # noqa: SLF001 - it has no other name in all versions
     yield
@@ -77,7 +77,7 @@ def test_what_is_written_anew_computes_the_same(name: str, data: str) -> None:
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_matrix_is_computed_as_a_whole(name: str) -> None:
-    """All of its elements decide together, not each row for itself, and its dtype stays."""
+    """All of its elements decide together, not each row on its own, and its dtype stays."""
     x = torch.tensor([[0.5, 0.25, 3.0], [-8.0, 1.0, 2.0]], dtype=torch.float16)
     expected, actual = values(name, x, getattr(kata, f"whole_{name}"))
 
@@ -86,7 +86,7 @@ def test_a_matrix_is_computed_as_a_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["flip", "limit"])
 def test_nan_spreads_as_it_did(name: str) -> None:
-    """Of what holds NaN, the sum is not negative, and the largest magnitude is NaN."""
+    """If the input holds NaN, its sum is not negative, and its largest magnitude is NaN."""
     x = torch.tensor([2.0, float("nan"), -4.0])
     expected, actual = getattr(kata, name)(x), getattr(kata, f"whole_{name}")(x)
 
@@ -97,7 +97,7 @@ def test_nan_spreads_as_it_did(name: str) -> None:
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_it_is_one_graph_for_all_data(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Compiled once, without a break, for data that take either branch; of PyTorch's operators."""
+    """It is compiled once, without a break, from PyTorch's operators, for data of either branch."""
     whole = getattr(kata, f"whole_{name}")
     whole(INPUTS["large"])
     capsys.readouterr()
@@ -111,7 +111,9 @@ def test_it_is_one_graph_for_all_data(name: str, capsys: pytest.CaptureFixture[s
             pytest.fail(f"whole_{name} breaks the graph: {reason}", pytrace=False)
         torch.testing.assert_close(actual, expected, msg=lambda m, d=data: f"{name}, {d}: {m}")
 
-    assert 1 == len(oracle.graphs), f"{len(oracle.graphs)} graphs for four inputs of one shape"
+    assert 1 == len(oracle.graphs), (
+        f"{len(oracle.graphs)} graphs for four inputs of the same shape, expected 1"
+    )
     symbols = (torch.SymInt, torch.SymFloat, torch.SymBool)
     numbers = [
         node.name
@@ -125,8 +127,12 @@ def test_it_is_one_graph_for_all_data(name: str, capsys: pytest.CaptureFixture[s
         home for home in homes if home.partition(".")[0] not in {"torch", "_operator", "math"}
     ]
     spaces = {getattr(function, "namespace", "aten") for function in called}
-    assert [] == foreign, f"the graph calls functions of {foreign}, which nothing can optimise"
-    assert spaces <= {"aten", "higher_order"}, f"the graph calls operators of {spaces}"
+    assert [] == foreign, (
+        f"the graph calls functions from {foreign}, which no compiler can optimise"
+    )
+    assert spaces <= {"aten", "higher_order"}, (
+        f"the graph calls operators of {spaces}, expected only aten"
+    )
 
 
 def test_the_whole_report_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +140,7 @@ def test_the_whole_report_prints_nothing(capsys: pytest.CaptureFixture[str]) -> 
     _, mean = kata.whole_report(torch.rand(3))
 
     assert "" == capsys.readouterr().out, (
-        "the whole report printed: it returns the text, so that its caller may print it"
+        "whole_report printed: it should return the mean, so that its caller may print it"
     )
     assert torch.Size([]) == mean.shape, (
         f"the mean has shape {tuple(mean.shape)}: it is one number, in a tensor without dims"
@@ -142,7 +148,7 @@ def test_the_whole_report_prints_nothing(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_whole_average_is_the_average() -> None:
-    """Of all inputs so far; what was returned earlier stays as it was."""
+    """It is that of all inputs so far; what was returned earlier stays as it was."""
     average, xs = kata.WholeAverage(4), torch.rand(5, 4)
     means = [average(x) for x in xs]
 
@@ -151,7 +157,7 @@ def test_the_whole_average_is_the_average() -> None:
 
 
 def test_the_average_has_the_gradient_of_the_average() -> None:
-    """The mean depends on the input: after n steps by one n-th."""
+    """The mean depends on the input: after n steps with a factor of 1/n."""
     given, whole, xs = kata.Average(4), kata.WholeAverage(4), torch.rand(2, 4)
     gradients = []
     for average in (given, whole):
@@ -166,7 +172,7 @@ def test_the_average_has_the_gradient_of_the_average() -> None:
 
 
 def test_an_earlier_input_has_its_gradient_too() -> None:
-    """It is in every later mean as well: after two steps by one half."""
+    """It is in every later mean as well: after two steps with a factor of one half."""
     gradients = []
     for average in (kata.Average(4), kata.WholeAverage(4)):
         x = torch.rand(4, requires_grad=True)
@@ -182,14 +188,15 @@ def test_an_earlier_input_has_its_gradient_too() -> None:
 
 
 def test_the_average_is_compiled_once() -> None:
-    """For more steps than Dynamo would compile versions."""
+    """It takes more steps than Dynamo would compile versions."""
     average, oracle, xs = kata.WholeAverage(4), Oracle(), torch.rand(12, 4)
     compiled = torch.compile(average, backend=oracle, fullgraph=True)
     means = [compiled(x) for x in xs]
 
     torch.testing.assert_close(means[-1], xs.mean(0))
     assert 1 == len(oracle.graphs), (
-        f"{len(oracle.graphs)} graphs for 12 steps: a number of Python's is guarded by its value"
+        f"{len(oracle.graphs)} graphs for 12 steps, expected 1: Dynamo guards a Python number by "
+        f"its value"
     )
 
 
@@ -202,10 +209,12 @@ def test_the_average_goes_on_from_its_state() -> None:
     assert {"mean", "steps"} == set(state), (
         f"the state_dict has {sorted(state)}, expected mean and steps"
     )
-    assert 3 == int(state["steps"]), f"the state says {int(state['steps'])} steps after three calls"
+    assert 3 == int(state["steps"]), (
+        f"the state has {int(state['steps'])} steps after three calls, expected 3"
+    )
     second.load_state_dict(state)
     for x in xs[3:]:
         last = second(x)
 
     torch.testing.assert_close(last, xs.mean(0))
-    assert [] == list(first.parameters()), "nothing here is learned: buffers, no parameters"
+    assert [] == list(first.parameters()), "nothing here is learned: use buffers, not parameters"

@@ -86,7 +86,7 @@ def stepwise(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def exchanged(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    # Three values lie on the stack, and the first is stored first.
+    # Three values are on the stack, and the first is stored first.
     a, _, _ = x - y, x, y
     return a
 
@@ -219,14 +219,16 @@ def test_one_operator_becomes_one_node() -> None:
         "x and y: one for each parameter, by its name"
     )
     assert [("call_function", "operator.add")] == called(graph), (
-        f"yours calls {called(graph)}; x + y is one operator.add"
+        f"yours calls {called(graph)}, expected one operator.add for x + y"
     )
     torch.testing.assert_close(graph(x, y), x + y)
     torch.testing.assert_close(graph(y, y), y + y)
 
     same = capture(add, x, x).graph
     names = [node.target for node in same.graph.nodes if node.op == "placeholder"]
-    assert ["x", "y"] == names, f"one tensor for two parameters: two placeholders, not {names}"
+    assert ["x", "y"] == names, (
+        f"one tensor passed for two parameters needs two placeholders; yours has {names}"
+    )
     torch.testing.assert_close(same(x, y), x + y)
 
 
@@ -261,7 +263,7 @@ def test_the_graph_computes_what_the_function_does(
 
 
 def test_python_is_gone_from_the_graph() -> None:
-    """A loop is unrolled, helpers are inlined, shapes are numbers: operators are left."""
+    """A loop is unrolled, helpers are inlined, shapes are numbers: only operators are left."""
     assert_expected_inline(
         "\n\n".join(
             graph_text(capture(function, *args).graph)
@@ -335,11 +337,13 @@ def test_pieces_are_made_at_once() -> None:
     expected = [("call_method", "split"), *[("call_function", "operator.getitem")] * 2]
     found = called(capture(first, torch.ones(4)).graph)
 
-    assert expected == found, f"yours calls {found}; split returns two pieces, so two nodes"
+    assert expected == found, (
+        f"yours calls {found}: split returns two pieces, so expected two getitem nodes"
+    )
 
 
 def test_each_capture_is_a_new_one() -> None:
-    """The same function with another number has another graph, and the first one stays."""
+    """The same function with a different number has a different graph, and the first one stays."""
 
     def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
         return x * n
@@ -347,8 +351,10 @@ def test_each_capture_is_a_new_one() -> None:
     x = torch.ones(3)
     first, second = capture(scaled, x, 2), capture(scaled, x, 3)
 
-    assert (2, 3) == (int(first.graph(x)[0]), int(second.graph(x)[0])), "each has its own number"
-    assert first.guards != second.guards, "each is guarded by its own number"
+    assert (2, 3) == (int(first.graph(x)[0]), int(second.graph(x)[0])), (
+        "each graph should compute with its own number"
+    )
+    assert first.guards != second.guards, "each capture should be guarded by its own number"
 
 
 @pytest.mark.parametrize(
@@ -367,7 +373,7 @@ def test_dynamo_finds_the_same_operators(
 ) -> None:
     """In the same order, from the same bytecode."""
     ours = called(capture(function, *args).graph)
-    # The compiler's own trace, hundreds of lines, is not what a failing test has to say.
+    # A failing test should not print the compiler's own trace of hundreds of lines.
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
     theirs: list[tuple[str, str]] = []
 
@@ -398,7 +404,7 @@ def test_inputs_are_guarded() -> None:
 
     assert expected == found, f"yours guards {found}, expected {expected}"
     assert bool is capture(function, x, True).guards["input n"][0], (  # noqa: FBT003
-        "True is guarded by its class, bool: True == 1, but another graph may belong to it"
+        "guard True by its class, bool: True == 1, but it may need a different graph"
     )
 
 
@@ -496,25 +502,25 @@ def breaks_inside(x: torch.Tensor) -> torch.Tensor:
     ],
 )
 def test_the_graph_breaks(function: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the next step depends on data or acts outside: with the line, and without acting."""
+    """It breaks before a step that depends on data or has side effects, and names the line."""
     with pytest.raises(GraphBreak) as caught:
         capture(function, torch.rand(3))
     first = function.__code__.co_firstlineno
 
     assert first + 2 == caught.value.line, (
-        f"the graph breaks in line {first + 2} of this file, not in {caught.value.line}"
+        f"the graph breaks on line {first + 2} of this file, not on {caught.value.line}"
     )
-    assert "" == capsys.readouterr().out, "nothing is printed while tracing"
+    assert "" == capsys.readouterr().out, "something was printed while tracing"
 
 
 @pytest.mark.parametrize("function", [item, breaks_inside])
 def test_a_break_names_the_innermost_line(function: Callable[..., Any]) -> None:
-    """Of the function that was inlined."""
+    """It is the line in the function that was inlined."""
     with pytest.raises(GraphBreak) as caught:
         capture(function, torch.rand(3))
 
     assert item.__code__.co_firstlineno + 3 == caught.value.line, (
-        "the line is that of the innermost instruction"
+        "expected the line of the innermost instruction"
     )
 
 
@@ -530,14 +536,14 @@ class Data(TorchDispatchMode):
     ) -> Any:
         """Note the name of what makes a tensor with data."""
         result = func(*args, **(kwargs or {}))
-        # What fake tensors compute, they compute on the meta device.
+        # Fake tensors compute on the meta device.
         if type(result) is torch.Tensor and result.device.type != "meta":
             self.names.append(str(func))
         return result
 
 
 def test_no_operator_runs_on_data() -> None:
-    """Fake tensors alone are computed with; a terabyte of zeros is no trouble."""
+    """Only fake tensors are computed with; a terabyte of zeros is no problem."""
     x = torch.rand(3)
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -546,7 +552,7 @@ def test_no_operator_runs_on_data() -> None:
     with Data() as data:
         capture(function, x)
 
-    assert [] == data.names, f"operators that ran on data: {data.names}"
+    assert [] == data.names, f"these operators ran on data: {data.names}"
 
 
 def test_the_function_is_not_called() -> None:
@@ -564,7 +570,7 @@ def test_the_function_is_not_called() -> None:
     finally:
         sys.setprofile(before)
 
-    assert [] == entered, f"Python ran {entered}"
+    assert [] == entered, f"Python ran {entered}, expected none of this file's functions"
 
 
 def test_arguments_stay_as_they_are() -> None:
@@ -644,11 +650,11 @@ STATEMENTS = [
     seed=st.integers(0, 1000),
 )
 def test_any_program(program: list[str], n: int, seed: int) -> None:
-    """Drawn from twenty statements; the graph agrees with Python on other data too."""
+    """It is drawn from twenty statements; the graph agrees with Python on other data too."""
     lines = [f"    {line}" for text in program for line in text.split("\n")]
     source = "\n".join(["def program(a, b, n):", *lines, "    return a, (b, n)"])
     space: dict[str, Any] = {"torch": torch, "helper": helper}
-    exec(source, space)  # noqa: S102 - the statements stand above
+    exec(source, space)  # noqa: S102 - the statements are above
     generator = torch.Generator().manual_seed(seed)
     a, b, c, d = torch.rand(4, 4, 4, generator=generator)
     graph = capture(space["program"], a, b, n).graph

@@ -41,7 +41,7 @@ Y = Buffer("y", (3, 4), (4, 1))
 
 
 class Texts(Handler):
-    """A value is the whole expression, as text: the oracle for what a body asks for."""
+    """A value is the whole expression, as text: the oracle for what a body computes."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -53,7 +53,7 @@ class Texts(Handler):
 
 
 def constant(value: float) -> Pointwise:
-    """Return the loops, none, whose value is a constant."""
+    """Return loops over nothing, whose value is a constant."""
     return Pointwise((), lambda _: ops.constant(value))
 
 
@@ -64,13 +64,13 @@ def row_reduction(kind: str, x: Buffer | Pointwise) -> Reduction:
 
 
 def transposed(x: Buffer | Pointwise) -> Pointwise:
-    """Return a tensor with its dims in reverse: no data moves, an index is asked for otherwise."""
+    """Return a tensor with its dims reversed: no data moves, only the index changes."""
     load = x.make_loader()
     return Pointwise(x.size[::-1], lambda index: load(index[::-1]))
 
 
 def expression(x: Buffer | Pointwise) -> str:
-    """Return what a loader asks for at ``i0, i1, ...``."""
+    """Return the expression that a loader gives at ``i0, i1, ...``."""
     load = x.make_loader()
     with handling(Texts()):
         return load(symbols(Pointwise(x.size, load)))
@@ -96,11 +96,11 @@ def test_a_buffer_is_loaded_at_index_times_stride() -> None:
         assert expected == got, (
             f"size {buffer.size}, stride {buffer.stride}: yours asks for {got}, expected {expected}"
         )
-    assert 6 == X.indexer([1, 2]), "numbers give a number, for the same strides"
+    assert 6 == X.indexer([1, 2]), "an index of numbers should give a number, here 6"
 
 
 def test_loops_are_loaded_by_computing() -> None:
-    """The loader of a Pointwise asks for what its body asks for; nothing called it is loaded."""
+    """The loader of a Pointwise runs its body; nothing of that name is loaded."""
     negative = Pointwise((3, 4), lambda index: ops.neg(ops.load("x", 4 * index[0] + index[1])))
 
     assert "neg(load(x, 4*i0 + i1))" == expression(negative), (
@@ -110,10 +110,12 @@ def test_loops_are_loaded_by_computing() -> None:
 
 
 def test_an_operation_asks_its_inputs_in_order() -> None:
-    """And nobody before a handler runs the body."""
+    """Nothing is asked before a handler runs the body."""
     kernel = pointwise("sub", X, Y)
 
-    assert (3, 4) == kernel.ranges, f"the loops are {kernel.ranges}, the inputs have size (3, 4)"
+    assert (3, 4) == kernel.ranges, (
+        f"the loops are {kernel.ranges}, expected (3, 4), the size of the inputs"
+    )
     assert "sub(load(x, 4*i0 + i1), load(y, 4*i0 + i1))" == expression(kernel), (
         f"yours asks for {expression(kernel)}, expected sub(load(x, 4*i0 + i1), load(y, 4*i0 "
         "+ i1)): the inputs in order, each by its loader"
@@ -121,7 +123,7 @@ def test_an_operation_asks_its_inputs_in_order() -> None:
 
 
 def test_a_producer_is_inlined() -> None:
-    """Its value goes from call to call: no load and no name is between them."""
+    """Its value goes straight from call to call: there is no load in between."""
     kernel = pointwise("exp", pointwise("sub", X, constant(1.0)))
     got = expression(kernel)
 
@@ -131,33 +133,34 @@ def test_a_producer_is_inlined() -> None:
 
 
 def test_inputs_are_broadcast_by_their_index() -> None:
-    """A missing dim takes no entry of the index; a dim of size 1 is asked for at 0."""
+    """A missing dim takes no entry of the index; a dim of size 1 is read at 0."""
     kernel = pointwise("add", ROW, pointwise("neg", COLUMN))
     got = expression(kernel)
 
-    assert (3, 4) == kernel.ranges, f"(4,) and (3, 1) give (3, 4), not {kernel.ranges}"
+    assert (3, 4) == kernel.ranges, f"(4,) and (3, 1) broadcast to (3, 4), not {kernel.ranges}"
     assert "add(load(row, i1), neg(load(column, i0)))" == got, (
-        f"yours asks for {got}: the last dim of each is i1, and a dim of size 1 is asked for at 0"
+        f"yours asks for {got}: expected i1 for the last dim of each, and 0 for a dim of size 1"
     )
     ones = pointwise("mul", Buffer("one", (1, 1), (7, 5)), X)
     assert "mul(load(one, 0), load(x, 4*i0 + i1))" == expression(ones), (
-        f"yours asks for {expression(ones)}: a dim of size 1 is asked for at 0, whatever its stride"
+        f"yours asks for {expression(ones)}: a dim of size 1 is read at 0, whatever its stride"
     )
     empty = pointwise("add", Buffer("none", (0, 4), (4, 1)), Buffer("row", (1, 4), (4, 1)))
-    assert (0, 4) == empty.ranges, f"(0, 4) and (1, 4) give (0, 4), not {empty.ranges}"
+    assert (0, 4) == empty.ranges, f"(0, 4) and (1, 4) broadcast to (0, 4), not {empty.ranges}"
 
 
 def test_a_view_is_another_index() -> None:
-    """What is transposed before and after an operation is loaded as it is in memory."""
+    """What is transposed both before and after an operation is loaded as it is in memory."""
     kernel = transposed(pointwise("add", transposed(X), COLUMN_AS_ROW))
 
     assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), (
-        f"yours asks for {expression(kernel)}: transposed twice, x is loaded as it is in memory"
+        f"yours asks for {expression(kernel)}: transposed twice, x should be loaded as it is in "
+        f"memory"
     )
 
 
 def test_the_body_is_printed_line_by_line() -> None:
-    """A numerator of a softmax: exp(x / 2 - largest)."""
+    """The numerator of a softmax: exp(x / 2 - largest)."""
     largest = Buffer("largest", (3, 1), (1, 1))
     half = pointwise("mul", X, constant(0.5))
     kernel = pointwise("exp", pointwise("sub", half, largest))
@@ -176,7 +179,7 @@ def inner_fn(i0, i1):
 
 
 def test_a_reduction_is_printed_with_its_own_variables() -> None:
-    """And without the reduction, which is no part of the body."""
+    """The reduction itself is not printed, since it is not part of the body."""
     kernel = row_reduction("sum", pointwise("mul", X, X))
     assert_expected_inline(
         to_text(kernel),
@@ -194,12 +197,14 @@ def test_the_smallest_bodies() -> None:
     assert "def inner_fn():\n    tmp0 = ops.constant(-0.0)\n    return tmp0" == to_text(
         constant(-0.0)
     ), (
-        f"your text is\n{to_text(constant(-0.0))}\nand should be a function without arguments "
-        "that returns one constant, tmp0"
+        f"your text is\n{to_text(constant(-0.0))}\nbut should be a function without arguments that "
+        f"returns one constant, tmp0"
     )
 
     lines = to_text(pointwise("add", constant(1.0), constant(1.0))).splitlines()
-    assert 3 == len(lines[1:-1]), f"two constants and an add are three calls: {lines}"
+    assert 3 == len(lines[1:-1]), (
+        f"two constants and an add are three calls, expected three lines: {lines}"
+    )
 
     def body(index: Sequence[Any]) -> Any:
         first = ops.load("x", index[0])
@@ -207,8 +212,8 @@ def test_the_smallest_bodies() -> None:
         return first
 
     assert "    return tmp0" == to_text(Pointwise((3,), body)).splitlines()[-1], (
-        f"your text ends in {to_text(Pointwise((3,), body)).splitlines()[-1]!r}: the body "
-        "returns its first value, tmp0, not its last"
+        f"your text ends in {to_text(Pointwise((3,), body)).splitlines()[-1]!r}: this body returns "
+        f"its first value, tmp0, not its last"
     )
 
 
@@ -217,7 +222,7 @@ FOUR: dict[str, Callable[[Pointwise], Any]] = {"to_text": to_text}
 
 @pytest.mark.parametrize("name", FOUR)
 def test_the_body_runs_once(name: str) -> None:
-    """Not once for each element: what a body says holds for all of them."""
+    """Not once for each element: one run of the body describes all of them."""
     runs = []
 
     def body(index: Sequence[Any]) -> Any:
@@ -226,12 +231,14 @@ def test_the_body_runs_once(name: str) -> None:
 
     FOUR[name](Pointwise((3, 4), body))
 
-    assert [2] == runs, f"{name} ran the body {len(runs)} times, with {runs} variables"
+    assert [2] == runs, (
+        f"{name} ran the body {len(runs)} times, with {runs} variables, expected once, with 2"
+    )
 
 
 @pytest.mark.parametrize("name", FOUR)
 def test_no_handler_is_left_behind(name: str) -> None:
-    """Also if the body raises; and a handler that was there before is there again."""
+    """Even if the body raises; and the handler that was there before is restored."""
 
     def body(index: Sequence[Any]) -> Any:
         ops.constant(1.0)
@@ -245,7 +252,7 @@ def test_no_handler_is_left_behind(name: str) -> None:
         assert "neg(1)" == ops.neg(1), f"{name} leaves its handler installed"
 
 
-@pytest.mark.filterwarnings("ignore:undefined OpHandler")  # it is looked at, not used
+@pytest.mark.filterwarnings("ignore:undefined OpHandler")  # it is inspected, not used
 def test_nothing_of_inductor_is_called() -> None:
     """Inductor's handlers may not be called: you are writing them."""
     modules = ("ir", "loop_body", "dependencies", "ops_handler", "virtualized")
@@ -255,5 +262,5 @@ def test_nothing_of_inductor_is_called() -> None:
         text = fresh.to_text(fresh.pointwise("add", x, row))
 
     assert "    tmp2 = ops.add(tmp0, tmp1)" in text, (
-        f"your text is\n{text}\nand should add tmp0 and tmp1"
+        f"your text is\n{text}\nbut should add tmp0 and tmp1"
     )

@@ -45,7 +45,7 @@ ROW_OF_Y = Buffer("y", (4,), (1,))
 
 
 class Texts(Handler):
-    """A value is the whole expression, as text: the oracle for what a body asks for."""
+    """A value is the whole expression, as text: the oracle for what a body computes."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -85,7 +85,7 @@ def storage(*names: str) -> dict[str, torch.Tensor]:
 
 
 def constant(value: float) -> Pointwise:
-    """Return the loops, none, whose value is a constant."""
+    """Return loops over nothing, whose value is a constant."""
     return Pointwise((), lambda _: ops.constant(value))
 
 
@@ -96,7 +96,7 @@ def row_reduction(kind: str, x: Buffer | Pointwise) -> Reduction:
 
 
 def transposed(x: Buffer | Pointwise) -> Pointwise:
-    """Return a tensor with its dims in reverse: no data moves, an index is asked for otherwise."""
+    """Return a tensor with its dims reversed: no data moves, only the index changes."""
     load = x.make_loader()
     return Pointwise(x.size[::-1], lambda index: load(index[::-1]))
 
@@ -147,7 +147,7 @@ def check(
 
 
 def test_a_result_has_the_size_of_the_loops() -> None:
-    """Also if the body depends on one loop, or none; it is new memory, and contiguous."""
+    """Even if the body depends on one loop, or none; it is new memory, and contiguous."""
     memory = storage("x")
     column = Pointwise((3, 4), lambda index: ops.load("x", index[0]))
     check(column, memory, memory["x"][:3, None].expand(3, 4), "one of two loops")
@@ -161,18 +161,16 @@ def test_a_result_has_the_size_of_the_loops() -> None:
         before = memory["x"].clone()
         got = evaluate(kernel, memory)
         contiguous = got.is_contiguous()
-        assert contiguous, "a kernel fills a contiguous buffer"
+        assert contiguous, "expected a contiguous result, as a kernel fills a contiguous buffer"
         got.zero_()
         assert torch.equal(before, memory["x"]), (
-            "the result is a view of the memory it was read from"
+            "writing to the result changed memory: the result is a view of what it was read from"
         )
-    assert {"x"} == memory.keys(), (
-        "the result is returned; where it goes is not evaluate's business"
-    )
+    assert {"x"} == memory.keys(), "memory has changed: evaluate only returns the result"
 
 
 def test_a_reduction_is_evaluated() -> None:
-    """Over the inner loops alone, one or two of them, the body evaluated for all."""
+    """It reduces only the inner loops, one or two of them; the body is evaluated for all."""
     memory = storage("x")
     x = memory["x"].reshape(3, 4)
     check(row_reduction("sum", X), memory, x.sum(1), "sum")
@@ -187,7 +185,7 @@ def test_a_reduction_is_evaluated() -> None:
 
 
 def test_evaluation_is_one_call_for_each_operation() -> None:
-    """Twelve elements, one exp; and no tensor larger than the loops."""
+    """Twelve elements take one exp, and no tensor is larger than the loops."""
     kernel = pointwise("exp", pointwise("maximum", pointwise("tanh", X), ROW))
     memory = storage("x", "row")
     with Operators() as log:
@@ -195,14 +193,18 @@ def test_evaluation_is_one_call_for_each_operation() -> None:
 
     for name in ("exp", "maximum", "tanh"):
         got = log.names.count(name)
-        assert 1 == got, f"{name} ran {got} times: a value stands for all iterations at once"
-    assert 12 >= log.largest, f"a tensor of {log.largest} elements, for loops of 12 iterations"
+        assert 1 == got, (
+            f"{name} ran {got} times, expected once: a value holds all iterations at once"
+        )
+    assert 12 >= log.largest, (
+        f"yours makes a tensor of {log.largest} elements, for loops of 12 iterations"
+    )
 
     twice = pointwise("exp", X)
     with Operators() as log:
         evaluate(pointwise("add", twice, twice), memory)
     got = log.names.count("exp")
-    assert 2 == got, f"the body calls exp twice, and it ran {got} times"
+    assert 2 == got, f"exp ran {got} times, expected 2, as often as the body calls it"
 
 
 FOUR: dict[str, Callable[[Pointwise], Any]] = {
@@ -212,7 +214,7 @@ FOUR: dict[str, Callable[[Pointwise], Any]] = {
 
 @pytest.mark.parametrize("name", FOUR)
 def test_the_body_runs_once(name: str) -> None:
-    """Not once for each element: what a body says holds for all of them."""
+    """Not once for each element: one run of the body describes all of them."""
     runs = []
 
     def body(index: Sequence[Any]) -> Any:
@@ -221,12 +223,14 @@ def test_the_body_runs_once(name: str) -> None:
 
     FOUR[name](Pointwise((3, 4), body))
 
-    assert [2] == runs, f"{name} ran the body {len(runs)} times, with {runs} variables"
+    assert [2] == runs, (
+        f"{name} ran the body {len(runs)} times, with {runs} variables, expected once, with 2"
+    )
 
 
 @pytest.mark.parametrize("name", FOUR)
 def test_no_handler_is_left_behind(name: str) -> None:
-    """Also if the body raises; and a handler that was there before is there again."""
+    """Even if the body raises; and the handler that was there before is restored."""
 
     def body(index: Sequence[Any]) -> Any:
         ops.constant(1.0)
@@ -248,7 +252,7 @@ BINARY = ("add", "sub", "mul", "maximum", "minimum")
 
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tensor]:
-    """Draw a kernel over broadcast and permuted buffers, its memory, and what torch computes."""
+    """Draw a kernel over broadcast and permuted buffers, with its memory and torch's result."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     memory: dict[str, torch.Tensor] = {}
     values: list[tuple[Buffer | Pointwise, torch.Tensor]] = []
@@ -277,13 +281,13 @@ def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tenso
 
 @given(data=st.data())
 def test_any_program(data: st.DataObject) -> None:
-    """What torch computes, of drawn kernels over broadcast and permuted buffers."""
+    """Drawn kernels over broadcast and permuted buffers compute what torch does."""
     kernel, memory, expected = data.draw(programs())
     torch.testing.assert_close(evaluate(kernel, memory), expected)
 
 
 class Lowering(Interpreter):
-    """Runs a graph of aten operators through loops where it can, by calling them where not."""
+    """Runs a graph of ATen operators as loops where it can, and calls them otherwise."""
 
     BINARY = ("add", "sub", "mul", "div")
     UNARY = ("exp", "tanh", "neg", "erf")
@@ -295,7 +299,7 @@ class Lowering(Interpreter):
         self.lowered = 0
 
     def buffer(self, tensor: torch.Tensor) -> Buffer:
-        """Give a tensor a name, and its values a place in memory."""
+        """Give a tensor a name, and put its values in memory."""
         name = f"buf{len(self.memory)}"
         size, stride = tuple(tensor.shape), tensor.contiguous().stride()
         self.memory[name] = tensor.contiguous().reshape(-1)
@@ -309,7 +313,7 @@ class Lowering(Interpreter):
         return self.buffer(evaluate(x, self.memory))
 
     def tensor(self, x: Any) -> Any:
-        """Return the tensor of a value, for an operator that is no loop."""
+        """Return the tensor of a value, for an operator that is not lowered."""
         if isinstance(x, Buffer | Pointwise | Reduction):
             x = self.realize(x)
             return self.memory[x.name].reshape(x.size)
@@ -363,7 +367,7 @@ class Lowering(Interpreter):
 
 
 def test_the_loops_of_a_transformer_layer(zoo: Callable[..., Any]) -> None:
-    """Its softmax, layer norms, ReLU and additions as loops; nothing of Inductor is asked."""
+    """Its softmax, layer norms, ReLU and additions are loops; nothing of Inductor is called."""
     model, (x,) = zoo("transformer")
     model, x = model.double(), x.double()
     # As it is written, not as one operator for the layer (its parameters require grad), or for
@@ -374,6 +378,8 @@ def test_the_loops_of_a_transformer_layer(zoo: Callable[..., Any]) -> None:
         got = lowering.tensor(lowering.run(x))
 
     torch.testing.assert_close(got, model(x).detach())
-    assert lowering.lowered >= 5, "a softmax, two norms, a ReLU, additions"
+    assert lowering.lowered >= 5, (
+        "expected at least 5 lowered operators: a softmax, two norms, a ReLU, additions"
+    )
     with forbids(kata, "torch._inductor") as fresh:
         fresh.evaluate(Pointwise((3, 4), X.make_loader()), storage("x"))

@@ -37,7 +37,7 @@ Y = Buffer("y", (3, 4), (4, 1))
 
 
 class Texts(Handler):
-    """A value is the whole expression, as text: the oracle for what a body asks for."""
+    """A value is the whole expression, as text: the oracle for what a body computes."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -49,7 +49,7 @@ class Texts(Handler):
 
 
 def constant(value: float) -> Pointwise:
-    """Return the loops, none, whose value is a constant."""
+    """Return loops over nothing, whose value is a constant."""
     return Pointwise((), lambda _: ops.constant(value))
 
 
@@ -60,7 +60,7 @@ def row_reduction(kind: str, x: Buffer | Pointwise) -> Reduction:
 
 
 def transposed(x: Buffer | Pointwise) -> Pointwise:
-    """Return a tensor with its dims in reverse: no data moves, an index is asked for otherwise."""
+    """Return a tensor with its dims reversed: no data moves, only the index changes."""
     load = x.make_loader()
     return Pointwise(x.size[::-1], lambda index: load(index[::-1]))
 
@@ -71,73 +71,89 @@ def test_calls_are_counted_once() -> None:
     kernel = pointwise("sub", pointwise("add", square, pointwise("exp", square)), constant(1.0))
     got = count(kernel)
 
-    assert 4 * 12 == got.flops, f"mul, add, exp, sub for 12 elements: 48, yours {got.flops}"
+    assert 4 * 12 == got.flops, (
+        f"expected 48 flops, mul, add, exp and sub for 12 elements; yours {got.flops}"
+    )
     i0, i1 = symbols(kernel)
-    assert {("x", 4 * i0 + i1)} == set(got.reads), "a place that is read twice is one read"
-    assert 8 * (12 + 12) == got.bytes, f"12 elements read, 12 written: 192 bytes, yours {got.bytes}"
+    assert {("x", 4 * i0 + i1)} == set(got.reads), "an index that is read twice should be one read"
+    assert 8 * (12 + 12) == got.bytes, (
+        f"expected 192 bytes, for 12 elements read and 12 written; yours {got.bytes}"
+    )
 
 
 def test_the_place_is_a_part_of_a_read() -> None:
-    """One tensor and its transpose are two reads, and so are two additions of them."""
+    """A tensor and its transpose are two reads, as they are read at different indices."""
     square = Buffer("x", (3, 3), (3, 1))
     kernel = pointwise("add", pointwise("neg", square), pointwise("neg", transposed(square)))
     i0, i1 = symbols(kernel)
     got = count(kernel)
 
     assert {("x", 3 * i0 + i1), ("x", i0 + 3 * i1)} == set(got.reads), (
-        "a read is a name and a place: here are two places"
+        "a read is a name and an index: expected two reads, at two indices"
     )
-    assert 3 * 9 == got.flops, f"two neg and an add for 9 elements: 27, yours {got.flops}"
-    assert 8 * (9 + 9 + 9) == got.bytes, "two reads of the same buffer are two streams of data"
+    assert 3 * 9 == got.flops, (
+        f"expected 27 flops, two neg and an add for 9 elements; yours {got.flops}"
+    )
+    assert 8 * (9 + 9 + 9) == got.bytes, (
+        "expected 216 bytes: two different reads of a buffer both count"
+    )
 
     product_of = Pointwise((3, 3), lambda index: ops.load("x", index[0] * (index[1] + 1)))
     reads = count(product_of).reads
-    assert {("x", i0 * (i1 + 1))} == set(reads), f"the place as the body gives it, not {reads}"
+    assert {("x", i0 * (i1 + 1))} == set(reads), f"keep the index as the body gives it, not {reads}"
 
 
 def test_what_a_loop_does_not_move_is_read_once() -> None:
-    """A row of 4 is 4 reads for 12 elements, and a place without variables is one."""
+    """A row of 4 is 4 reads for 12 elements, and an index without variables is one."""
     kernel = pointwise("add", pointwise("add", X, ROW), Buffer("one", (1, 1), (1, 1)))
     got = count(kernel)
 
-    assert 8 * (12 + 4 + 1 + 12) == got.bytes, f"x, row, one, result: 232 bytes, yours {got.bytes}"
-    assert ("one", 0) in got.reads, f"place 0 is read, though no loop moves it: {got.reads}"
+    assert 8 * (12 + 4 + 1 + 12) == got.bytes, (
+        f"expected 232 bytes, for x, row, one and the result; yours {got.bytes}"
+    )
+    assert ("one", 0) in got.reads, (
+        f"index 0 is read too, though it depends on no loop: {got.reads}"
+    )
     assert 8 * 12 == count(Pointwise((3, 4), lambda _: ops.constant(1.0))).bytes, (
-        "nothing is read, 12 elements are written"
+        "expected 96 bytes: nothing is read, 12 elements are written"
     )
     assert 0 == count(Pointwise((3, 4), lambda _: ops.constant(1.0))).flops, (
-        "a constant is no operation"
+        "expected 0 flops: a constant is not an operation"
     )
 
 
 def test_the_order_of_arguments_makes_another_call() -> None:
-    """Of a difference, and of a sum as well: a handler knows no algebra."""
+    """For a difference, but for a sum as well: a handler knows no algebra."""
     for name in ("sub", "add"):
         kernel = pointwise("mul", pointwise(name, X, Y), pointwise(name, Y, X))
         got = count(kernel).flops
-        assert 3 * 12 == got, f"{name}(x, y), {name}(y, x), mul: 36 flops, yours {got}"
+        assert 3 * 12 == got, (
+            f"expected 36 flops, for {name}(x, y), {name}(y, x) and mul; yours {got}"
+        )
 
 
 def test_a_choice_is_counted_as_a_call() -> None:
-    """Whatever is no load and no constant costs something: ge and where too."""
+    """Whatever is not a load or a constant costs something: ge and where too."""
     got = count(pointwise("where", pointwise("ge", X, Y), X, Y)).flops
 
-    assert 2 * 12 == got, f"ge and where for 12 elements: 24, yours {got}"
+    assert 2 * 12 == got, f"expected 24 flops, ge and where for 12 elements; yours {got}"
 
 
 def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
-    """A place may leave gaps or come again: what counts is how often the loops move it."""
+    """An index may leave gaps or repeat: what counts is how often the loops change it."""
     cases = {
         "with gaps between its elements": Buffer("x", (3, 4), (20, 5)),
         "with windows that overlap": Buffer("x", (3, 4), (1, 1)),
     }
     for what, buffer in cases.items():
         got = count(pointwise("neg", buffer)).bytes
-        assert 8 * (12 + 12) == got, f"a read {what} is 12 reads, of 8 bytes each; yours {got - 96}"
+        assert 8 * (12 + 12) == got, (
+            f"a read {what} is 12 reads of 8 bytes each, 96 in all; yours {got - 96}"
+        )
     eleven = Pointwise((1, 3, *[1] * 8, 2), lambda index: ops.load("x", index[10]))
     got = count(eleven).bytes
     assert 8 * (2 + 6) == got, (
-        f"i10 moves the place, i1 does not: 16 bytes are read, yours {got - 48}"
+        f"the index depends on i10, not on i1: expected 16 bytes read, yours {got - 48}"
     )
 
 
@@ -145,8 +161,12 @@ def test_a_reduction_counts_its_steps() -> None:
     """One for each iteration of all loops; it writes an element for each of the outer ones."""
     got = count(row_reduction("sum", pointwise("mul", X, ROW)))
 
-    assert 2 * 12 == got.flops, f"a mul and a step for 12 iterations: 24, yours {got.flops}"
-    assert 8 * (12 + 4 + 3) == got.bytes, f"x, row and 3 results: 152 bytes, yours {got.bytes}"
+    assert 2 * 12 == got.flops, (
+        f"expected 24 flops, a mul and a step for 12 iterations; yours {got.flops}"
+    )
+    assert 8 * (12 + 4 + 3) == got.bytes, (
+        f"expected 152 bytes, for x, row and 3 results; yours {got.bytes}"
+    )
 
 
 def test_two_zeros_are_two_constants() -> None:
@@ -154,7 +174,9 @@ def test_two_zeros_are_two_constants() -> None:
     handler = kata.Distinct()
     names = [handler.default("constant", (value,)) for value in (0.0, -0.0, 0.0)]
 
-    assert ["tmp0", "tmp1", "tmp0"] == names, f"0.0, -0.0 and 0.0 are {names}"
+    assert ["tmp0", "tmp1", "tmp0"] == names, (
+        f"0.0, -0.0 and 0.0 become {names}, expected tmp0, tmp1 and tmp0 again"
+    )
 
 
 FOUR: dict[str, Callable[[Pointwise], Any]] = {"count": count}
@@ -162,7 +184,7 @@ FOUR: dict[str, Callable[[Pointwise], Any]] = {"count": count}
 
 @pytest.mark.parametrize("name", FOUR)
 def test_the_body_runs_once(name: str) -> None:
-    """Not once for each element: what a body says holds for all of them."""
+    """Not once for each element: one run of the body describes all of them."""
     runs = []
 
     def body(index: Sequence[Any]) -> Any:
@@ -171,12 +193,14 @@ def test_the_body_runs_once(name: str) -> None:
 
     FOUR[name](Pointwise((3, 4), body))
 
-    assert [2] == runs, f"{name} ran the body {len(runs)} times, with {runs} variables"
+    assert [2] == runs, (
+        f"{name} ran the body {len(runs)} times, with {runs} variables, expected once, with 2"
+    )
 
 
 @pytest.mark.parametrize("name", FOUR)
 def test_no_handler_is_left_behind(name: str) -> None:
-    """Also if the body raises; and a handler that was there before is there again."""
+    """Even if the body raises; and the handler that was there before is restored."""
 
     def body(index: Sequence[Any]) -> Any:
         ops.constant(1.0)
@@ -198,7 +222,7 @@ BINARY = ("add", "sub", "mul", "maximum", "minimum")
 
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tensor]:
-    """Draw a kernel over broadcast and permuted buffers, its memory, and what torch computes."""
+    """Draw a kernel over broadcast and permuted buffers, with its memory and torch's result."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     memory: dict[str, torch.Tensor] = {}
     values: list[tuple[Buffer | Pointwise, torch.Tensor]] = []
@@ -227,7 +251,7 @@ def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tenso
 
 @given(data=st.data())
 def test_any_program(data: st.DataObject) -> None:
-    """Counted is what a body asks for; nothing of Inductor is asked."""
+    """What a body asks for is counted; nothing of Inductor is called."""
     kernel, _, _ = data.draw(programs())
     with handling(Texts()):
         kernel.body(symbols(kernel))

@@ -35,7 +35,7 @@ ROW = Buffer("row", (4,), (1,))
 
 
 class Texts(Handler):
-    """A value is the whole expression, as text: the oracle for what a body asks for."""
+    """A value is the whole expression, as text: the oracle for what a body computes."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -52,7 +52,7 @@ def storage(*names: str) -> dict[str, torch.Tensor]:
 
 
 def constant(value: float) -> Pointwise:
-    """Return the loops, none, whose value is a constant."""
+    """Return loops over nothing, whose value is a constant."""
     return Pointwise((), lambda _: ops.constant(value))
 
 
@@ -63,7 +63,7 @@ def row_reduction(kind: str, x: Buffer | Pointwise) -> Reduction:
 
 
 def transposed(x: Buffer | Pointwise) -> Pointwise:
-    """Return a tensor with its dims in reverse: no data moves, an index is asked for otherwise."""
+    """Return a tensor with its dims reversed: no data moves, only the index changes."""
     load = x.make_loader()
     return Pointwise(x.size[::-1], lambda index: load(index[::-1]))
 
@@ -86,7 +86,7 @@ def run(source: str, lists: dict[str, list[float]]) -> None:
 
 
 def test_the_source_is_run_on_plain_lists() -> None:
-    """Loops over floats; torch is not there to help."""
+    """It is loops over floats, without any help from torch."""
     memory = storage("x", "row")
     x, row = memory["x"].reshape(3, 4), memory["row"][:4]
     kernel = pointwise("mul", pointwise("exp", X), pointwise("sub", ROW, constant(0.5)))
@@ -94,12 +94,12 @@ def test_the_source_is_run_on_plain_lists() -> None:
     torch.testing.assert_close(executed(kernel, memory), x.exp() * (row - 0.5))
     torch.testing.assert_close(executed(constant(3.0), memory), torch.tensor(3.0).double())
     assert (0, 4) == executed(Pointwise((0, 4), X.make_loader()), memory).shape, (
-        "ranges (0, 4) hold no element, so nothing is stored"
+        "ranges (0, 4) hold no element, so nothing should be stored"
     )
 
 
 def test_the_source_of_a_reduction() -> None:
-    """It starts over for each element, and is stored after the inner loops."""
+    """The total starts anew for each element, and is stored after the inner loops."""
     memory = storage("x")
     x = memory["x"].reshape(3, 4)
     load = X.make_loader()
@@ -136,14 +136,14 @@ def test_the_source_of_a_reduction() -> None:
 
 
 def test_the_output_has_strides() -> None:
-    """A store goes where the output's indexer says: here a column of a larger matrix."""
+    """The result is stored where the output's indexer says: here in a column of a larger matrix."""
     memory = {"x": list(range(12)), "out": [-1.0] * 8}
     source = to_python(row_reduction("sum", X), Buffer("out", (3,), (2,)))
     run(source, memory)
 
     assert [6.0, -1.0, 22.0, -1.0, 38.0, -1.0, -1.0, -1.0] == memory["out"], (
         f"yours is {memory['out']}: the output has stride 2, so the sums are at 0, 2 and 4, "
-        "and what is between them stays -1"
+        "and everything between them stays -1"
     )
     memory = {"x": list(range(12)), "out": [-1.0] * 12}
     run(to_python(pointwise("neg", X), Buffer("out", (3, 4), (1, 3))), memory)
@@ -165,7 +165,7 @@ def test_two_zeros_are_two_constants() -> None:
 
 
 def test_the_source_computes_once_what_is_used_twice() -> None:
-    """A chain y = y + y of five steps: 63 calls, 5 of them additions of something new."""
+    """A chain y = y + y of five steps: 63 calls, only 5 of them distinct additions."""
     chain: Buffer | Pointwise = X
     for _ in range(5):
         chain = pointwise("add", chain, chain)
@@ -173,16 +173,18 @@ def test_the_source_computes_once_what_is_used_twice() -> None:
     additions = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
     sums = sum(isinstance(node.value, ast.BinOp) for node in additions)
     loads = sum(isinstance(node.value, ast.Subscript) for node in additions)
-    assert 5 == sums, f"{sums} additions in the loops, not 5"
-    assert 1 == loads, f"x is read {loads} times in an iteration, not once"
+    assert 5 == sums, f"the loops hold {sums} additions, expected 5"
+    assert 1 == loads, f"x is read {loads} times in an iteration, expected once"
 
 
 def test_the_source_is_made_of_loops_and_numbers() -> None:
-    """One loop for each variable, in order; one store; no import and no foreign name."""
+    """It has one loop for each variable, in order, one store, no import and no foreign name."""
     kernel = row_reduction("sum", pointwise("exp", pointwise("add", X, ROW)))
     tree = ast.parse(to_python(kernel, Buffer("out", (3,), (1,))))
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
-    assert [3, 4] == [ast.literal_eval(node.iter.args[0]) for node in loops], "range(3): range(4):"
+    assert [3, 4] == [ast.literal_eval(node.iter.args[0]) for node in loops], (
+        "expected loops over range(3) and range(4), in this order"
+    )
 
     nodes = list(ast.walk(tree))
     assert not [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)], (
@@ -196,17 +198,17 @@ def test_the_source_is_made_of_loops_and_numbers() -> None:
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     foreign = own - {"memory", "math", "range", "float", "max", "min", "abs"}
-    assert not foreign, f"{sorted(foreign)}: the source works on memory, with math, alone"
+    assert not foreign, f"{sorted(foreign)}: the source may use only memory, math and builtins"
     exps = sum(isinstance(node, ast.Attribute) and node.attr == "exp" for node in nodes)
-    assert 1 == exps, "the body is there once, in the loops: they are not unrolled"
+    assert 1 == exps, "expected the body once, inside the loops: do not unroll them"
     stored = [
         node
         for node in nodes
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     ]
-    assert 1 == len(stored), "memory is written once for each element, after its reduction"
+    assert 1 == len(stored), "expected one store, once for each element, after its reduction"
     inner = [node for node in ast.walk(loops[1]) if node is stored[0]]
-    assert not inner, "the store comes after the inner loop, not in it"
+    assert not inner, "store the total after the inner loop, not in it"
 
 
 FOUR: dict[str, Callable[[Pointwise], Any]] = {
@@ -216,7 +218,7 @@ FOUR: dict[str, Callable[[Pointwise], Any]] = {
 
 @pytest.mark.parametrize("name", FOUR)
 def test_the_body_runs_once(name: str) -> None:
-    """Not once for each element: what a body says holds for all of them."""
+    """Not once for each element: one run of the body describes all of them."""
     runs = []
 
     def body(index: Sequence[Any]) -> Any:
@@ -225,12 +227,14 @@ def test_the_body_runs_once(name: str) -> None:
 
     FOUR[name](Pointwise((3, 4), body))
 
-    assert [2] == runs, f"{name} ran the body {len(runs)} times, with {runs} variables"
+    assert [2] == runs, (
+        f"{name} ran the body {len(runs)} times, with {runs} variables, expected once, with 2"
+    )
 
 
 @pytest.mark.parametrize("name", FOUR)
 def test_no_handler_is_left_behind(name: str) -> None:
-    """Also if the body raises; and a handler that was there before is there again."""
+    """Even if the body raises; and the handler that was there before is restored."""
 
     def body(index: Sequence[Any]) -> Any:
         ops.constant(1.0)
@@ -252,7 +256,7 @@ BINARY = ("add", "sub", "mul", "maximum", "minimum")
 
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tensor]:
-    """Draw a kernel over broadcast and permuted buffers, its memory, and what torch computes."""
+    """Draw a kernel over broadcast and permuted buffers, with its memory and torch's result."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     memory: dict[str, torch.Tensor] = {}
     values: list[tuple[Buffer | Pointwise, torch.Tensor]] = []
@@ -281,13 +285,13 @@ def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tenso
 
 @given(data=st.data())
 def test_any_program(data: st.DataObject) -> None:
-    """Run from its source: what torch computes; nothing of Inductor is asked."""
+    """Its source computes what torch does; nothing of Inductor is called."""
     kernel, memory, expected = data.draw(programs())
     torch.testing.assert_close(executed(kernel, memory), expected)
 
 
 def test_the_source_reads_so() -> None:
-    """The example of the brief, to the letter but for the names of values."""
+    """The source is that of the brief, word for word except for the names of values."""
     source = to_python(row_reduction("sum", pointwise("add", X, ROW)), Buffer("out", (3,), (1,)))
 
     assert_expected_inline(

@@ -36,7 +36,7 @@ def node(
     *,
     extern: bool = False,
 ) -> Node:
-    """Make a node from the loops' numbers in each read, one for each dim."""
+    """Make a node; each read is given as the number of a loop for each dim."""
     loops = ranges + reduced
     deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
     return Node(name, ranges, reduced, tuple(deps), extern)
@@ -61,7 +61,7 @@ SOFTMAX = [
 
 
 class Program(NamedTuple):
-    """Nodes, what each computes of what it reads, the graph's inputs, and its outputs."""
+    """Nodes, what each computes from its reads, the graph's inputs, and its outputs."""
 
     nodes: list[Node]
     functions: dict[str, Callable[..., torch.Tensor]]
@@ -70,7 +70,7 @@ class Program(NamedTuple):
 
 
 def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int, ...]) -> Any:
-    """Read a buffer: the first loops stand still at `at`, the others become dims."""
+    """Read a buffer: the first loops are fixed at `at`, the others become dims."""
     value = value[tuple(at[i] if i < len(at) else slice(None) for i in dep.index)]
     free = [i for i in dep.index if i >= len(at)]
     value = value.permute(sorted(range(len(free)), key=free.__getitem__))
@@ -78,7 +78,7 @@ def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int
 
 
 def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
-    """Say whether these groups of nodes can be kernels: the oracle, by its own way."""
+    """Say whether these groups of nodes can be kernels: an independent oracle."""
     position = {each.name: number for number, group in enumerate(groups) for each in group}
     for number, group in enumerate(groups):
         if len(group) > 1 and any(each.extern for each in group):
@@ -92,7 +92,7 @@ def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
         if loops and not others <= loops | outer:
             return False
         for read in (read for each in group for read in each.reads):
-            # What was written at (0, 1, ...) is read there, or else in another iteration.
+            # Either it is read where it was written, at (0, 1, ...), or in another iteration.
             if position.get(read.name) == number and read.index != tuple(range(len(read.index))):
                 return False
     waiting = list(range(len(groups)))
@@ -113,31 +113,31 @@ def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
 
 
 def test_needs_are_direct_and_indirect() -> None:
-    """Through a third kernel too; what nobody writes is an input, which is there."""
+    """A kernel may need another through a third; what no kernel writes is an input of the graph."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c, d = node("c", {"y": FULL}), node("d", {"b": FULL, "c": FULL})
 
     assert [set(), {0}, set(), {0, 1, 2}] == needs(alone(a, b, c, d)), (
-        "d reads b and c, and b reads a: d needs all three, a by way of b"
+        "d reads b and c, and b reads a: d needs all three, a through b"
     )
     assert [set(), set(), {0, 1}] == needs([(a, b), (c,), (d,)]), (
-        "b reads a in the same kernel, which does not need itself; d reads from both kernels"
+        "b reads a in the same kernel, and a kernel does not need itself; d reads from both kernels"
     )
-    assert [] == needs([]), "no kernels, no needs"
+    assert [] == needs([]), "no kernels: expected no needs"
 
 
 def test_needs_go_through_all_nodes_of_a_kernel() -> None:
-    """C reads nothing of a, but d beside it in a kernel does: what needs c's kernel needs a too."""
+    """C does not read a, but another node of its kernel does: what needs c's kernel needs a too."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c, d = node("c", {"y": FULL}), node("d", {"c": FULL})
 
     assert [set(), {0}, {0, 1}] == needs([(a,), (b, c), (d,)]), (
-        "d reads c, and c is in one kernel with b, which reads a: d needs both kernels"
+        "d reads c, and c is in the same kernel as b, which reads a: d needs both kernels"
     )
 
 
 def test_what_is_shared_is_saved() -> None:
-    """A read of what the other writes, or of what the other reads, at the same place."""
+    """A kernel reads what the other writes, or what the other reads, at the same index."""
     a = node("a", {"x": FULL, "v": ROWS})
     both = 4 * N * M
     cases = {
@@ -160,8 +160,8 @@ def test_what_kernels_share_counts_once() -> None:
         got = saved(first, second)
         names = [tuple(each.name for each in kernel) for kernel in (first, second)]
         assert 2 * 4 * N * M == got, (
-            f"yours saves {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both have "
-            "x and b among reads and writes, and each counts once, however many nodes read it"
+            f"yours saves {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both read "
+            f"or write x and b, and each counts once, however many nodes read it"
         )
 
 
@@ -196,7 +196,7 @@ def assert_apart(why: str, kernels: list[Kernel], first: int = 0, second: int = 
 
 
 def test_equal_loops_are_fused() -> None:
-    """One after the other, or side by side; other ranges are other loops, if not in number."""
+    """They may run one after the other, or side by side; different ranges are different loops."""
     a = node("a", {"x": FULL})
 
     assert_fused(
@@ -219,7 +219,7 @@ def test_equal_loops_are_fused() -> None:
 
 
 def test_a_read_must_be_what_was_written() -> None:
-    """The transpose of a square: element (i, j) waits for (j, i), which is another iteration."""
+    """In the transpose of a square, element (i, j) waits for (j, i), which is another iteration."""
     a = node("a", {"x": FULL}, (N, N))
 
     assert_apart(
@@ -235,7 +235,7 @@ def test_a_read_must_be_what_was_written() -> None:
 
 
 def test_a_reduction_goes_with_its_rows() -> None:
-    """With what it reduces, with what is left of it, and with what spreads that out again."""
+    """It fuses with what it reduces, with its results, and with what expands those again."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
     assert_fused(
@@ -257,7 +257,7 @@ def test_a_reduction_goes_with_its_rows() -> None:
 
 
 def test_other_loops_than_the_reduction_s_do_not_fit() -> None:
-    """Nor two reductions along different dims."""
+    """Two reductions along different dims do not fit either."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
     assert_apart("rule 2: b has the reduced loop alone", alone(total, node("b", {"v": ROWS}, (M,))))
@@ -284,7 +284,7 @@ def test_other_loops_than_the_reduction_s_do_not_fit() -> None:
 
 
 def test_all_nodes_of_a_kernel_count() -> None:
-    """A kernel of rows takes no reduction along another dim, whichever node shows it."""
+    """A kernel of rows takes no reduction along another dim, whichever node has the rows."""
     a = node("a", {"x": ROWS}, (N,))
     total = node("total", {"y": FULL}, (N,), (M,))
     wide = node("wide", {"z": FULL}, (N, 7))
@@ -304,7 +304,7 @@ def test_all_nodes_of_a_kernel_count() -> None:
 
 
 def test_a_library_call_is_not_fused() -> None:
-    """Neither as a producer nor as a consumer."""
+    """It is fused neither as a producer nor as a consumer."""
     product_of = node("product", {"x": FULL}, extern=True)
 
     assert_apart(
@@ -317,7 +317,7 @@ def test_a_library_call_is_not_fused() -> None:
 
 
 def test_no_third_kernel_stands_between() -> None:
-    """The fused kernel would have to run both before and behind it."""
+    """The fused kernel would have to run both before and after it."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL}, extern=True)
     c, d = node("c", {"a": FULL, "b": FULL}), node("d", {"a": FULL})
 
@@ -371,7 +371,7 @@ def programs(draw: st.DrawFn, most: int = 7) -> Program:
     for number in range(draw(st.integers(1, most))):
         ranges, reduced = kinds[draw(st.sampled_from([*kinds, "map", "rows"]))]
         loops = ranges + reduced
-        # Each way to walk through a buffer with these loops: of a square, there are two.
+        # Each way to walk through a buffer with these loops: a square has two.
         ways = [
             Dep(name, index, size)
             for name, size in known.items()
@@ -395,7 +395,7 @@ def programs(draw: st.DrawFn, most: int = 7) -> Program:
 
 
 def weighted(of: Node) -> Callable[..., torch.Tensor]:
-    """Return a function of what a node reads, in which no read is like another."""
+    """Return a function of what a node reads, in which no two reads are interchangeable."""
 
     def function(*values: torch.Tensor) -> torch.Tensor:
         result = torch.ones((), dtype=torch.float64)
@@ -412,7 +412,7 @@ def weighted(of: Node) -> Callable[..., torch.Tensor]:
 
 @given(program=programs())
 def test_any_pair(program: Program) -> None:
-    """Fusable if, and only if, the two can be one kernel beside the others, apart or not."""
+    """They are fusable if and only if they can be one kernel next to all others."""
     kernels = alone(*program.nodes)
     for _ in range(3):
         pairs = list(combinations(range(len(kernels)), 2))
@@ -425,7 +425,7 @@ def test_any_pair(program: Program) -> None:
                 f"can_fuse of {first} and {second} is {got}, expected {expected}\n{shown(kernels)}"
             )
             fit += [(first, second)] * expected
-        # Go on with a list of kernels that stand in topological order by themselves.
+        # Go on with a list of kernels that is already in topological order.
         close = [pair for pair in fit if pair[1] == pair[0] + 1]
         if not close:
             break

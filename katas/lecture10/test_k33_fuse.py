@@ -37,7 +37,7 @@ def node(
     *,
     extern: bool = False,
 ) -> Node:
-    """Make a node from the loops' numbers in each read, one for each dim."""
+    """Make a node; each read is given as the number of a loop for each dim."""
     loops = ranges + reduced
     deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
     return Node(name, ranges, reduced, tuple(deps), extern)
@@ -49,7 +49,7 @@ def alone(*nodes: Node) -> list[Kernel]:
 
 
 def text(kernels: Sequence[Kernel]) -> str:
-    """Return a line for each kernel, which does not depend on the order that was chosen."""
+    """Return a line for each kernel, independent of the order that was chosen."""
     return "\n".join(sorted(" + ".join(sorted(each.name for each in kernel)) for kernel in kernels))
 
 
@@ -67,7 +67,7 @@ SOFTMAX = [
 
 
 class Program(NamedTuple):
-    """Nodes, what each computes of what it reads, the graph's inputs, and its outputs."""
+    """Nodes, what each computes from its reads, the graph's inputs, and its outputs."""
 
     nodes: list[Node]
     functions: dict[str, Callable[..., torch.Tensor]]
@@ -76,7 +76,7 @@ class Program(NamedTuple):
 
 
 def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int, ...]) -> Any:
-    """Read a buffer: the first loops stand still at `at`, the others become dims."""
+    """Read a buffer: the first loops are fixed at `at`, the others become dims."""
     value = value[tuple(at[i] if i < len(at) else slice(None) for i in dep.index)]
     free = [i for i in dep.index if i >= len(at)]
     value = value.permute(sorted(range(len(free)), key=free.__getitem__))
@@ -84,10 +84,10 @@ def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int
 
 
 def run(program: Program, kernels: Sequence[Kernel]) -> dict[str, torch.Tensor]:
-    """Run kernels one by one, each row by row, as a GPU does: and return the outputs.
+    """Run kernels one by one, each row by row, as a GPU does, and return the outputs.
 
-    In a kernel with a reduction a row is an iteration of the outer loops, else of all loops. What
-    a kernel writes is seen by its own nodes in the same row only: no row waits for another.
+    In a kernel with a reduction a row is an iteration of the outer loops, otherwise of all loops.
+    A kernel's nodes see what it writes only in the same row: no row waits for another.
     """
     memory = dict(program.inputs)
     for kernel in kernels:
@@ -117,7 +117,7 @@ def _run_kernel(
 
 
 def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
-    """Say whether these groups of nodes can be kernels: the oracle, by its own way."""
+    """Say whether these groups of nodes can be kernels: an independent oracle."""
     position = {each.name: number for number, group in enumerate(groups) for each in group}
     for number, group in enumerate(groups):
         if len(group) > 1 and any(each.extern for each in group):
@@ -131,7 +131,7 @@ def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
         if loops and not others <= loops | outer:
             return False
         for read in (read for each in group for read in each.reads):
-            # What was written at (0, 1, ...) is read there, or else in another iteration.
+            # Either it is read where it was written, at (0, 1, ...), or in another iteration.
             if position.get(read.name) == number and read.index != tuple(range(len(read.index))):
                 return False
     waiting = list(range(len(groups)))
@@ -188,20 +188,24 @@ def test_dead_nodes_are_pruned() -> None:
         got = prune([a, b, c, d], [output])
         assert expected == got, (
             f"of a, b, c, d with output {output} yours keeps {[each.name for each in got]}, "
-            f"expected {[each.name for each in expected]}: what the output needs, directly or "
-            "through others"
+            f"expected {[each.name for each in expected]}, which the output needs directly or "
+            f"through others"
         )
 
-    assert [a, b, c] == prune([a, b, c, d], ["c", "b"]), "a node that is read twice stays once"
+    assert [a, b, c] == prune([a, b, c, d], ["c", "b"]), (
+        "expected a, b and c: a node that is read twice stays once"
+    )
     assert [] == prune([a, b], []), "no outputs: no node is needed"
     call = node("call", {"a": FULL}, extern=True)
     yours = [each.name for each in prune([a, call, c], ["c"])]
-    assert ["a", "c"] == yours, f"a library call that no output needs is dead; yours keeps {yours}"
+    assert ["a", "c"] == yours, (
+        f"a library call that no output needs is dead, expected a and c; yours keeps {yours}"
+    )
     assert [] == prune([a, b], ["x"]), "the output x is an input of the graph, which no node writes"
 
 
 def test_a_chain_becomes_one_kernel() -> None:
-    """Three nodes, of which each reads the one before."""
+    """Three nodes, each of which reads the one before."""
     chain = [node("a", {"x": FULL}), node("b", {"a": FULL}), node("c", {"b": FULL})]
 
     assert [("a", "b", "c")] == [tuple(each.name for each in kernel) for kernel in fuse(chain)], (
@@ -209,23 +213,25 @@ def test_a_chain_becomes_one_kernel() -> None:
         "the one before has written"
     )
     assert [] == fuse([]), f"without nodes there are no kernels: yours is {fuse([])}"
-    assert [chain[:1]] == [list(kernel) for kernel in fuse(chain[:1])], "one node is one kernel"
+    assert [chain[:1]] == [list(kernel) for kernel in fuse(chain[:1])], (
+        "expected one kernel for one node"
+    )
 
 
 def test_what_saves_nothing_is_not_fused() -> None:
     """Two nodes of equal loops that share nothing stay two kernels."""
     assert 2 == len(fuse([node("a", {"x": FULL}), node("b", {"y": FULL})])), (
-        "the two share no byte: nothing is saved"
+        "expected two kernels: the two share no bytes, so nothing is saved"
     )
 
 
 def test_kernels_far_apart_may_be_fused() -> None:
-    """A stranger is between them in the list, on which neither depends."""
+    """An unrelated kernel is between them in the list."""
     nodes = [node("a", {"x": FULL}), node("b", {"y": FULL}, (M, N)), node("c", {"a": FULL})]
 
     assert "a + c\nb" == text(fuse(nodes)), (
-        f"yours is\n{text(fuse(nodes))}\nand should be a + c, b: neither of the two depends on "
-        "the stranger between them"
+        f"yours is\n{text(fuse(nodes))}\nbut should be a + c, b: neither of the two depends on b, "
+        f"which is between them"
     )
 
 
@@ -235,7 +241,7 @@ def test_a_softmax_becomes_one_kernel() -> None:
 
 
 def test_a_block_of_a_model_becomes_four_kernels() -> None:
-    """Bias, residual and norm around a matrix product, and a transpose that fits nowhere."""
+    """Bias, residual and norm around a matrix product, and a transpose that cannot be fused."""
     nodes = [
         node("a_scale", {"x": FULL, "s": (1,)}),
         node("b_matmul", {"a_scale": FULL}, extern=True),
@@ -259,16 +265,18 @@ i_turned + j_columns""",
 
 
 def test_what_saves_most_is_fused_first() -> None:
-    """B goes with the first or with the last: with the first it shares less."""
+    """B can be fused with the first or with the last, but shares less with the first."""
     first = node("first", {"x": FULL}, (N,), (M,))
     b = node("b", {"first": ROWS, "v": ROWS}, (N,))
     last = node("last", {"b": ROWS, "v": ROWS, "y": FULL}, (N,), (M + 1,))
 
-    assert "b + last\nfirst" == text(fuse([first, b, last])), "24 bytes come before 12"
+    assert "b + last\nfirst" == text(fuse([first, b, last])), (
+        "expected b + last: the pair that saves 24 bytes comes before the one that saves 12"
+    )
     turned = node("c", {"first": ROWS, "b": ROWS, "v": ROWS, "w": ROWS}, (N,), (M + 1,))
     assert "b + c\nfirst" == text(fuse([first, b, turned])), (
-        f"yours is\n{text(fuse([first, b, turned]))}\nand should be b + c, first: b shares 36 "
-        "bytes with c, its own and two inputs, and 12 with first"
+        f"yours is\n{text(fuse([first, b, turned]))}\nbut should be b + c, first: b shares 36 "
+        f"bytes with c (b itself and two inputs), and 12 with first"
     )
 
 
@@ -279,47 +287,54 @@ def test_the_score_is_in_bytes_not_in_buffers() -> None:
     b = node("b", {"x": FULL, **small})
     everything = node("everything", {"x": FULL}, (), (N, M))
 
-    assert "b + everything\nrows" == text(fuse([rows, b, everything])), "60 bytes come before 36"
+    assert "b + everything\nrows" == text(fuse([rows, b, everything])), (
+        "expected b + everything: the pair that saves 60 bytes comes before the one that saves 36"
+    )
 
 
 def test_the_score_is_that_of_kernels() -> None:
-    """C shares 12 bytes with a, 12 with b, 16 with d: but a and b are one kernel by then."""
+    """C shares 12 bytes with a, 12 with b, 16 with d: but by then a and b are one kernel."""
     a = node("a", {"y": FULL, "u": ROWS}, (N,), (M,))
     b = node("b", {"y": FULL, "v": ROWS}, (N,), (M,))
     c = node("c", {"u": ROWS, "v": ROWS, "w": ROWS, "s": ()}, (N,))
     d = node("d", {"z": FULL, "w": ROWS, "s": ()}, (N,), (M + 1,))
 
-    assert "a + b + c\nd" == text(fuse([a, b, c, d])), "60 bytes for y, then 24, and not 16"
+    assert "a + b + c\nd" == text(fuse([a, b, c, d])), (
+        "expected a + b + c: fuse the pair that saves 60 bytes first, then the one that saves 24, "
+        "not 16"
+    )
 
 
 def test_the_result_is_in_topological_order() -> None:
-    """What stood between the two and needs the first has to move behind them."""
+    """What was between the two and needs the first has to move to after them."""
     a, b = node("a", {"x": FULL}), node("b", {"a": TURNED}, (M, N))
     c, d = node("c", {"b": TURNED}), node("d", {"a": FULL})
     kernels = fuse([a, b, c, d])
 
     assert "a + d\nb\nc" == text(kernels), (
-        f"yours is\n{text(kernels)}\nand should be a + d, b, c: b is turned round, so a and d "
-        "alone save anything together"
+        f"yours is\n{text(kernels)}\nbut should be a + d, b, c: b is transposed, so only a and d "
+        f"save anything together"
     )
-    assert topological(kernels), f"{text(kernels)}: b and c read a, so (a, d) comes first"
+    assert topological(kernels), (
+        f"yours is {text(kernels)}: b and c read a, so (a, d) must come first"
+    )
     e, f = node("e", {"y": TURNED}, (M, N)), node("f", {"a": FULL, "e": TURNED})
     kernels = fuse([a, e, b, f])
     assert "a + f\nb\ne" == text(kernels), (
-        f"yours is\n{text(kernels)}\nand should be a + f, b, e: b and e are turned round, so a "
-        "and f alone save anything together"
+        f"yours is\n{text(kernels)}\nbut should be a + f, b, e: b and e are transposed, so only a "
+        f"and f save anything together"
     )
-    assert topological(kernels), "f needs e, and b needs a: e, then (a, f), then b"
+    assert topological(kernels), "f needs e, and b needs a: expected e, then (a, f), then b"
 
 
 def test_kernels_are_asked_as_they_are_by_then() -> None:
-    """Either pair could be fused in the beginning; after the one, the other no more."""
+    """At first either pair could be fused; once one is, the other cannot."""
     a1, b2 = node("a1", {"x": FULL}), node("b2", {"y": FULL})
     e, f = node("e", {"a1": FULL}, extern=True), node("f", {"b2": FULL}, extern=True)
     a2, b1 = node("a2", {"x": FULL, "f": FULL}), node("b1", {"y": FULL, "e": FULL})
     kernels = fuse([a1, b2, e, f, a2, b1])
 
-    assert 5 == len(kernels), f"one of the two pairs: {text(kernels)}"
+    assert 5 == len(kernels), f"expected exactly one of the two pairs to be fused: {text(kernels)}"
     assert topological(kernels), f"a kernel comes before one that it reads from:\n{text(kernels)}"
 
 
@@ -341,7 +356,7 @@ def programs(draw: st.DrawFn, most: int = 7) -> Program:
     for number in range(draw(st.integers(1, most))):
         ranges, reduced = kinds[draw(st.sampled_from([*kinds, "map", "rows"]))]
         loops = ranges + reduced
-        # Each way to walk through a buffer with these loops: of a square, there are two.
+        # Each way to walk through a buffer with these loops: a square has two.
         ways = [
             Dep(name, index, size)
             for name, size in known.items()
@@ -365,7 +380,7 @@ def programs(draw: st.DrawFn, most: int = 7) -> Program:
 
 
 def weighted(of: Node) -> Callable[..., torch.Tensor]:
-    """Return a function of what a node reads, in which no read is like another."""
+    """Return a function of what a node reads, in which no two reads are interchangeable."""
 
     def function(*values: torch.Tensor) -> torch.Tensor:
         result = torch.ones((), dtype=torch.float64)
@@ -388,8 +403,8 @@ def test_any_schedule(program: Program) -> None:
     what = text(fused)
     assert sorted(each.name for each in nodes) == sorted(
         each.name for kernel in fused for each in kernel
-    ), f"every node once: {what}"
-    assert topological(fused), f"a node reads what comes later:\n{what}"
+    ), f"expected every node once: {what}"
+    assert topological(fused), f"a node reads what is written later:\n{what}"
     assert legal(nodes, fused), f"these cannot be kernels, or not in any order:\n{what}"
 
     expected = run(program, alone(*program.nodes))
@@ -397,7 +412,9 @@ def test_any_schedule(program: Program) -> None:
     for name, value in expected.items():
         torch.testing.assert_close(got[name], value, msg=lambda m: f"{what}\n{m}")
     apart = cost(alone(*nodes), program.outputs)
-    assert cost(fused, program.outputs) <= apart, f"more bytes than apart: {what}"
+    assert cost(fused, program.outputs) <= apart, (
+        f"fused, these move more bytes than unfused: {what}"
+    )
     left = [
         (kernels[0], kernels[1])
         for kernels in combinations(fused, 2)
@@ -408,7 +425,7 @@ def test_any_schedule(program: Program) -> None:
 
 
 def greedy(nodes: Sequence[Node]) -> set[int]:
-    """Return what the best first fusion saves, of all that are legal; none if none saves."""
+    """Return what the best legal first fusion saves; empty if none saves anything."""
     scores = set()
     for pair in combinations(nodes, 2):
         rest = [[each] for each in nodes if each not in pair]
@@ -420,7 +437,7 @@ def greedy(nodes: Sequence[Node]) -> set[int]:
 
 @given(program=programs(most=5))
 def test_the_best_pair_is_in_one_kernel(program: Program) -> None:
-    """Some pair with the highest score of all ends in one kernel; nothing of Inductor is asked."""
+    """Some pair with the highest score ends up in one kernel; nothing of Inductor is called."""
     nodes = program.nodes
     fused = fuse(nodes)
     for best in greedy(nodes):
@@ -429,4 +446,7 @@ def test_the_best_pair_is_in_one_kernel(program: Program) -> None:
             for kernel in fused
             for one, other in combinations(kernel, 2)
         ]
-        assert best in together, f"a pair shares {best} bytes, but in {text(fused)}: {together}"
+        assert best in together, (
+            f"the best pair shares {best} bytes, but pairs in one kernel of yours, {text(fused)}, "
+            f"share {together}"
+        )

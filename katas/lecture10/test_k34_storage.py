@@ -37,7 +37,7 @@ def node(
     *,
     extern: bool = False,
 ) -> Node:
-    """Make a node from the loops' numbers in each read, one for each dim."""
+    """Make a node; each read is given as the number of a loop for each dim."""
     loops = ranges + reduced
     deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
     return Node(name, ranges, reduced, tuple(deps), extern)
@@ -49,7 +49,7 @@ def alone(*nodes: Node) -> list[Kernel]:
 
 
 def text(kernels: Sequence[Kernel]) -> str:
-    """Return a line for each kernel, which does not depend on the order that was chosen."""
+    """Return a line for each kernel, independent of the order that was chosen."""
     return "\n".join(sorted(" + ".join(sorted(each.name for each in kernel)) for kernel in kernels))
 
 
@@ -67,7 +67,7 @@ SOFTMAX = [
 
 
 class Program(NamedTuple):
-    """Nodes, what each computes of what it reads, the graph's inputs, and its outputs."""
+    """Nodes, what each computes from its reads, the graph's inputs, and its outputs."""
 
     nodes: list[Node]
     functions: dict[str, Callable[..., torch.Tensor]]
@@ -76,7 +76,7 @@ class Program(NamedTuple):
 
 
 def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int, ...]) -> Any:
-    """Read a buffer: the first loops stand still at `at`, the others become dims."""
+    """Read a buffer: the first loops are fixed at `at`, the others become dims."""
     value = value[tuple(at[i] if i < len(at) else slice(None) for i in dep.index)]
     free = [i for i in dep.index if i >= len(at)]
     value = value.permute(sorted(range(len(free)), key=free.__getitem__))
@@ -111,60 +111,75 @@ def test_arguments_are_not_changed() -> None:
 
 
 def test_traffic_is_what_crosses_a_kernel_s_border() -> None:
-    """A softmax apart: every node reads and writes; in one kernel: x in, the quotient out."""
+    """In an unfused softmax every node reads and writes; fused, x goes in, the quotient out."""
     large, small = 4 * N * M, 4 * N
     apart = traffic(alone(*SOFTMAX), ["f_div"])
     one = traffic([tuple(SOFTMAX)], ["f_div"])
 
     assert 8 * large + 4 * small == apart, (
-        f"{apart} bytes; x, c, d twice in, c, d, f out, b, e both"
+        f"yours counts {apart} bytes: x and d are read twice, c once, and c, d and f are written; "
+        f"b and e are small"
     )
-    assert 2 * large == one, f"{one} bytes; x is read once, f_div written, the rest never exists"
-    assert large == traffic([tuple(SOFTMAX)], []), "f_div is no output, so it is not written"
-    assert 3 * large == traffic([tuple(SOFTMAX)], ["f_div", "d_exp"]), "an output has to exist"
+    assert 2 * large == one, (
+        f"yours counts {one} bytes: x is read once, f_div is written, the rest never exists"
+    )
+    assert large == traffic([tuple(SOFTMAX)], []), "f_div is not an output, so it is not written"
+    assert 3 * large == traffic([tuple(SOFTMAX)], ["f_div", "d_exp"]), (
+        "d_exp is an output too, so it has to be written"
+    )
 
 
 def test_an_access_is_moved_once_for_each_kernel() -> None:
-    """Two nodes that read x share it; at another place it is another read."""
+    """Two nodes that read x share the read; at a different index it is a different read."""
     a, b = node("a", {"x": FULL}, (N, N)), node("b", {"x": FULL}, (N, N))
     c = node("c", {"x": TURNED}, (N, N))
     size = 4 * N * N
 
     assert 3 * size == traffic([(a, b)], ["a", "b"]), (
-        "x is read once for both nodes, and both results are written"
+        "expected one read of x for both nodes, and two writes"
     )
-    assert 4 * size == traffic(alone(a, b), ["a", "b"]), "each kernel reads x for itself"
-    assert 4 * size == traffic([(a, c)], ["a", "c"]), "x and its transpose are two streams"
+    assert 4 * size == traffic(alone(a, b), ["a", "b"]), (
+        "expected two reads of x: each kernel reads it itself"
+    )
+    assert 4 * size == traffic([(a, c)], ["a", "c"]), (
+        "expected two reads: x and its transpose are different accesses"
+    )
 
 
 def test_a_buffer_that_another_kernel_reads_exists() -> None:
-    """And one that is read inside alone does not; an output exists in any case."""
+    """A buffer that is only read inside its kernel does not; an output always exists."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c = node("c", {"b": FULL}, extern=True)
 
-    assert {"b", "c"} == allocate([(a, b), (c,)], ["c"]).keys(), "a stays in a register"
+    assert {"b", "c"} == allocate([(a, b), (c,)], ["c"]).keys(), (
+        "expected storage for b and c: a stays in a register"
+    )
     assert {"a", "b"} == allocate([(a, b)], ["a", "b"]).keys(), (
         "a and b are both outputs, so both have storage, though one kernel makes and reads them"
     )
-    assert {} == allocate([(a, b)], []), "a buffer that is not needed has no storage"
-    assert {"a"} == allocate([(a,)], ["a", "x"]).keys(), "an input has its own memory"
+    assert {} == allocate([(a, b)], []), "a buffer that is not needed must have no storage"
+    assert {"a"} == allocate([(a,)], ["a", "x"]).keys(), (
+        "expected storage only for a: an input has its own memory"
+    )
 
 
 def test_storage_is_used_again() -> None:
-    """Of two buffers in turn; but a kernel does not write where it reads."""
+    """Two storages take turns; but a kernel does not write where it reads."""
     chain = [node("a", {"x": FULL})]
     chain += [node(name, {before: FULL}) for before, name in zip("abcd", "bcde", strict=True)]
     got = allocate(alone(*chain), ["e"])
 
-    assert {0, 1} == set(got.values()), f"{got}: two storages do, in turn, and they are 0 and 1"
+    assert {0, 1} == set(got.values()), (
+        f"yours is {got}: two storages that take turns are enough, 0 and 1"
+    )
     assert all(got[one] != got[other] for one, other in zip("abcd", "bcde", strict=True)), (
-        f"yours is {got}: a kernel reads one buffer while it writes the next, so the two have "
-        "different storages"
+        f"yours is {got}: a kernel reads one buffer while it writes the next, so the two need "
+        f"different storages"
     )
 
 
 def test_storage_has_bytes_and_no_shape() -> None:
-    """A matrix of 3 by 4, of which nothing is needed any more, makes room for one of 4 by 3."""
+    """A 3 by 4 matrix that is no longer needed makes room for one of 4 by 3."""
     sizes = {"a": (3, 4), "b": (5,), "c": (4, 3), "d": (5,)}
     nodes, reads = [], ()
     for name, size in sizes.items():
@@ -172,11 +187,14 @@ def test_storage_has_bytes_and_no_shape() -> None:
         reads = (nodes[-1].write,)
     plan = allocate([(node,) for node in nodes], ["d"])
 
-    assert plan["a"] == plan["c"], f"a and c have 48 bytes, and c is written behind b: {plan}"
+    assert plan["a"] == plan["c"], (
+        f"a and c both have 48 bytes, and a is free when c is written, so they share a storage: "
+        f"{plan}"
+    )
 
 
 def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
-    """And a buffer of another size gets another storage."""
+    """A buffer of a different size gets a different storage."""
     a, b, c, d = (node(name, {"x": FULL}) for name in "abcd")
     e = node("e", {"a": FULL, "d": FULL})
     got = allocate(alone(a, b, c, d, e), ["b", "e"])
@@ -187,21 +205,25 @@ def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
         f"b is an output, and another buffer got its storage: {got}"
     )
     assert 4 == len(set(got.values())), (
-        f"yours is {got}: of a, b, d and e none is free when the next is written, so there "
-        "are 4 storages"
+        f"yours is {got}: none of a, b, d and e is free when the next is written, so expected 4 "
+        f"storages"
     )
-    assert "c" not in got, "nobody reads c"
+    assert "c" not in got, "nobody reads c, so it needs no storage"
 
     small = node("small", {"a": FULL}, (N,), (M,))
     last = node("last", {"small": (1,)}, (M,), (N,))
     other = node("other", {"last": (1,)}, (N,), (M,))
     got = allocate(alone(a, small, last, other), ["other"])
-    assert 3 == len({got["a"], got["small"], got["last"]}), f"15, 3 and 5 elements: {got}"
-    assert got["small"] == got["other"], "3 elements again, when small is no longer needed"
+    assert 3 == len({got["a"], got["small"], got["last"]}), (
+        f"buffers of 15, 3 and 5 elements need different storages: {got}"
+    )
+    assert got["small"] == got["other"], (
+        "other has 3 elements and small is no longer needed: expected the same storage"
+    )
 
 
 def lives(kernels: Sequence[Kernel], outputs: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-    """Return for each buffer that has to exist its bytes, and from when to when it is needed."""
+    """Return the bytes of each buffer that has to exist, and from when to when it is needed."""
     found = {}
     for at, kernel in enumerate(kernels):
         for each in kernel:
@@ -218,20 +240,26 @@ def lives(kernels: Sequence[Kernel], outputs: Sequence[str]) -> dict[str, tuple[
 
 
 def check_storages(kernels: Sequence[Kernel], outputs: Sequence[str]) -> None:
-    """Assert that a plan has what is needed, twice nothing at a time, and no more."""
+    """Assert that a plan stores what is needed, shares nothing in use, and wastes no storage."""
     plan, needed = allocate(kernels, outputs), lives(kernels, outputs)
-    assert needed.keys() == plan.keys(), f"these have to exist: {sorted(needed)}; planned: {plan}"
+    assert needed.keys() == plan.keys(), (
+        f"these buffers need storage: {sorted(needed)}, yours plans {plan}"
+    )
     for one, other in combinations(needed, 2):
         (size, begin, end), (size2, begin2, end2) = needed[one], needed[other]
         if plan[one] == plan[other]:
-            assert size == size2, f"{one} and {other} are not of one size: {plan}"
-            assert end < begin2 or end2 < begin, f"{one} and {other} are needed at a time: {plan}"
+            assert size == size2, f"{one} and {other} share a storage but differ in size: {plan}"
+            assert end < begin2 or end2 < begin, (
+                f"{one} and {other} share a storage but are needed at the same time: {plan}"
+            )
     most = {size: 0 for size, _, _ in needed.values()}
     for size, at in product(most, range(len(kernels))):
         alive = sum(size == own and begin <= at <= end for own, begin, end in needed.values())
         most[size] = max(most[size], alive)
     numbers = set(plan.values())
-    assert set(range(sum(most.values()))) == numbers, f"{sum(most.values())} storages do: {plan}"
+    assert set(range(sum(most.values()))) == numbers, (
+        f"{sum(most.values())} storages are enough: {plan}"
+    )
 
 
 @st.composite
@@ -252,7 +280,7 @@ def programs(draw: st.DrawFn, most: int = 7) -> Program:
     for number in range(draw(st.integers(1, most))):
         ranges, reduced = kinds[draw(st.sampled_from([*kinds, "map", "rows"]))]
         loops = ranges + reduced
-        # Each way to walk through a buffer with these loops: of a square, there are two.
+        # Each way to walk through a buffer with these loops: a square has two.
         ways = [
             Dep(name, index, size)
             for name, size in known.items()
@@ -276,7 +304,7 @@ def programs(draw: st.DrawFn, most: int = 7) -> Program:
 
 
 def weighted(of: Node) -> Callable[..., torch.Tensor]:
-    """Return a function of what a node reads, in which no read is like another."""
+    """Return a function of what a node reads, in which no two reads are interchangeable."""
 
     def function(*values: torch.Tensor) -> torch.Tensor:
         result = torch.ones((), dtype=torch.float64)
@@ -302,7 +330,7 @@ def test_any_schedule(program: Program) -> None:
     for each in (alone(*nodes), kernels):
         check_storages(each, outputs)
         expected, yours = cost(each, outputs), traffic(each, outputs)
-        assert expected == yours, f"bytes: yours {yours}, expected {expected}, of {text(each)}"
+        assert expected == yours, f"bytes: yours {yours}, expected {expected}, for {text(each)}"
 
 
 def test_nothing_of_inductor_is_called() -> None:
@@ -312,7 +340,7 @@ def test_nothing_of_inductor_is_called() -> None:
         moved = fresh.traffic([tuple(SOFTMAX)], ["f_div"])
 
     assert {"f_div": 0} == storage, (
-        f"yours is {storage}, expected one storage, number 0, for f_div: all else stays in "
-        "the kernel"
+        f"yours is {storage}, expected one storage, number 0, for f_div: everything else stays in "
+        f"the kernel"
     )
     assert 120 == moved, f"yours moves {moved} bytes, expected 120: 15 floats in and 15 out"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-# Inductor itself says so, when it makes its own patterns.
+# Inductor gives this warning itself, when it builds its own patterns.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated")
 
 
@@ -35,12 +35,12 @@ FUSED = aten._addmm_activation.default  # noqa: SLF001 - its only name
 
 
 def kata() -> ModuleType:
-    """Return the exercise. It imports Inductor, for which whoever collects tests need not wait."""
+    """Return the exercise. It imports Inductor, which collecting the tests should not wait for."""
     return import_module("katas.lecture10.k35_linear_relu")
 
 
 def fuse(*args: Any) -> int:
-    """Run the pass that is made by hand."""
+    """Run the handwritten pass."""
     return kata().fuse(*args)
 
 
@@ -68,13 +68,13 @@ def check(way: Function, function: Function, *args: torch.Tensor, found: int) ->
 
     assert found == actual, f"{actual} chains were replaced, expected {found}{text}"
     assert found == len(calls), (
-        f"the graph has {len(calls)} of the new operator, expected {found}{text}"
+        f"the graph calls the new operator {len(calls)} times, expected {found}{text}"
     )
     if not found:
         assert before == graph_text(gm), f"leave the chain as it was{text}"
     for node in gm.graph.nodes:
         changed = [k for k, old in metas.get(node, {}).items() if node.meta.get(k) is not old]
-        assert [] == changed, f"of {node} the meta has another {', '.join(changed)} now{text}"
+        assert [] == changed, f"the meta of {node} now has a different {', '.join(changed)}{text}"
     gm.graph.lint()
     gm.recompile()
     expected, result = function(*(x.clone() for x in args)), gm(*(x.clone() for x in args))
@@ -83,7 +83,7 @@ def check(way: Function, function: Function, *args: torch.Tensor, found: int) ->
 
 
 def dense(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """One node of ATen for product and sum, and the ReLU."""
+    """One ATen node for product and sum, then the ReLU."""
     return torch.addmm(b, x, w).relu()
 
 
@@ -93,7 +93,7 @@ def summed(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def summed_to(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Take the bias for the first argument."""
+    """Pass the bias as the first argument."""
     return (b + x @ w).relu()
 
 
@@ -132,7 +132,7 @@ return _addmm_activation""",
 
 
 def test_a_product_without_a_bias_stays() -> None:
-    """And a sum without a ReLU, a ReLU without a product, a sum of other things."""
+    """So do a sum without a ReLU, a ReLU without a product, and a sum of other things."""
     check(fuse, lambda x, w, b: (x @ w).relu(), *inputs(), found=0)
     check(fuse, lambda x, w, b: torch.addmm(b, x, w), *inputs(), found=0)
     check(fuse, lambda x, w, b: b.relu(), *inputs(), found=0)
@@ -154,24 +154,24 @@ def test_a_product_without_a_bias_stays() -> None:
     ids=["addmm", "addmm_both", "of_the_bias", "of_the_product", "minus", "addmm_zero"],
 )
 def test_factors_stay(function: Function, factors: dict[str, float]) -> None:
-    """The alpha of a sum multiplies its second argument, be it bias or product."""
+    """The alpha of a sum multiplies its second argument, whether bias or product."""
     gm = check(fuse, function, *inputs(), found=1)
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
     assert factors == dict(node.kwargs), (
-        f"yours has {dict(node.kwargs)}, the chain has {factors}: those, and no others"
+        f"the new node has {dict(node.kwargs)}, expected {factors}, those of the chain"
     )
 
 
 def test_a_sum_with_a_factor_of_zero_stays() -> None:
-    """Zero times NaN is NaN in a sum; addmm does not read what it has no use for."""
+    """Zero times NaN is NaN in a sum, but addmm does not even read what has a factor of 0."""
     check(fuse, lambda x, w, b: torch.add(x @ w, b, alpha=0).relu(), *inputs(), found=0)
     check(fuse, lambda x, w, b: torch.add(b, x @ w, alpha=0).relu(), *inputs(), found=0)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_others_need_is_not_computed_twice(way: Function) -> None:
-    """An inner value that is an output, that another node uses, or that is added to itself."""
+    """Here an inner value is an output, is used by another node, or is added to itself."""
 
     def uses_product(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
         product = x @ w
@@ -209,12 +209,12 @@ def test_a_result_may_have_many_users(function: Function, way: Function) -> None
     gm = check(way, several, *inputs(), found=1)
     targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     expected = ["aten._addmm_activation.default", "aten.sin.default", "aten.mul.Tensor"]
-    assert expected == targets, "product, sum and ReLU are gone, and nothing else is"
+    assert expected == targets, "product, sum and ReLU should be gone, and nothing else"
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_of_two_products_one_is_the_bias(way: Function) -> None:
-    """Only the sum's own product is taken up; the other one is computed before."""
+    """Only one product is fused; the other one, its bias, is computed before."""
     gm = check(way, lambda x, w, b: (x @ w + x.sin() @ w).relu(), *inputs(), found=1)
 
     targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
@@ -235,7 +235,7 @@ def test_of_two_products_one_is_the_bias(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_bias_is_a_tensor(way: Function) -> None:
-    """A number may be added, but is no argument for the new operator."""
+    """A number may be added, but cannot be an argument of the new operator."""
     check(way, lambda x, w, b: (x @ w + 2.5).relu(), *inputs(), found=0)
 
 
@@ -253,13 +253,17 @@ def test_a_bias_has_the_dtype_of_the_product(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_bias_is_where_the_product_is(way: Function) -> None:
-    """To a product on a GPU ``add`` takes a number on the CPU; the new operator does not."""
-    with FakeTensorMode():  # which needs no GPU for a tensor on one
+    """``add`` takes a product on a GPU and a number on the CPU; the new operator does not."""
+    with FakeTensorMode():  # a fake tensor on a GPU needs no GPU
         x, w = torch.empty(4, 5, device="cuda:0"), torch.empty(5, 6, device="cuda:0")
         number, bias = torch.empty(()), torch.empty((), device="cuda:0")
 
-    assert 0 == way(make_fx(summed)(x, w, number).graph), "the bias is on the CPU, x and w are not"
-    assert 1 == way(make_fx(summed)(x, w, bias).graph), "all three are on one device"
+    assert 0 == way(make_fx(summed)(x, w, number).graph), (
+        "expected 0 replacements: the bias is on the CPU, x and w are not"
+    )
+    assert 1 == way(make_fx(summed)(x, w, bias).graph), (
+        "expected 1 replacement: all three are on the same device"
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -283,7 +287,7 @@ def test_strides_stay(way: Function) -> None:
     check(way, summed_to, x, w, across, found=0)
     gm = check(way, summed, x, w, across, found=1)
     assert (6, 1) == gm(x, w, across).stride(), (
-        "the product comes first in the sum, so its strides win"
+        "the product comes first in the sum, so the result should have its strides"
     )
 
 
@@ -325,7 +329,7 @@ def test_no_product_moves_past_a_write(function: Function, way: Function) -> Non
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("function", CHAINS)
 def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function) -> None:
-    """Later passes read the value, and a person the stack trace."""
+    """Later passes read the value, people read the stack trace."""
     gm = traced(function, *inputs())
     (relu,) = gm.graph.find_nodes(op="call_function", target=aten.relu.default)
     old, value = relu.meta, relu.meta["val"]
@@ -333,7 +337,7 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
     way(gm.graph)
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
-    assert "val" in node.meta, "a node without meta['val'] is an error in the next pass"
+    assert "val" in node.meta, "the new node has no meta['val']: the next pass would fail"
     assert isinstance(node.meta["val"], FakeTensor), (
         f"meta['val'] is a {type(node.meta['val']).__name__}, expected the fake tensor of the ReLU"
     )
@@ -347,17 +351,19 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
         f"ReLU's {(value.shape, value.stride(), value.dtype)}"
     )
     assert "File model.py, line 7" == node.meta.get("stack_trace"), (
-        "errors show the stack trace of the ReLU"
+        "keep the ReLU's stack trace: errors show it"
     )
-    assert old is not node.meta, "each node has a meta of its own: give it a copy"
+    assert old is not node.meta, "the new node shares the ReLU's meta: give it a copy"
 
 
 def test_small_results_may_be_left() -> None:
-    """Elements of the result are counted: here 24."""
+    """The elements of the result are counted, here 24."""
     for smallest, found in ((0, 1), (24, 1), (25, 0)):
         assert found == fuse(traced(dense, *inputs()).graph, smallest), (
             f"with smallest={smallest}, a result of 24 elements: expected {found} replacements; "
             "fewer than `smallest` is too small"
         )
     x, w, b = inputs()
-    assert 1 == fuse(traced(dense, x[:0], w, b).graph), "by default none is too small"
+    assert 1 == fuse(traced(dense, x[:0], w, b).graph), (
+        "by default no result is too small: expected 1 replacement"
+    )

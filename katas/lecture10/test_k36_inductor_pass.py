@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-# Inductor itself says so, when it makes its own patterns.
+# Inductor gives this warning itself, when it builds its own patterns.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated")
 
 
@@ -46,12 +46,12 @@ FUSED = aten._addmm_activation.default  # noqa: SLF001 - its only name
 
 
 def kata() -> ModuleType:
-    """Return the exercise. It imports Inductor, for which whoever collects tests need not wait."""
+    """Return the exercise. It imports Inductor, which collecting the tests should not wait for."""
     return import_module("katas.lecture10.k36_inductor_pass")
 
 
 def inductors(name: str) -> ModuleType:
-    """Return a module of Inductor's."""
+    """Return one of Inductor's modules."""
     return import_module(f"torch._inductor.{name}")
 
 
@@ -93,13 +93,13 @@ def check(
         f"{actual} chains were replaced, expected {found}{why and f': {why}'}{text}"
     )
     assert found == len(calls), (
-        f"the graph has {len(calls)} of the new operator, expected {found}{text}"
+        f"the graph calls the new operator {len(calls)} times, expected {found}{text}"
     )
     if not found:
         assert before == graph_text(gm), f"leave the chain as it was{text}"
     for node in gm.graph.nodes:
         changed = [k for k, old in metas.get(node, {}).items() if node.meta.get(k) is not old]
-        assert [] == changed, f"of {node} the meta has another {', '.join(changed)} now{text}"
+        assert [] == changed, f"the meta of {node} now has a different {', '.join(changed)}{text}"
     gm.graph.lint()
     gm.recompile()
     expected, result = function(*(x.clone() for x in args)), gm(*(x.clone() for x in args))
@@ -108,7 +108,7 @@ def check(
 
 
 def dense(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """One node of ATen for product and sum, and the ReLU."""
+    """One ATen node for product and sum, then the ReLU."""
     return torch.addmm(b, x, w).relu()
 
 
@@ -118,7 +118,7 @@ def summed(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def summed_to(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Take the bias for the first argument."""
+    """Pass the bias as the first argument."""
     return (b + x @ w).relu()
 
 
@@ -143,7 +143,7 @@ return _addmm_activation""",
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_others_need_is_not_computed_twice(way: Function) -> None:
-    """An inner value that is an output, that another node uses, or that is added to itself."""
+    """Here an inner value is an output, is used by another node, or is added to itself."""
 
     def uses_product(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
         product = x @ w
@@ -171,7 +171,7 @@ def test_what_others_need_is_not_computed_twice(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_several_chains(way: Function) -> None:
-    """One behind the other, and side by side."""
+    """They may follow each other, or be side by side."""
 
     def network(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
         y = dense(x, w, b)
@@ -183,7 +183,7 @@ def test_several_chains(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_bias_is_a_tensor(way: Function) -> None:
-    """A number may be added, but is no argument for the new operator."""
+    """A number may be added, but cannot be an argument of the new operator."""
     check(way, lambda x, w, b: (x @ w + 2.5).relu(), *inputs(), found=0)
 
 
@@ -196,7 +196,7 @@ def test_strides_stay(way: Function) -> None:
     check(way, summed_to, x, w, across, found=0)
     gm = check(way, summed, x, w, across, found=1)
     assert (6, 1) == gm(x, w, across).stride(), (
-        "the product comes first in the sum, so its strides win"
+        "the product comes first in the sum, so the result should have its strides"
     )
 
 
@@ -238,7 +238,7 @@ def test_no_product_moves_past_a_write(function: Function, way: Function) -> Non
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("function", CHAINS)
 def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function) -> None:
-    """Later passes read the value, and a person the stack trace."""
+    """Later passes read the value, people read the stack trace."""
     gm = traced(function, *inputs())
     (relu,) = gm.graph.find_nodes(op="call_function", target=aten.relu.default)
     old, value = relu.meta, relu.meta["val"]
@@ -246,7 +246,7 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
     way(gm.graph)
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
-    assert "val" in node.meta, "a node without meta['val'] is an error in the next pass"
+    assert "val" in node.meta, "the new node has no meta['val']: the next pass would fail"
     assert isinstance(node.meta["val"], FakeTensor), (
         f"meta['val'] is a {type(node.meta['val']).__name__}, expected the fake tensor of the ReLU"
     )
@@ -260,14 +260,14 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
         f"ReLU's {(value.shape, value.stride(), value.dtype)}"
     )
     assert "File model.py, line 7" == node.meta.get("stack_trace"), (
-        "errors show the stack trace of the ReLU"
+        "keep the ReLU's stack trace: errors show it"
     )
-    assert old is not node.meta, "each node has a meta of its own: give it a copy"
+    assert old is not node.meta, "the new node shares the ReLU's meta: give it a copy"
 
 
 @pytest.mark.parametrize("keyword", ["beta", "alpha"])
 def test_a_pattern_does_not_see_keywords(keyword: str) -> None:
-    """In torch 2.13 it matches calls that have some, and their factors would be lost."""
+    """In torch 2.13 a pattern also matches calls with keywords, whose factors would be lost."""
     x, w, b = inputs()
     scaled = partial(torch.addmm, **{keyword: 2})
     why = f"addmm has {keyword}=2, which your operator would lose"
@@ -277,17 +277,20 @@ def test_a_pattern_does_not_see_keywords(keyword: str) -> None:
 
 
 def test_each_pass_of_patterns_is_a_new_one() -> None:
-    """Of patterns that end in a ReLU, none of them in a registry of Inductor's."""
+    """It has patterns that end in a ReLU, and none of them is in Inductor's own registries."""
     first, second = kata().patterns(), kata().patterns()
 
-    assert first is not second, "a PatternMatcherPass can be extended: return a new one"
+    assert first is not second, (
+        "the same pass is returned twice: return a new one, since a PatternMatcherPass can be "
+        "extended"
+    )
     assert isinstance(first, inductors("pattern_matcher").PatternMatcherPass), (
         f"patterns returns a {type(first).__name__}, expected a PatternMatcherPass"
     )
     entries = [entry for group in first.patterns.values() for entry in group]
-    assert [] != entries, "say in patterns what the pass looks for"
+    assert [] != entries, "the pass has no patterns: register what it looks for"
     assert {("call_function", aten.relu.default)} == set(first.patterns), (
-        "a pattern is filed by its last node, here the ReLU"
+        "patterns are registered under their last node, which should be the ReLU"
     )
 
 
@@ -296,13 +299,14 @@ def test_the_pass_counts_over_all_graphs() -> None:
     custom = kata().FuseLinear()
 
     assert isinstance(custom, inductors("custom_graph_pass").CustomGraphPass), (
-        "FuseLinear is no CustomGraphPass: Inductor asks one for its uuid"
+        "FuseLinear is not a CustomGraphPass: Inductor needs one to ask for its uuid"
     )
-    assert 0 == custom.fused, f"a new pass has fused {custom.fused} chains already, expected 0"
+    assert 0 == custom.fused, f"a new pass already counts {custom.fused} fused chains, expected 0"
     for expected in (1, 2):
         gm = traced(dense, *inputs())
         assert None is custom(gm.graph), (
-            "a CustomGraphPass changes the graph it is given and returns None"
+            "the pass returned a value: a CustomGraphPass changes the graph it is given and "
+            "returns None"
         )
         assert expected == custom.fused, (
             f"{custom.fused} chains counted after {expected} graphs with one chain each"
@@ -312,36 +316,46 @@ def test_the_pass_counts_over_all_graphs() -> None:
         )
     exact = kata().FuseLinear(24)
     exact(traced(dense, *inputs()).graph)
-    assert 1 == exact.fused, "the result has 24 elements, not fewer than 24"
+    assert 1 == exact.fused, "expected 1 fused chain: a result of 24 elements has not fewer than 24"
     x, w, b = inputs()
     empty = traced(dense, x[:0], w, b).graph
-    assert 1 == kata().patterns().apply(empty), "0 elements are not fewer than 0"
+    assert 1 == kata().patterns().apply(empty), (
+        "expected 1 fused chain: 0 elements are not fewer than 0"
+    )
     large = kata().FuseLinear(25)
     large(traced(dense, *inputs()).graph)
     assert 0 == large.fused, (
-        "the result has 24 elements, and `smallest` is 25: the pass hands it to fuse"
+        "expected no fused chain: the result has 24 elements, and `smallest` is 25"
     )
 
 
 def test_the_uuid_tells_passes_apart() -> None:
-    """By what they do, not by what they have done, and it goes into a pickled key."""
+    """It depends on what they do, not on what they have done, and goes into a pickled key."""
     FuseLinear = kata().FuseLinear
     first, second, other = FuseLinear(), FuseLinear(), FuseLinear(25)
     first(traced(dense, *inputs()).graph)
 
-    assert first.uuid(), "None, or anything falsy, turns the cache off"
-    assert first.uuid() == first.uuid(), "asked twice, the pass is another one"
-    assert first.uuid() == second.uuid(), "an equal pass shall find the cached graph"
-    assert first.uuid() == FuseLinear(0).uuid(), "`smallest` is 0 by default"
-    assert first.uuid() != other.uuid(), "another `smallest` makes another graph"
-    assert FuseLinear(2).uuid() != FuseLinear(3).uuid(), "another `smallest` makes another graph"
+    assert first.uuid(), "the uuid is falsy, which turns the cache off"
+    assert first.uuid() == first.uuid(), "the same pass has two different uuids"
+    assert first.uuid() == second.uuid(), (
+        "two equal passes have different uuids: the second should find the cached graph"
+    )
+    assert first.uuid() == FuseLinear(0).uuid(), (
+        "the uuid should be that of FuseLinear(0): `smallest` is 0 by default"
+    )
+    assert first.uuid() != other.uuid(), (
+        "the uuids are equal, but a different `smallest` makes a different graph"
+    )
+    assert FuseLinear(2).uuid() != FuseLinear(3).uuid(), (
+        "the uuids are equal, but a different `smallest` makes a different graph"
+    )
     assert first.uuid() == pickle.loads(pickle.dumps(first.uuid())), (  # noqa: S301 - our own
-        "the uuid is not the same after pickling, and it is part of a pickled key"
+        "the uuid changes when it is pickled, but it is part of a pickled key"
     )
 
 
 def test_the_uuid_is_the_same_in_another_process(pytestconfig: pytest.Config) -> None:
-    """There, hashes of strings, addresses, times and process ids are others."""
+    """There, hashes of strings, addresses, times and process ids are different."""
     module = "katas.lecture10.k36_inductor_pass"
     program = f"import pickle; from {module} import FuseLinear as F; u = [F().uuid(), F(7).uuid()]"
     found = subprocess.run(  # noqa: S603 - our own
@@ -360,12 +374,12 @@ def test_the_uuid_is_the_same_in_another_process(pytestconfig: pytest.Config) ->
 
     assert theirs == ours, (
         f"uuids here {ours}, in another process {theirs}: no graph would ever be found on disk. "
-        "hash() of a string is another number in each process"
+        "hash() of a string differs from process to process"
     )
 
 
 def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:
-    """A better pass under the old uuid would never run: the old graph is still in the cache."""
+    """An improved pass with the old uuid would never run: the old graph is still in the cache."""
     text = inspect.getsource(kata())
     found = []
     for name, more in (("first", ""), ("second", ""), ("edited", "\n# Another version.\n")):
@@ -383,8 +397,12 @@ def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:
         finally:
             del sys.modules[spec.name]
 
-    assert found[0] == found[1], "the same text is the same pass, wherever the file is"
-    assert found[0] != found[2], "an edit of the file is another pass"
+    assert found[0] == found[1], (
+        "the uuids differ for the same text in different files: the path must not matter"
+    )
+    assert found[0] != found[2], (
+        "the file was edited but the uuid is the same: hash the text of the file"
+    )
 
 
 @contextmanager
@@ -399,10 +417,10 @@ def caching(*, on: bool) -> Iterator[None]:
 
 @cache
 def spy_class() -> type[Any]:
-    """Return a class of passes that say what Inductor gave them."""
+    """Return a class of passes that record what Inductor gave them."""
 
     class Spy(kata().FuseLinear):
-        """Says what Inductor gave it."""
+        """Records what Inductor gave it."""
 
         def __init__(self, smallest: int = 0) -> None:
             super().__init__(smallest)
@@ -430,31 +448,37 @@ def layer_inputs() -> tuple[torch.Tensor, ...]:
 
 
 @pytest.mark.backend("inductor")
-@pytest.mark.time_limit(300)  # a kernel that the pass leaves is C++ to be compiled
+@pytest.mark.time_limit(300)  # a kernel that the pass leaves is C++ that has to be compiled
 def test_inductor_runs_the_pass(inductor: None) -> None:
-    """After its own passes, on the graph with addmm, and for this function alone."""
+    """It runs after Inductor's own passes, on the graph with addmm, and only for this function."""
     spy = spy_class()()
     args = layer_inputs()
     with caching(on=False):
         run = kata().compiled(layers, spy)
-        assert [] == spy.seen, "torch.compile alone compiles nothing"
+        assert [] == spy.seen, (
+            "something was compiled already: torch.compile alone compiles nothing"
+        )
         torch.testing.assert_close(run(*args), layers(*args))
 
     assert ["aten.addmm.default, aten.relu.default, aten.addmm.default, aten.relu.default"] == (
         spy.seen
-    ), "once, after Inductor has made addmm of mm and add: in post_grad_custom_post_pass"
-    assert 2 == spy.fused, f"{spy.fused} chains replaced: the graph has two layers"
+    ), (
+        "expected one run, after Inductor has turned mm and add into addmm: use "
+        "post_grad_custom_post_pass"
+    )
+    assert 2 == spy.fused, f"{spy.fused} chains were replaced, expected 2: the graph has two layers"
     assert None is inductors("config").post_grad_custom_post_pass, (
-        "a pass that stays in the configuration runs for everybody: hand it to torch.compile"
+        "the pass is still in Inductor's configuration and would run for everybody: pass it to "
+        "torch.compile"
     )
 
 
 @pytest.mark.backend("inductor")
-@pytest.mark.time_limit(300)  # a kernel that the pass leaves is C++ to be compiled
+@pytest.mark.time_limit(300)  # a kernel that the pass leaves is C++ that has to be compiled
 def test_a_cached_graph_needs_no_pass(
     inductor: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """An equal pass is not called any more; one with another uuid is."""
+    """An equal pass is no longer called; one with a different uuid is."""
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     dynamo, Spy = import_module("torch._dynamo"), spy_class()
     args, called = layer_inputs(), []
@@ -464,12 +488,15 @@ def test_a_cached_graph_needs_no_pass(
             torch.testing.assert_close(kata().compiled(layers, spy)(*args), layers(*args))
             called.append(len(spy.seen))
 
-    assert [1, 0, 1] == called, f"new, equal, with another `smallest`: called {called} times"
+    assert [1, 0, 1] == called, (
+        f"called {called} times, expected [1, 0, 1]: a new pass, an equal one, one with a "
+        f"different `smallest`"
+    )
 
 
 @pytest.mark.backend("inductor")
 def test_fewer_kernels_are_generated(inductor: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the pass a loop for each ReLU; with it none, for as often as one asks."""
+    """Without the pass there is a loop for each ReLU; with it none, however often you ask."""
     metrics, kernels = inductors("metrics"), kata().kernels
     args = layer_inputs()
     # Kernels are counted when their source is written: compiling it would take half a minute.
@@ -479,5 +506,9 @@ def test_fewer_kernels_are_generated(inductor: None, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(metrics, "generated_kernel_count", 5)
         found = [kernels(layers, custom, *args) for custom in (None, kata().FuseLinear(), None)]
 
-    assert [2, 0, 2] == found, f"without, with and without the pass: {found} kernels"
-    assert 5 + 4 == metrics.generated_kernel_count, "it counts for everybody: do not set it back"
+    assert [2, 0, 2] == found, (
+        f"{found} kernels without, with and without the pass, expected [2, 0, 2]"
+    )
+    assert 5 + 4 == metrics.generated_kernel_count, (
+        "Inductor's kernel count was reset: others use it too, so leave it"
+    )

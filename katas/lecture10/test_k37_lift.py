@@ -46,7 +46,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
         with unchanged(signed=signed):
             expected, actual = function(*signed), module(*signed)
         assert torch.equal(expected, actual), (
-            f"your graph returns {actual}; without tracing it is {expected}\n\n{graph_text(module)}"
+            f"your graph returns {actual}, without tracing it is {expected}\n\n{graph_text(module)}"
         )
     return module
 
@@ -56,24 +56,28 @@ def test_a_node_of_the_same_graph_needs_no_lifting() -> None:
     graph = fx.Graph()
     node = graph.placeholder("x")
 
-    assert lift(Level(graph), node) is node, "a node of this very graph needs no input"
+    assert lift(Level(graph), node) is node, (
+        "return a node of this graph as it is: it needs no input"
+    )
 
 
 def test_a_node_from_outside_becomes_an_input() -> None:
-    """One input, however often it is asked for, behind the inputs that there are."""
+    """It becomes one input, however often it is lifted, after the existing inputs."""
     outer, inner = Level(fx.Graph()), Level(fx.Graph())
     inner.parent = outer
     node, other = outer.graph.placeholder("x"), outer.graph.placeholder("y")
     own = inner.add_input()
     found = lift(inner, other)
 
-    assert found.graph is inner.graph, "a node of the inner graph has its value there"
+    assert found.graph is inner.graph, (
+        "expected a node of the inner graph, which has the value there"
+    )
     assert [own, found] == inner.inputs, (
-        f"the inputs are {inner.inputs}, expected {[own, found]}: a new one comes behind "
-        "those that there are"
+        f"the inputs are {inner.inputs}, expected {[own, found]}: a new one comes after the "
+        f"existing ones"
     )
     assert lift(inner, other) is found, (
-        "lifted again, the same node is another input in yours: look into level.lifted first"
+        "yours lifts the same node to a second input: look in level.lifted first"
     )
     second = lift(inner, node)
     assert [own, found, second] == inner.inputs, (
@@ -87,7 +91,7 @@ def test_a_node_from_outside_becomes_an_input() -> None:
 
 
 def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
-    """Each in between has it as an input, and knows it by its parent's node."""
+    """Each graph in between has it as an input, under its parent's node."""
     outer = Level(fx.Graph())
     middle = Level(fx.Graph(), outer)
     inner = Level(fx.Graph(), middle)
@@ -102,14 +106,14 @@ def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
         f"the middle graph has lifted {middle.lifted}, expected { ({node: middle.inputs[0]}) }: "
         "from the outer node to its own input"
     )
-    assert {middle.inputs[0]: found} == inner.lifted, "an inner graph knows its parent alone"
+    assert {middle.inputs[0]: found} == inner.lifted, "an inner graph knows only its parent"
     assert lift(middle, node) is middle.inputs[0], (
-        "the middle graph has an input for it already, made on the way: the same input"
+        "the middle graph already has an input for it, made on the way: return that one"
     )
 
 
 def test_a_node_that_is_nowhere_outside_is_refused() -> None:
-    """Not in this graph, and in none around it."""
+    """It is neither in this graph nor in one around it."""
     stray = fx.Graph().placeholder("x")
     with pytest.raises(ValueError, match="used outside"):
         lift(Level(fx.Graph(), Level(fx.Graph())), stray)
@@ -172,7 +176,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def test_what_a_branch_does_stays_in_the_branch() -> None:
-    """Also if it does it to a value from outside, alone."""
+    """Even if all its operands are values from outside."""
 
     def function(x: Any, y: Any) -> Any:
         return cond(x.sum() > 0, lambda: y.exp() + x, lambda: torch.tanh(y), ())
@@ -180,17 +184,17 @@ def test_what_a_branch_does_stays_in_the_branch() -> None:
     module = check(function, vector(1, 2), vector(3, 4))
     outside = [str(node.target) for node in module.graph.nodes if node.op.startswith("call")]
 
-    assert 3 == len(outside), f"sum, gt and cond; what else runs in any case: {outside}"
+    assert 3 == len(outside), f"the outer graph should call only sum, gt and cond, found {outside}"
     ran = []
     for name, branch in module.named_children():
         branch.register_forward_hook(lambda *_, name=name: ran.append(name))
     module(vector(-1, 2), vector(3, 4))
     module(vector(-3, 2), vector(3, 4))
-    assert ["true_graph_0", "false_graph_0"] == ran, "each call runs one branch"
+    assert ["true_graph_0", "false_graph_0"] == ran, "expected each call to run one branch"
 
 
 def test_graphs_nest() -> None:
-    """A loop in a branch in a loop: what is far outside is an input of each graph on the way."""
+    """A loop in a branch in a loop: what is far outside is an input of every graph on the way."""
 
     def function(x: Any, xs: Any, far: Any) -> Any:
         def inner(carry: Any, row: Any) -> tuple[Any, Any]:
@@ -220,7 +224,7 @@ def test_graphs_nest() -> None:
             for node in module.get_submodule(name).graph.nodes
             if node.op == "get_attr" and "graph" not in node.target
         ]
-        assert [] == own, f"{name} reads {own} itself; whatever it needs is an input"
+        assert [] == own, f"{name} reads {own} itself, but whatever it needs should be an input"
 
 
 class Gated(nn.Module):
@@ -243,7 +247,7 @@ class Gated(nn.Module):
 
 
 def test_a_parameter_is_an_input_as_well() -> None:
-    """Of both branches, each parameter once; the outermost graph reads it, also once."""
+    """Each parameter is one input of both branches; the outermost graph reads it once."""
     model = Gated()
     module = trace(model)
     reads = [node.target for node in module.graph.nodes if node.op == "get_attr"]
@@ -254,10 +258,10 @@ def test_a_parameter_is_an_input_as_well() -> None:
         f"the outermost graph reads {reads}, expected each parameter once"
     )
     assert ["layer.weight", "layer.bias", "scale"] == names, (
-        f"the operands are {names}, expected layer.weight, layer.bias and scale: what the "
-        "true branch lifts, in its order"
+        f"the operands are {names}, expected layer.weight, layer.bias and scale, in the order in "
+        f"which the true branch lifts them"
     )
-    assert module.scale is model.scale, "the graph uses the model's own parameter, no copy"
+    assert module.scale is model.scale, "the graph must use the model's own parameter, not a copy"
     for x in (torch.ones(2, 3), -torch.ones(2, 3)):
         torch.testing.assert_close(module(x), model(x))
         module(x).sum().backward()
@@ -284,7 +288,7 @@ def test_a_value_does_not_leave_its_branch() -> None:
 
 @pytest.mark.parametrize("where", ["branch", "other branch", "step"])
 def test_a_function_in_a_graph_does_not_write(where: str) -> None:
-    """``add_`` in any of them; the function around them is none of our business."""
+    """``add_`` is refused in each of them; the function around them may write."""
 
     def function(x: Any) -> Any:
         if where == "step":
@@ -309,7 +313,7 @@ WRITES: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 
 @pytest.mark.parametrize("what", WRITES)
 def test_no_write_is_allowed(what: str) -> None:
-    """By any method, to any value; a name that has an underscore inside is no write."""
+    """No method may write, to any value; a name with an underscore only inside is not a write."""
     method, write = WRITES[what]
     refused = []
 
@@ -323,15 +327,15 @@ def test_no_write_is_allowed(what: str) -> None:
     x = vector(1, 2)
 
     assert [what] == refused, (
-        f"the function ran to this line {len(refused)} times while it was traced, expected once"
+        f"while being traced, the function reached this line {len(refused)} times, expected once"
     )
     assert torch.equal(x.log_softmax(0), module(x, x)), (
-        f"a program that catches the error goes on recording outside:\n\n{graph_text(module)}"
+        f"a program that catches the error should go on recording outside:\n\n{graph_text(module)}"
     )
 
 
 def test_an_error_does_not_leave_the_tracer_inside() -> None:
-    """Who catches it goes on recording outside."""
+    """A program that catches it goes on recording outside."""
 
     def fail(a: Any) -> Any:
         a.sin()
@@ -348,7 +352,7 @@ def test_an_error_does_not_leave_the_tracer_inside() -> None:
 
 
 def test_a_result_that_is_refused_does_not_leave_the_tracer_inside() -> None:
-    """What a branch that has ended has made cannot be returned by the next one."""
+    """A branch cannot return what an earlier branch has made."""
     left: list[Any] = []
 
     def keep(a: Any) -> Any:
@@ -366,14 +370,16 @@ def test_a_result_that_is_refused_does_not_leave_the_tracer_inside() -> None:
 
 
 def test_record_lifts_what_is_known_first() -> None:
-    """Used or not, in the order in which it is given, behind the function's own inputs."""
+    """It is lifted whether used or not, in the given order, after the function's own inputs."""
     tracer = Tracer()
     tracer.trace(lambda x, y: x + y)
     x, y, total = list(tracer.graph.nodes)[:3]
     level = tracer.record(lambda a: a * tracer.proxy(x), 1, (total, y))
 
-    assert [total, y, x] == list(level.lifted), "the known ones, then what the function needs"
-    assert level.parent is tracer.level, "the level is what it was before"
+    assert [total, y, x] == list(level.lifted), (
+        "expected the known ones first, then what the function needs"
+    )
+    assert level.parent is tracer.level, "the tracer's level is not restored"
     assert_expected_inline(
         graph_text(level.graph),
         """\
@@ -387,7 +393,7 @@ return mul""",
 
 
 def test_what_is_known_may_be_far_outside() -> None:
-    """Then it is an input of each graph on the way, like anything that is lifted."""
+    """Then it is an input of every graph on the way, like anything that is lifted."""
     tracer = Tracer()
     tracer.trace(lambda x: x + 1)
     (x, *_) = tracer.graph.nodes
@@ -399,5 +405,7 @@ def test_what_is_known_may_be_far_outside() -> None:
 
     middle, (inner,) = tracer.record(outer, 1), levels
 
-    assert {x: middle.inputs[1]} == middle.lifted, "x is an input of the graph in between"
-    assert {middle.inputs[1]: inner.inputs[1]} == inner.lifted, "which is what the inner one gets"
+    assert {x: middle.inputs[1]} == middle.lifted, "x must be an input of the graph in between"
+    assert {middle.inputs[1]: inner.inputs[1]} == inner.lifted, (
+        "the inner graph must get that input"
+    )

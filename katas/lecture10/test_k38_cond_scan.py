@@ -44,13 +44,13 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
         with unchanged(signed=signed):
             expected, actual = function(*signed), module(*signed)
         assert torch.equal(expected, actual), (
-            f"your graph returns {actual}; without tracing it is {expected}\n\n{graph_text(module)}"
+            f"your graph returns {actual}, without tracing it is {expected}\n\n{graph_text(module)}"
         )
     return module
 
 
 def test_a_choice_that_is_known_is_made() -> None:
-    """With a tensor, without a tracer: one function is called, the other one is not."""
+    """With a tensor there is no tracing: one function is called, the other is not."""
     calls = []
 
     def true(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -66,12 +66,12 @@ def test_a_choice_that_is_known_is_made() -> None:
     torch.testing.assert_close(cond(x.sum() < 0, true, false, (x, y)), y - x, rtol=0, atol=0)
     torch.testing.assert_close(cond(False, true, false, (x, y)), y - x, rtol=0, atol=0)  # noqa: FBT003 - a plain bool
     assert ["true", "false", "false"] == calls, (
-        f"called: {calls}; only the function that is chosen is called"
+        f"called: {calls}, expected true, false, false: call only the function that is chosen"
     )
 
 
 def test_a_loop_goes_through_the_rows() -> None:
-    """Running sums: the carry is the last of them."""
+    """In running sums the carry is the last one."""
 
     def step(carry: Any, row: Any, factor: Any) -> tuple[Any, Any]:
         return carry + row * factor, carry * 2 + row
@@ -80,7 +80,9 @@ def test_a_loop_goes_through_the_rows() -> None:
     pair = scan(step, init, xs, (factor,))
     carry, results = pair
 
-    assert isinstance(pair, tuple), f"scan returns a tuple, not a {type(pair).__name__}"
+    assert isinstance(pair, tuple), (
+        f"scan should return a tuple, yours returns a {type(pair).__name__}"
+    )
     torch.testing.assert_close(carry, init + xs.sum(0) * factor, rtol=0, atol=0)
     expected = [init * 2 + xs[0], (init + xs[0] * factor) * 2 + xs[1]]
     torch.testing.assert_close(results[:2], torch.stack(expected), rtol=0, atol=0)
@@ -162,18 +164,19 @@ def test_one_list_of_operands_serves_both_branches() -> None:
     names = [operand.name for operand in node.args[3]]
 
     assert ["y", "z", "x", "w", "y"] == names, (
-        f"{names}: the operand y; z and x for true; w, and the y that false closes over"
+        f"the operands are {names}, expected the operand y, then z and x for true, then w and the "
+        f"y that false closes over"
     )
     for branch in (module.true_graph_0, module.false_graph_0):
         inputs = [n.target for n in branch.graph.nodes if n.op == "placeholder"]
         assert ["arg_0", "arg_1", "arg_2", "arg_3", "arg_4"] == inputs, (
             f"a branch takes {inputs}, expected arg_0 to arg_4: both branches take all operands, "
-            "those also that only the other one uses"
+            f"even those that only the other one uses"
         )
 
 
 def test_a_tuple_comes_back_as_a_tuple() -> None:
-    """Of proxies, that can be unpacked and have a length."""
+    """It holds proxies, can be unpacked and has a length."""
 
     def function(x: Any, y: Any) -> Any:
         pair = cond(x.sum() > 0, lambda a: (a + 1, a * y), lambda a: (y * 1, a - 1), (x,))
@@ -182,16 +185,20 @@ def test_a_tuple_comes_back_as_a_tuple() -> None:
         )
         first, second = pair
         alone = cond(y.sum() > 0, lambda a: (a + 1,), lambda a: (a - 1,), (first,))
-        assert isinstance(alone, tuple), f"a tuple of one came back as {type(alone).__name__}"
+        assert isinstance(alone, tuple), (
+            f"cond of two tuples of one returned a {type(alone).__name__}, expected a tuple"
+        )
         (single,) = alone
         return second * 10 + single
 
     module = check(function, vector(1, 2), vector(3, 4))
-    assert "false_graph_1" in dict(module.named_children()), "the second cond's graphs"
+    assert "false_graph_1" in dict(module.named_children()), (
+        "expected graphs for the second cond, such as false_graph_1"
+    )
 
 
 def test_a_branch_is_recorded_once() -> None:
-    """Twice each would be four times in a cond in a cond, and eight times in the next."""
+    """Recorded twice, a branch would run four times in a nested cond, then eight times."""
     calls = []
 
     def function(x: Any, y: Any) -> Any:
@@ -208,7 +215,9 @@ def test_a_branch_is_recorded_once() -> None:
 
     trace(function)
 
-    assert ["true", "inner", "false"] == calls, f"one call of each branch, true first: {calls}"
+    assert ["true", "inner", "false"] == calls, (
+        f"expected one call of each branch, true first: {calls}"
+    )
 
 
 DISAGREE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
@@ -241,12 +250,12 @@ def test_a_step_is_recorded_once() -> None:
         return pair[1] + pair[0]
 
     module = trace(function)
-    assert [tuple] == kinds, "scan returns a tuple, of proxy[0] and proxy[1]"
-    assert 1 == len(calls), f"step was called {len(calls)} times while tracing"
+    assert [tuple] == kinds, "scan should return a tuple of proxy[0] and proxy[1]"
+    assert 1 == len(calls), f"step was called {len(calls)} times while tracing, expected once"
     for rows in (1, 2, 5):
         inputs = vector(3), torch.arange(float(rows)).reshape(rows, 1), vector(2)
         assert torch.equal(function(*inputs), module(*inputs)), (
-            f"with {rows} rows your graph gives another result than the plain loop"
+            f"with {rows} rows your graph's result differs from the plain loop's"
         )
     assert_expected_inline(
         graph_text(module),
@@ -284,12 +293,12 @@ def test_a_step_has_operands_too() -> None:
     module = check(function, vector(1, 2, 3, 4).reshape(2, 2), vector(5, 6), vector(7, 8))
     (node,) = find(module, scan)
     assert ["z", "y", "z"] == [operand.name for operand in node.args[3]], (
-        "the operands first, then what the step closes over"
+        "expected the operands first, then what the step closes over"
     )
 
 
 def test_the_first_carry_is_not_the_carry() -> None:
-    """A step that closes over `init` means the first one in each step."""
+    """A step that closes over `init` uses the first carry in every step."""
 
     def function(init: Any, xs: Any) -> Any:
         def step(carry: Any, row: Any) -> tuple[Any, Any]:
@@ -301,7 +310,7 @@ def test_the_first_carry_is_not_the_carry() -> None:
 
 
 def test_one_proxy_of_the_two_is_enough() -> None:
-    """A loop over a constant that begins with a proxy, and the other way round."""
+    """Here a loop over a constant starts with a proxy, and the other way round."""
     constant = vector(1, 2, 3, 4).reshape(2, 2)
 
     def function(x: Any) -> Any:
@@ -321,7 +330,7 @@ def test_one_proxy_of_the_two_is_enough() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_step_returns_a_pair(count: int) -> None:
-    """A tensor alone (0), one in a tuple, or three are no carry and result."""
+    """A tensor alone (0), one in a tuple, or three are not a carry and a result."""
 
     def step(carry: Any, row: Any) -> Any:
         return carry + row if count == 0 else (carry,) * count
@@ -334,7 +343,7 @@ def test_a_step_returns_a_pair(count: int) -> None:
 
 
 def test_each_step_returns_a_pair() -> None:
-    """The one in the middle too, which returns a tensor of two rows."""
+    """The one in the middle, which returns a tensor of two rows, must return a pair too."""
     calls = []
 
     def step(carry: Any, row: Any) -> Any:
@@ -358,7 +367,7 @@ BODIES = st.recursive(
 
 
 def run(body: list[Any], values: list[Any], choose: Any, loop: Any) -> Any:
-    """Run a drawn program, in which any function sees all values around it."""
+    """Run a drawn program, in which each function can use all values around it."""
     values = [*values]
     for what, first, *rest in body:
         x = values[first % len(values)]
@@ -405,13 +414,13 @@ def test_any_program(body: list[Any], seed: int) -> None:
         expected = run(body, [x, y], plain_cond, plain_scan)
 
         assert torch.equal(expected, module(x, y)), (
-            f"your graph gives {module(x, y)}, without tracing it is "
+            f"your graph returns {module(x, y)}, without tracing it is "
             f"{expected}\n\n{graph_text(module)}"
         )
 
 
 def test_pytorch_can_run_the_node() -> None:
-    """Its own operator takes the same graphs and operands, and chooses as the traced one does."""
+    """PyTorch's own operator takes the same graphs and operands, and makes the same choice."""
 
     def function(x: Any, y: Any) -> Any:
         return cond(x.sum() > 0, lambda a: (a * y, a + y), lambda a: (a - x, a * x), (y,))[1]

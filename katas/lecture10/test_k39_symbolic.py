@@ -1,4 +1,4 @@
-"""Tests of k39_symbolic: graphs that hold for every size, before and after."""
+"""Tests of k39_symbolic: graphs that hold for every size, before and after the pass."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(function: Callable[..., Any], *shapes: tuple[int, ...]) -> fx.GraphMod
     found = decompose_mean(gm)
     gm.graph.lint()
     text = f"\n\nyours:\n{graph_text(gm)}"
-    assert before == found, f"yours returns {found}, and there were {before} means{text}"
+    assert before == found, f"yours returns {found}, but there were {before} means{text}"
     left = gm.graph.find_nodes(op="call_function", target=aten.mean.dim)
     assert not left, f"a mean is left{text}"
     symbols = [
@@ -68,12 +68,12 @@ return div""",
 
 
 def test_every_size_is_served() -> None:
-    """Also such as the graph was not traced with."""
+    """Even sizes that the graph was not traced with."""
     check(lambda x: (x.sin().mean(1) * 2).mean(0), (3, 4), (5, 7), (2, 2), (9, 3))
 
 
 def test_no_guard_is_added() -> None:
-    """``int()`` of a symbol adds one, and the graph then holds for that size alone."""
+    """``int()`` of a symbol adds one, and the graph then holds only for that size."""
     gm = traced(lambda x: x.mean(0) + x.mean(1).mean(0), torch.rand(3, 4))
     (x,) = gm.graph.find_nodes(op="placeholder")
     environment = x.meta["val"].fake_mode.shape_env
@@ -81,46 +81,48 @@ def test_no_guard_is_added() -> None:
     decompose_mean(gm)
 
     after = [str(guard.expr) for guard in environment.guards]
-    assert before == after, f"guards {before} have become {after}: who asked for a number?"
+    assert before == after, f"the guards {before} have become {after}: something asked for a number"
 
 
 def test_a_known_size_is_a_number() -> None:
-    """Of four tensors that are stacked 4 is known, and only the other dims vary."""
+    """When four tensors are stacked, the 4 is known and only the other dims vary."""
     gm = check(lambda x: torch.stack([x] * 4).mean(0), (2, 8), (4, 4), (6, 2))
     quotient = gm.graph.find_nodes(op="call_function", target=aten.div.Tensor)[0]
-    assert 4 == quotient.args[1], f"yours divides by {quotient.args[1]}, and the size is known: 4"
+    assert 4 == quotient.args[1], (
+        f"yours divides by {quotient.args[1]}, expected 4: the size is known"
+    )
 
     gm = check(lambda x: torch.stack([x] * 4).mean([0, 1]), (2, 8), (6, 2))
     products = [node.args[1] for node in gm.graph.nodes if "mul" in str(node.target)]
-    assert 4 in products, "rows times 4: the symbol is a node, the 4 a number"
+    assert 4 in products, "expected rows times 4: the symbol as a node, the 4 as a number"
 
 
 def test_several_dims() -> None:
-    """In any order, counted from the end, kept with size 1, or all of them but one."""
+    """They may be in any order, counted from the end, kept with size 1, or all but one."""
     check(lambda x: x.mean([0, 1]), (3, 4, 5), (2, 6, 7))
     check(lambda x: x.mean([-1, 0], keepdim=True), (3, 4, 5), (2, 6, 7))
     check(lambda x: x.mean([2, 0, 1]), (3, 4, 5), (2, 6, 7))
     check(lambda x: x.mean(-2, True), (3, 4, 5), (2, 6, 7))  # noqa: FBT003 - keepdim, by place
     gm = check(lambda x: x.unsqueeze(0).mean([0, 1]), (3, 4), (6, 2))
     names = [str(node.target) for node in gm.graph.nodes]
-    assert not any("mul" in name for name in names), f"a size of 1 multiplies nothing: {names}"
+    assert not any("mul" in name for name in names), f"a size of 1 needs no multiplication: {names}"
 
 
 def test_other_nodes_stay() -> None:
     """Without a mean there is nothing to do; a mean that two nodes use is replaced for both."""
     gm = traced(lambda x: x.sum(0) / x.shape[0], torch.rand(3, 4))
     before = graph_text(gm)
-    assert 0 == decompose_mean(gm), "there is no mean"
-    assert before == graph_text(gm), "a graph without a mean stays as it is"
+    assert 0 == decompose_mean(gm), "expected 0: there is no mean"
+    assert before == graph_text(gm), "a graph without a mean must stay as it is"
 
     gm = check(lambda x: x - (y := x.mean(1, keepdim=True)) * y, (3, 4), (5, 6))
     code = gm.code
     gm.recompile()
-    assert code == gm.code, "the code is not that of the graph: call gm.recompile()"
+    assert code == gm.code, "the code does not match the graph: call gm.recompile()"
 
 
 def test_the_new_nodes_have_symbols() -> None:
-    """Their meta says the same shapes as that of the mean, with the same symbols."""
+    """Their meta has the same shapes as the mean's, with the same symbols."""
     gm = traced(lambda x: x.mean(1, keepdim=True), torch.rand(3, 4))
     (mean,) = gm.graph.find_nodes(op="call_function", target=aten.mean.dim)
     expected = str(mean.meta["val"].shape)
@@ -131,7 +133,7 @@ def test_the_new_nodes_have_symbols() -> None:
         f"the quotient has shape {quotient.meta['val'].shape}, the mean had {expected}"
     )
     assert all("val" in node.meta for node in gm.graph.nodes if node.op == "call_function"), (
-        "a later pass reads meta['val'] of each node: add nodes with call"
+        "a new node has no meta['val'], which later passes read: add nodes with call"
     )
 
 

@@ -31,7 +31,7 @@ aten = torch.ops.aten
 
 
 def new_compiler() -> Any:
-    """Return the exercise. It imports Dynamo, for which whoever collects tests need not wait."""
+    """Return the exercise. It imports Dynamo, which collecting the tests should not wait for."""
     return import_module("katas.lecture10.k40_compiler").Compiler()
 
 
@@ -60,7 +60,7 @@ def optimized(function: Callable[..., Any], *inputs: torch.Tensor) -> list[str]:
     )
     names = [str(n.target) for n in gm.graph.nodes if n.op == "call_function"]
     called = gm.code.count("aten.") - gm.code.count("ops.aten\n")
-    assert called >= len(names), "the code is not that of the graph: gm.recompile()"
+    assert called >= len(names), "the code does not match the graph: call gm.recompile()"
     return [name.removeprefix("aten.") for name in names]
 
 
@@ -82,7 +82,7 @@ def joint_of(function: Callable[..., torch.Tensor], *primals: torch.Tensor) -> f
 
 
 def waves(x: torch.Tensor) -> torch.Tensor:
-    """Three cheap operators, whose slopes need what went into each."""
+    """Three cheap operators, whose derivatives need their inputs."""
     return x.sin().sin().sin()
 
 
@@ -116,7 +116,7 @@ STEPS = st.lists(st.tuples(*(st.integers(0, 8) for _ in "abc")), min_size=1, max
 
 @pytest.mark.step(1, "passes")
 def test_the_same_is_computed_once() -> None:
-    """Also what is the same only since its arguments are; in lists and by keyword too."""
+    """Even if it is the same only because its arguments are; in lists and keywords too."""
 
     def function(x: torch.Tensor) -> Any:
         a, b = x.sin().exp(), x.sin().exp()
@@ -129,37 +129,45 @@ def test_the_same_is_computed_once() -> None:
 
 @pytest.mark.step(1, "passes")
 def test_keyword_arguments_are_told_apart() -> None:
-    """Both add x and y: what alpha says by keyword is part of it."""
+    """Both add x and y: the keyword alpha is part of the key."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         return torch.add(x, y, alpha=2), x + y, torch.add(x, y, alpha=2)
 
     names = optimized(function, torch.rand(3), torch.rand(3))
-    assert ["add.Tensor"] * 2 == names, f"alpha=2 twice, and once without: yours leaves {names}"
+    assert ["add.Tensor"] * 2 == names, (
+        f"yours leaves {names}, expected two adds: alpha=2 occurs twice, and once there is no alpha"
+    )
 
 
 @pytest.mark.step(1, "passes")
 def test_literals_are_told_apart() -> None:
     """1, 1.0 and True are equal in Python, and so are 0.0 and -0.0."""
     names = optimized(lambda x: (x + 1, x + 1.0, x + True, x + 1), torch.arange(3))
-    assert ["add.Tensor"] * 3 == names, f"three different sums, one of them twice: {names}"
+    assert ["add.Tensor"] * 3 == names, (
+        f"expected three adds, three different sums, one of them twice: {names}"
+    )
 
     names = optimized(lambda x: (x.clamp(min=0.0), x.clamp(min=-0.0)), torch.zeros(3))
-    assert 2 == len(names), f"0.0 and -0.0 are two literals: {names}"
+    assert 2 == len(names), f"expected two calls, 0.0 and -0.0 are two literals: {names}"
 
 
 @pytest.mark.step(1, "passes")
 def test_random_numbers_are_drawn_as_before() -> None:
-    """Two calls look the same, and are not; nor is what is made of them."""
+    """Two calls look the same but are not; nor is what is made from them."""
     names = optimized(lambda x: torch.rand_like(x).sin() - torch.rand_like(x).sin(), torch.rand(3))
 
-    assert 2 == names.count("rand_like.default"), f"each draws its own numbers: {names}"
-    assert 2 == names.count("sin.default"), f"of two values: {names}"
+    assert 2 == names.count("rand_like.default"), (
+        f"expected two calls of rand_like, each draws its own numbers: {names}"
+    )
+    assert 2 == names.count("sin.default"), (
+        f"expected two calls of sin, their inputs differ: {names}"
+    )
 
 
 @pytest.mark.step(1, "passes")
 def test_what_is_behind_a_write_is_left() -> None:
-    """AOTAutograd leaves a ``copy_`` to an input at the end; a read behind it is another value."""
+    """AOTAutograd leaves a ``copy_`` to an input at the end; a read after it differs."""
     graph = fx.Graph()
     x = graph.placeholder("x")
     sines = [graph.call_function(aten.sin.default, (x,)) for _ in range(2)]
@@ -171,8 +179,10 @@ def test_what_is_behind_a_write_is_left() -> None:
 
     text = f"yours leaves\n{graph_text(gm)}"
     names = [str(node.target) for node in gm.graph.nodes]
-    assert 2 == names.count("aten.sin.default"), f"one before the write, one behind: {text}"
-    assert 1 == names.count("aten.copy_.default"), f"a write stays, used or not: {text}"
+    assert 2 == names.count("aten.sin.default"), (
+        f"expected two sines, one before the write and one after: {text}"
+    )
+    assert 1 == names.count("aten.copy_.default"), f"a write must stay, used or not: {text}"
     before = torch.rand(3)
     found = gm(before.clone())
     torch.testing.assert_close(found, (2 * before.sin(), (2 * before.sin()).sin()))
@@ -180,7 +190,7 @@ def test_what_is_behind_a_write_is_left() -> None:
 
 @pytest.mark.step(1, "passes")
 def test_dead_nodes_go() -> None:
-    """What nobody uses, and what only that uses."""
+    """Nodes that nobody uses, and nodes that only those use."""
     gm = make_fx(lambda x: x + 1)(torch.rand(3))
     (x,) = gm.graph.find_nodes(op="placeholder")
     with gm.graph.inserting_after(x):
@@ -193,12 +203,12 @@ def test_dead_nodes_go() -> None:
     assert 3 == len(gm.graph.nodes), (
         f"yours leaves {len(gm.graph.nodes)} nodes, expected 3:\n{graph_text(gm)}"
     )
-    assert "sin" not in gm.code, "the code is not that of the graph: gm.recompile()"
+    assert "sin" not in gm.code, "the code does not match the graph: call gm.recompile()"
 
 
 @pytest.mark.step(2, "the cut")
 def test_the_smaller_cut_is_taken() -> None:
-    """The default saves two sines of 24 bytes; a minimum cut saves the input alone."""
+    """The default saves two sines of 24 bytes; a minimum cut saves only the input."""
     compiler = new_compiler()
     forward, backward = compiler.partition(
         joint_of(waves, torch.rand(3, dtype=torch.float64).requires_grad_()),
@@ -206,9 +216,11 @@ def test_the_smaller_cut_is_taken() -> None:
         num_fwd_outputs=1,
     )
 
-    assert [0] == compiler.saved, f"bytes: yours {compiler.saved}, and an input costs nothing: [0]"
+    assert [0] == compiler.saved, (
+        f"bytes saved: yours {compiler.saved}, expected [0]: an input costs nothing"
+    )
     names = [str(node.target) for node in backward.graph.nodes]
-    assert 2 == names.count("aten.sin.default"), f"backward computes two sines again: {names}"
+    assert 2 == names.count("aten.sin.default"), f"backward should compute two sines again: {names}"
     assert 5 == len(forward.graph.nodes), (
         f"forward has {len(forward.graph.nodes)} nodes, expected 5:\n{graph_text(forward)}"
     )
@@ -216,43 +228,49 @@ def test_the_smaller_cut_is_taken() -> None:
 
 @pytest.mark.step(2, "the cut")
 def test_a_product_is_paid_for() -> None:
-    """The default saves it and a sine, 128 bytes each; the minimum cut two views of inputs more."""
+    """The default saves it and a sine, 128 bytes each; the minimum cut two input views more."""
     compiler = new_compiler()
     inputs = (torch.rand(4, 4, dtype=torch.float64).requires_grad_() for _ in "xw")
     compiler.partition(
         joint_of(lambda x, w: torch.mm(x, w).sin().sin(), *inputs), (), num_fwd_outputs=1
     )
 
-    assert [256] == compiler.saved, f"bytes: yours {compiler.saved}, those of mm and sin are [256]"
+    assert [256] == compiler.saved, (
+        f"bytes saved: yours {compiler.saved}, expected [256], those of mm and sin"
+    )
 
 
 @pytest.mark.step(2, "the cut")
 def test_a_saved_value_may_be_the_first() -> None:
-    """Random numbers cannot be drawn again: both save them, and no input before them."""
+    """Random numbers cannot be drawn again: both cuts save them, and no input before them."""
     compiler, x = new_compiler(), torch.rand(3, dtype=torch.float64).requires_grad_()
     compiler.partition(joint_of(lambda x: x * torch.rand_like(x), x), (), num_fwd_outputs=1)
 
-    assert [24] == compiler.saved, f"bytes: yours {compiler.saved}, the random numbers are [24]"
+    assert [24] == compiler.saved, (
+        f"bytes saved: yours {compiler.saved}, expected [24], those of the random numbers"
+    )
 
 
 @pytest.mark.step(2, "the cut")
 def test_cuts_that_cost_the_same() -> None:
-    """The slope of a sum needs nothing: either cut is right, compare the bytes alone."""
+    """The derivative of a sum needs nothing: either cut is right, so compare only the bytes."""
     compiler, x = new_compiler(), torch.rand(3).requires_grad_()
     compiler.partition(joint_of(lambda x: x + 1, x), (), num_fwd_outputs=1)
 
-    assert [0] == compiler.saved, f"bytes: yours {compiler.saved}, nothing is saved: [0]"
+    assert [0] == compiler.saved, f"bytes saved: yours {compiler.saved}, expected [0]"
 
 
 @pytest.mark.step(2, "the cut")
 def test_each_cut_has_an_entry() -> None:
-    """Where nothing is saved but inputs, 0 bytes are."""
+    """If only inputs are saved, the entry is 0."""
     joint = joint_of(product, *(torch.rand(4, 4).requires_grad_() for _ in "xw"))
     compiler = new_compiler()
     compiler.partition(joint, (), num_fwd_outputs=1)
     compiler.partition(joint, (), num_fwd_outputs=1)
 
-    assert [0, 0] == compiler.saved, f"yours {compiler.saved}: an entry for each joint graph"
+    assert [0, 0] == compiler.saved, (
+        f"yours has {compiler.saved}, expected [0, 0], an entry for each joint graph"
+    )
 
 
 @pytest.mark.step(2, "the cut")
@@ -275,13 +293,15 @@ def test_a_graph_is_optimized_and_kept() -> None:
 
     torch.testing.assert_close(result, x.sin() * 2)
     assert [gm] == compiler.graphs, "append the graph to graphs"
-    assert 4 == len(gm.graph.nodes), f"one sine is left:\n{graph_text(gm)}"
-    assert getattr(run, "_boxed_call", False), "make_boxed_func says that it takes a list"
+    assert 4 == len(gm.graph.nodes), f"expected one sine to be left:\n{graph_text(gm)}"
+    assert getattr(run, "_boxed_call", False), (
+        "what you return is not marked as taking a list: use make_boxed_func"
+    )
 
 
 @pytest.mark.step(4, "the backend")
 def test_forward_and_backward_read_so() -> None:
-    """Two graphs: backward has the sine again, computed from the input that was there."""
+    """There are two graphs: backward computes the sine again, from the saved input."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         return x.sin().sin() + x.sin().sin()
@@ -289,7 +309,7 @@ def test_forward_and_backward_read_so() -> None:
     compiler, eager, yours = compiled(function, torch.rand(3))
     torch.testing.assert_close(yours, eager)
 
-    assert [0] == compiler.saved, f"bytes: yours {compiler.saved}, expected [0]"
+    assert [0] == compiler.saved, f"bytes saved: yours {compiler.saved}, expected [0]"
     assert_expected_inline(
         "\n\n".join(graph_text(graph.graph) for graph in compiler.graphs),
         """\
@@ -331,12 +351,14 @@ def test_any_program(steps: list[tuple[int, int, int]], seed: int) -> None:
     compiler, eager, yours = compiled(function, *inputs)
 
     torch.testing.assert_close(yours, eager)
-    assert 2 == len(compiler.graphs), f"{len(compiler.graphs)} graphs: one forward, one backward"
+    assert 2 == len(compiler.graphs), (
+        f"{len(compiler.graphs)} graphs, expected one forward and one backward"
+    )
 
 
 @pytest.mark.step(4, "the backend")
 def test_gradcheck_agrees() -> None:
-    """Numerical slopes of the compiled function are what its backward graph computes."""
+    """The compiled function's backward graph computes its numerical derivatives."""
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
     run = torch.compile(model, backend=new_compiler(), dynamic=False)
     x = torch.rand(2, 3, dtype=torch.float64, requires_grad=True)
@@ -348,7 +370,7 @@ def test_gradcheck_agrees() -> None:
 
 @pytest.mark.step(4, "the backend")
 def test_a_model_trains(zoo: Callable[[str], Case]) -> None:
-    """A transformer's layer, three steps: the parameters are those of eager."""
+    """A transformer layer trains three steps: the parameters are those of eager."""
     model, inputs = zoo("transformer")
     twin, compiler = copy.deepcopy(model), new_compiler()
     run = torch.compile(twin, backend=compiler, dynamic=False)
@@ -364,4 +386,4 @@ def test_a_model_trains(zoo: Callable[[str], Case]) -> None:
 
     for (name, theirs), yours in zip(model.named_parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(yours, theirs, msg=lambda m, n=name: f"{n} after 3 steps: {m}")
-    assert 2 == len(compiler.graphs), f"{len(compiler.graphs)} graphs for three steps"
+    assert 2 == len(compiler.graphs), f"{len(compiler.graphs)} graphs for three steps, expected 2"

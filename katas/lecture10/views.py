@@ -37,7 +37,7 @@ WHOLE = {aten.detach.default, aten.alias.default}
 
 
 def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> fx.Node:
-    """Add to `graph` what `base` becomes if `value` takes the place of its view."""
+    """Add to `graph` what `base` becomes if `value` replaces its view."""
     op, (viewed, *rest) = view.target, view.args
     if op in SCATTERS:
         return graph.call_function(SCATTERS[op], (base, value, *rest))
@@ -61,20 +61,20 @@ def writes(node: fx.Node) -> bool:
 
 def is_view(node: fx.Node) -> bool:
     """Return whether the value of a node is a view of its first argument."""
-    if node.target is operator.getitem:  # of what split returns, or of what max does
+    if node.target is operator.getitem:  # an item of what split or max returns
         return is_view(node.args[0])
     return getattr(node.target, "is_view", False)
 
 
 def tensor_of(node: fx.Node) -> fx.Node:
-    """Return the node that made the tensor which a node returns: ``y.add_(1)`` returns y."""
+    """Return the node that made the tensor that a node returns: ``y.add_(1)`` returns y."""
     while writes(node):
         node = node.args[0]
     return node
 
 
 def base_of(node: fx.Node) -> fx.Node:
-    """Return the tensor that is no view, of which a node is a view, a view of a view, or itself."""
+    """Return the tensor that a node views, directly or through other views, or the node itself."""
     node = tensor_of(node)
     while is_view(node):
         node = tensor_of(node.args[0])

@@ -80,9 +80,9 @@ class Compiler:
 def trace(lazy: Lazy) -> tuple[Program, list[torch.Tensor]]:
     """Return the program behind a Lazy without a value, and its inputs.
 
-    Visit a Lazy's inputs, left to right, before the Lazy itself. One that was visited before keeps
-    its place. A Lazy with a value is an input, whatever it was computed from; number inputs in the
-    order of the visits. The program holds no tensors.
+    Visit a Lazy's inputs, left to right, before the Lazy itself. A Lazy that was visited before
+    keeps its place. A Lazy with a value is an input, whatever it was computed from; number inputs
+    in the order of the visits. The program holds no tensors.
     """
     lines: list[Line] = []
     inputs: list[torch.Tensor] = []

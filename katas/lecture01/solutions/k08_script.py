@@ -1,4 +1,4 @@
-"""Predict what today's PyTorch does with twelve lines of early 2017."""
+"""Predict what today's PyTorch does with twelve lines from early 2017."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Noise(torch.nn.Module):
-    """Adds one number between 0 and 1 to all of x, a new one at each call."""
+    """Adds one number between 0 and 1 to all of x, a new number at each call."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (any shape) plus a random number."""

@@ -34,7 +34,7 @@ UNARY = ["neg", "pos", "invert", "abs"]
 
 
 class TraceError(ValueError):
-    """Given: the program does what a graph cannot say."""
+    """Given: the program does what a graph cannot express."""
 
 
 @dataclass(eq=False)
@@ -84,7 +84,7 @@ def unused(stem: str, taken: Collection[str]) -> str:
 
 
 def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """Return `value` with `leaf` applied to whatever in it is no container. Given."""
+    """Return `value` with `leaf` applied to everything in it that is not a container. Given."""
     if isinstance(value, list):
         return [mapped(item, leaf) for item in value]
     if isinstance(value, tuple):
@@ -120,7 +120,7 @@ class Proxy:
         raise _refused("iter()")
 
     def __len__(self) -> int:
-        """Refuse: Python insists on an int, and a proxy is none."""
+        """Refuse: Python insists on an int, and a proxy is not one."""
         raise _refused("len()")
 
     @classmethod
@@ -131,8 +131,8 @@ class Proxy:
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Proxy:
-        """Record the call of a function of torch that was handed a proxy."""
-        # A class has no graph: it must come from a proxy among the arguments, maybe in a list.
+        """Record the call of a torch function that was passed a proxy."""
+        # A class has no graph: it must come from a proxy among the arguments, possibly in a list.
         proxies: list[Proxy] = []
         mapped((args, kwargs), lambda leaf: proxies.extend([leaf] * isinstance(leaf, Proxy)))
         return _record(proxies[0].graph, "call_function", func, args, kwargs)

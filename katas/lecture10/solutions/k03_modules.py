@@ -1,4 +1,4 @@
-"""Trace modules: which are called, and which are looked into."""
+"""Trace modules: which are called, and which are traced into."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def recorded_modules(root: nn.Module, tracer: fx.proxy.TracerBase) -> Iterator[None]:
-    """Replace the two methods while the block runs, and put them back in any case."""
+    """Replace the two methods while the block runs, and always put them back."""
     call, read = nn.Module.__call__, nn.Module.__getattr__
     paths = {module: path for path, module in root.named_modules()}
     names = {id(t): name for name, t in (*root.named_parameters(), *root.named_buffers())}

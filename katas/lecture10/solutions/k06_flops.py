@@ -38,8 +38,8 @@ def flops(operator: Any, args: tuple[Any, ...], result: Any) -> int:
         first, second = args[:2] if packet in (aten.mm, aten.bmm) else args[1:3]
         return 2 * first.numel() * second.shape[-1]
     if packet is aten.convolution:
-        # Each weight is used once for each place where the kernel is put: in the output, or,
-        # if transposed, in the input. So neither stride nor groups need a case of their own.
+        # Each weight is used once for each position of the kernel: in the output, or, if
+        # transposed, in the input. So neither stride nor groups need a special case.
         x, weight, transposed = args[0], args[1], args[6]
         places = (x if transposed else result).shape
         return 2 * weight.numel() * places[0] * prod(places[2:])
@@ -78,7 +78,7 @@ def on_fakes(module: fx.GraphModule, run: Callable[..., Any], inputs: tuple[Any,
     with FakeTensorMode() as mode:
         fake = mode.from_tensor
         state, inputs = tree_map_only(torch.Tensor, fake, (state, inputs))
-        # It lends tensors to a module while its forward runs, and takes them back in any case.
+        # It lends tensors to a module while its forward runs, and always takes them back.
         return functional_call(runner, state, inputs)
 
 
@@ -90,7 +90,7 @@ class Profiler(fx.Interpreter):
         self.rows: dict[fx.Node, Row] = {}
 
     def run_node(self, n: fx.Node) -> Any:
-        """Run the node, and count and measure."""
+        """Run the node; count its FLOPs and keep its shapes."""
         with Counter() as counter:
             value = super().run_node(n)
         tensors = [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]

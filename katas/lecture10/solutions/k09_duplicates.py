@@ -38,7 +38,7 @@ def merge_duplicates(gm: fx.GraphModule) -> int:
     for node in gm.graph.nodes:
         if not is_pure(node):
             continue
-        # Its arguments are first ones already: their duplicates stood before it.
+        # Its arguments are first nodes already: any duplicates came before it.
         key = (node.target, _key(node.args), _key(node.kwargs))
         if key in first:
             node.replace_all_uses_with(first[key])
@@ -56,5 +56,5 @@ def _key(value: Any) -> Any:
         return frozenset((name, _key(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
         return tuple(_key(item) for item in value)
-    # 1, 1.0 and True are equal, and so are 0.0 and -0.0: not so what is computed with them.
+    # 1, 1.0 and True are equal, and so are 0.0 and -0.0; what is computed with them is not.
     return type(value), repr(value)

@@ -25,13 +25,13 @@ def fold_batch_norms(module: fx.GraphModule) -> fx.GraphModule:
             continue
         (before,) = node.all_input_nodes
         convolution = _called(module, before)
-        # A second user would be given what the batch norm makes.
+        # A second user would get the batch norm's result.
         if type(convolution) not in CONVOLUTIONS or convolution.training or len(before.users) > 1:
             continue
         names = (f"folded_{number}" for number in count())
         name = next(name for name in names if not hasattr(module, name))
         module.add_submodule(name, fuse_conv_bn_eval(convolution, norm))
-        # The node alone changes its module: others may call the old one.
+        # Only this node changes its module: others may call the old one.
         before.target = name
         node.replace_all_uses_with(before)
         module.graph.erase_node(node)

@@ -13,15 +13,15 @@ def result_of(graph: fx.Graph) -> fx.Node:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Return whether two literals have one type and value, or two nodes are one. Given.
+    """Return whether two literals have equal type and value, or two nodes are the same. Given.
 
-    ``==`` takes 1 for 1.0, and 0.0 for -0.0.
+    To ``==``, 1 and 1.0 are equal, and so are 0.0 and -0.0.
     """
     return type(one) is type(other) and repr(one) == repr(other)
 
 
 def fits(wanted: Any, found: Any, match: dict[fx.Node, Any]) -> bool:
-    """Return whether something of the pattern may stand for something of the graph."""
+    """Return whether an item of the pattern may stand for an item of the graph."""
     if isinstance(wanted, list | tuple):
         same = isinstance(found, list | tuple) and len(wanted) == len(found)
         return same and all(fits(*pair, match) for pair in zip(wanted, found, strict=True))
@@ -46,7 +46,7 @@ def fits(wanted: Any, found: Any, match: dict[fx.Node, Any]) -> bool:
 
 
 def is_closed(match: dict[fx.Node, Any], result: fx.Node) -> bool:
-    """Return whether no call of a match, its result aside, has a user outside of the match."""
+    """Return whether no call of a match, except its result, has a user outside the match."""
     inner = {found for wanted, found in match.items() if wanted.op != "placeholder"}
     return all(user in inner for made in inner - {result} for user in made.users)
 

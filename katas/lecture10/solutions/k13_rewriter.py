@@ -18,7 +18,7 @@ def find_matches(graph: fx.Graph, pattern: fx.Graph) -> list[dict[fx.Node, Any]]
 
 
 def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph) -> int:
-    """Put `replacement` in the place of each match of `pattern`; return how many there were."""
+    """Replace each match of `pattern` with `replacement`; return how many there were."""
     old, new = (graph.find_nodes(op="placeholder") for graph in (pattern, replacement))
     if len(old) != len(new):
         raise ValueError(f"the pattern has {len(old)} placeholders, the replacement {len(new)}")

@@ -17,7 +17,7 @@ WEIGHT_RANGE = (-127, 127)
 
 
 def affine(low: float, high: float) -> tuple[float, int]:
-    """Return scale and zero point of values between low and high, for [-128, 127]."""
+    """Return the scale and zero point that map values from low to high onto [-128, 127]."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = max((high - low) / 255, LEAST_SCALE)
     return scale, -128 - round(low / scale)
@@ -51,7 +51,7 @@ class _FakeQuantize(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        """Hand on the gradient of what was in range."""
+        """Pass on the gradient of what was in range."""
         (inside,) = ctx.saved_tensors
         return gradient * inside, None, None, None
 

@@ -13,7 +13,7 @@ LAYERS = (nn.Linear, nn.Conv2d)
 
 
 class Observer(nn.Module):
-    """Hands values on, and remembers the least and the greatest."""
+    """Passes values on, and remembers the least and the greatest."""
 
     def __init__(self) -> None:
         super().__init__()

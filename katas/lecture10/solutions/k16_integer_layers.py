@@ -1,4 +1,4 @@
-"""Multiply integers, and meet a float only at the end."""
+"""Multiply integers, and use floats only at the end."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class IntegerLayer(nn.Module):
 
 
 def convert(prepared: fx.GraphModule) -> fx.GraphModule:
-    """Return a module with integers for one that `prepare` made and that saw batches. Given."""
+    """Return an integer version of a module that `prepare` made and that saw batches. Given."""
     result = fx.GraphModule(prepared, copy.deepcopy(prepared.graph))
     found = list(layers(result))
     inputs: dict[fx.Node, tuple[float, int]] = {}

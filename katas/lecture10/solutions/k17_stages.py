@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_sent(node: fx.Node) -> bool:
-    """Return whether a value travels: a parameter (get_attr) lies where it is used. Given."""
+    """Return whether a value is sent: a parameter (get_attr) is already where it is used. Given."""
     return node.op != "get_attr"
 
 
@@ -31,7 +31,7 @@ def partition(
     cost: Callable[[fx.Node], int],
     size: Callable[[fx.Node], int],
 ) -> list[list[fx.Node]]:
-    """Return the calls of a graph in `count` stages whose most expensive one is cheapest."""
+    """Return the calls of a graph in `count` stages, the most expensive of which is cheapest."""
     calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
     total = len(calls)
     if not 1 <= count <= total:
@@ -40,8 +40,8 @@ def partition(
         (start, stop): stage_cost(calls[start:stop], cost, size)
         for start, stop in combinations(range(total + 1), 2)
     }
-    # For the first `stop` calls: the price of the worst stage, and where each stage ends. What
-    # comes before a stage does not matter to its price, so the best for less is all one needs.
+    # For the first `stop` calls: the price of the worst stage, and where each stage ends. A
+    # stage's price does not depend on how earlier calls are cut, so the best cut of them is enough.
     best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
     for number in range(1, count + 1):
         best = {

@@ -1,4 +1,4 @@
-"""Make one module of each stage, and a graph that hands values on."""
+"""Make one module of each stage, and a graph that passes values on."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from torch import fx
 
 
 def is_sent(node: fx.Node) -> bool:
-    """Return whether a value travels: a parameter (get_attr) lies where it is used. Given."""
+    """Return whether a value is sent: a parameter (get_attr) is already where it is used. Given."""
     return node.op != "get_attr"
 
 
 def split(module: fx.GraphModule, stages: list[list[fx.Node]]) -> fx.GraphModule:
-    """Return a module that calls one module for each stage, and hands values on."""
+    """Return a module that calls one module for each stage, and passes values on."""
     main, parts = fx.Graph(), {}
     # Where an old node's value is found in the main graph.
     values = {node: main.node_copy(node) for node in module.graph.find_nodes(op="placeholder")}
@@ -25,7 +25,7 @@ def split(module: fx.GraphModule, stages: list[list[fx.Node]]) -> fx.GraphModule
         graph = fx.Graph()
         copies = {node: graph.placeholder(node.name) for node in received}
         for node in module.graph.nodes:
-            # A parameter lives where it is used, and travels with no value.
+            # A parameter is where it is used, and is never sent.
             if node in inside or (node in needed and not is_sent(node)):
                 copies[node] = graph.node_copy(node, copies.__getitem__)
         results = tuple(copies[node] for node in sent)

@@ -33,7 +33,7 @@ _WHOLE = {aten.detach.default, aten.alias.default}
 
 
 def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> fx.Node:
-    """Add to `graph` what `base` becomes if `value` takes the place of its view."""
+    """Add to `graph` what `base` becomes if `value` replaces its view."""
     op, (viewed, *rest) = view.target, view.args
     if op in SCATTERS:
         return graph.call_function(SCATTERS[op], (base, value, *rest))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def walk_back(results: Iterable[fx.Node | None], known: set[fx.Node]) -> set[fx.Node]:
     """Return what `results` are computed from, themselves included, up to `known`. Given.
 
-    None is skipped. Known nodes, and what lies behind them, are not in it.
+    None is skipped. Known nodes, and what only they are computed from, are not in it.
     """
     met: set[fx.Node] = set()
     waiting = [node for node in results if node is not None]
@@ -35,7 +35,7 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
     inputs = joint.graph.find_nodes(op="placeholder")
     primals, tangents = inputs[:-num_outputs], inputs[-num_outputs:]
     forward = walk_back(outputs, set()) | set(primals)
-    # A tuple cannot be saved: its items are at hand as soon as it is.
+    # A tuple cannot be saved: its items are there as soon as it is.
     forward |= {x for x in nodes if x.target is operator.getitem and x.args[0] in forward}
     backward = walk_back(gradients, forward)
     wanted = {before for node in backward for before in node.all_input_nodes} | set(gradients)
@@ -47,7 +47,7 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
 
 
 def _extract(joint: fx.GraphModule, inputs: Any, members: set[fx.Node], results: Any) -> Any:
-    """Return a module of some nodes of `joint`, in the same order."""
+    """Return a module made of some nodes of `joint`, in the same order."""
     graph = fx.Graph()
     copies = {node: graph.placeholder(node.name) for node in inputs}
     for node in joint.graph.nodes:

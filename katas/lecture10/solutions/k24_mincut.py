@@ -34,7 +34,7 @@ def max_flow(
         residual[start][end] += capacity
     flow = 0.0
     while True:
-        # The shortest way that has room left (Edmonds and Karp): breadth first.
+        # The shortest path that has room left (Edmonds and Karp): breadth first.
         came_from: dict[Hashable, Hashable] = {source: source}
         queue = deque([source])
         while queue:
@@ -96,7 +96,7 @@ def walk_back(results: Iterable[fx.Node | None], stops: set[fx.Node]) -> set[fx.
 
 
 def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
-    """Return the nodes that forward saves, of the fewest bytes that spare what is expensive."""
+    """Return the nodes that forward saves: the fewest bytes that spare what is expensive."""
     *nodes, output = joint.nodes
     gradients = output.args[0][num_outputs:]
     inputs = joint.find_nodes(op="placeholder")

@@ -23,11 +23,11 @@ def guards(function: Callable[..., Any], *args: Any) -> Hashable:
             # Its number among the tensors of this call: an address would mean nothing later.
             number = met.setdefault(id(value), len(met))
             layout = (value.dtype, value.device, value.shape, value.stride())
-            # A conjugate view or an inference tensor: other kernels are behind it.
+            # A conjugate view or an inference tensor is dispatched to different kernels.
             keys = str(torch._C._dispatch_keys(value))  # noqa: SLF001 - it has no public name
             return type(value), number, layout, value.requires_grad, keys
         if isinstance(value, bool | int | float | str | None):
-            # 1, 1.0 and True are equal, and no guard takes one for another.
+            # 1, 1.0 and True are equal, but guards tell them apart.
             return type(value), value
         if isinstance(value, list | tuple):
             return type(value), tuple(fact(item) for item in value)

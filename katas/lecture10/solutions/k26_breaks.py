@@ -7,7 +7,7 @@ from torch import nn
 
 
 def flip(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be rewritten: turn the sign of `x` if its sum is negative."""
+    """Given, for you to rewrite: flip the sign of `x` if its sum is negative."""
     if x.sum() < 0:
         return -x
     return x * 1
@@ -20,14 +20,14 @@ def limit(x: torch.Tensor) -> torch.Tensor:
 
 
 def report(x: torch.Tensor) -> torch.Tensor:
-    """Given, to be rewritten: say how large the intermediate values are."""
+    """Given, for you to rewrite: print how large the intermediate values are."""
     y = x.sin() + x
     print("mean:", y.mean())  # noqa: T201 - that is the point
     return y.cos() * y
 
 
 class Average(nn.Module):
-    """Given, to be rewritten: the mean of all inputs of shape (size,) so far."""
+    """Given, for you to rewrite: the mean of all inputs so far, each of shape (size,)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -42,23 +42,23 @@ class Average(nn.Module):
 
 
 def whole_flip(x: torch.Tensor) -> torch.Tensor:
-    """Return what `flip` returns, by a single graph."""
+    """Return what `flip` returns, from a single graph."""
     return torch.where(x.sum() < 0, -x, x)
 
 
 def whole_limit(x: torch.Tensor) -> torch.Tensor:
-    """Return what `limit` returns, by a single graph."""
+    """Return what `limit` returns, from a single graph."""
     return x / x.detach().abs().max().clamp(min=1)
 
 
 def whole_report(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what `report` returns, and what it prints, by a single graph."""
+    """Return what `report` returns, and what it prints, from a single graph."""
     y = x.sin() + x
     return y.cos() * y, y.mean()
 
 
 class WholeAverage(nn.Module):
-    """The same as `Average`, by a single graph for all steps."""
+    """The same as `Average`, with a single graph for all steps."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

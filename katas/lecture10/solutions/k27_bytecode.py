@@ -1,4 +1,4 @@
-"""Get a graph out of Python that nobody runs."""
+"""Get a graph from Python code that nobody runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Tracer:
         return self.wrap(self.graph.create_node(op, target, args, kwargs), result)
 
     def wrap(self, node: fx.Node, result: Any) -> Any:
-        """Return the tracker of a result, or a tuple of them with a node each."""
+        """Return the tracker of a result, or a tuple of trackers, each with a node."""
         if isinstance(result, torch.Tensor):
             return TensorVariable(node, result)
         items = enumerate(result)
@@ -65,7 +65,7 @@ class Tracer:
 
 
 def fields(value: Any, field: str) -> Any:
-    """Return `value` with the "node" or the "fake" of each tracker in its place. Given."""
+    """Return `value` with each tracker replaced by its "node" or its "fake". Given."""
     return map_aggregate(
         value, lambda it: getattr(it, field) if isinstance(it, TensorVariable) else it
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Evaluate(Handler):
-    """A value is a tensor: of all iterations, with size 1 along a loop that does not matter."""
+    """A value is a tensor of all iterations, with size 1 along each loop it does not depend on."""
 
     def __init__(self, memory: Mapping[str, torch.Tensor]) -> None:
         self.memory = memory
@@ -38,7 +38,7 @@ class Evaluate(Handler):
 def evaluate(kernel: Pointwise | Reduction, memory: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """Return the kernel's result, computed by torch, all iterations at once."""
     rank = len(kernel.loops)
-    # A loop's variable is a tensor: all values that it takes, along a dim of its own.
+    # A loop's variable is a tensor that holds all its values, along a dim of its own.
     variables = [
         torch.arange(times).reshape([-1 if dim == place else 1 for dim in range(rank)])
         for place, times in enumerate(kernel.loops)

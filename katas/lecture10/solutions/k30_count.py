@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Distinct(Handler):
-    """A value is a variable's name; a call that was made before gets the same one again."""
+    """A value is a variable's name; a repeated call gets the same name again."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -44,7 +44,7 @@ def count(kernel: Pointwise | Reduction) -> Count:
     times = dict(zip(variables, kernel.loops, strict=True))
     work = sum(name not in {"load", "constant"} for name, _ in handler.calls)
     reads = frozenset(args for name, args in handler.calls if name == "load")
-    # A loop whose variable is not in the index reads the same place again: that is in a cache.
+    # A loop whose variable is not in the index reads the same place again: from a cache.
     places = [prod(times[i] for i in sympy.sympify(index).free_symbols) for _, index in reads]
     return Count(
         (work + isinstance(kernel, Reduction)) * prod(kernel.loops),

@@ -39,7 +39,7 @@ def to_python(kernel: Pointwise | Reduction, output: Buffer) -> str:
             write(f"tmp{number} = {OPERATIONS[name][1].format(*args)}")
     if isinstance(kernel, Reduction):
         write(f"total = {REDUCTIONS[kernel.kind][2].format('total', result)}")
-        # The store stands behind the inner loops, in the outer ones.
+        # The store comes after the inner loops, inside the outer ones.
         depth, result = outer + 1, "total"
     write(f"memory[{output.name!r}][{output.indexer(variables[:outer])}] = {result}")
     return "\n".join(lines)

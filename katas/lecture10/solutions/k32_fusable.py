@@ -30,7 +30,7 @@ def saved(first: Kernel, second: Kernel) -> int:
 
 
 def can_fuse(kernels: Sequence[Kernel], first: int, second: int) -> bool:
-    """Return whether the kernels at two positions, the first before the second, may be one."""
+    """Return whether the kernels at two positions, the first before the second, may be fused."""
     nodes = kernels[first] + kernels[second]
     if any(node.extern for node in nodes) or not same_loops(nodes):
         return False
@@ -45,8 +45,8 @@ def can_fuse(kernels: Sequence[Kernel], first: int, second: int) -> bool:
 def same_loops(nodes: Kernel) -> bool:
     """Return whether one nest of loops serves all nodes. Given.
 
-    Without a reduction all have equal `ranges`. With one, all reductions are over equal loops, and
-    the ranges of the others are its `ranges` or its ``ranges + reduced``.
+    Without a reduction all have equal `ranges`. With one, all reductions have equal loops, and
+    the ranges of the other nodes are its `ranges` or its ``ranges + reduced``.
     """
     shapes = {(node.ranges, node.reduced) for node in nodes if node.reduced}
     if not shapes:

@@ -1,4 +1,4 @@
-"""Fuse whatever saves most, again and again."""
+"""Fuse whatever saves the most, again and again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def prune(nodes: Sequence[Node], outputs: Collection[str]) -> list[Node]:
     """Return the nodes without those that no output needs."""
     wanted, kept = set(outputs), []
-    # Backwards: all that use a node come before it.
+    # Backwards: all users of a node come before it.
     for node in reversed(nodes):
         if node.name in wanted:
             kept.append(node)
@@ -30,7 +30,7 @@ def prune(nodes: Sequence[Node], outputs: Collection[str]) -> list[Node]:
 
 
 def fuse(nodes: Sequence[Node]) -> list[Kernel]:
-    """Return kernels, in which whatever saves most was fused first."""
+    """Return kernels, fused greedily: what saves the most is fused first."""
     kernels: list[Kernel] = [(node,) for node in nodes]
     while True:
         pairs = [
@@ -42,7 +42,7 @@ def fuse(nodes: Sequence[Node]) -> list[Kernel]:
         if not pairs:
             return kernels
         _, first, second = max(pairs)
-        # The new kernel takes the place of the second; what needs the first goes behind it.
+        # The new kernel takes the place of the second; what needs the first goes after it.
         before = needs(kernels)
         behind = [place for place in range(first, second) if first in before[place]]
         fused = kernels[first] + kernels[second]

@@ -40,12 +40,12 @@ def traffic(kernels: Sequence[Kernel], outputs: Collection[str]) -> int:
 
 
 def allocate(kernels: Sequence[Kernel], outputs: Collection[str]) -> dict[str, int]:
-    """Return the number of the storage of each buffer that has to exist."""
+    """Return a storage number for each buffer that has to exist."""
     kept = stored(kernels, outputs)
     last = {dep.name: at for at, kernel in enumerate(kernels) for dep in accesses(kernel)}
     last |= dict.fromkeys(outputs, len(kernels))
     plan: dict[str, int] = {}
-    # Of each storage: its size, and the last kernel that needs what is in it.
+    # For each storage: its size, and the last kernel that needs what is in it.
     storages: dict[int, tuple[int, int]] = {}
     for at, kernel in enumerate(kernels):
         for node in kernel:

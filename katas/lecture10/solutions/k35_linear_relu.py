@@ -1,4 +1,4 @@
-"""Replace three nodes by one, and prove that nobody notices."""
+"""Replace three nodes with one, and prove that nobody notices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 class Chain(NamedTuple):
-    """What is replaced, from its product to its sum (maybe one node) and ReLU. Given."""
+    """What is replaced, from its product to its sum (possibly one node) and ReLU. Given."""
 
     product: fx.Node
     total: fx.Node
@@ -35,8 +35,8 @@ def chains(relu: fx.Node) -> Iterator[Chain]:
     if total.target is aten.add.Tensor:
         alpha = total.kwargs.get("alpha", 1)
         if alpha == 0:
-            return  # 0 times NaN is NaN, but what has no weight in addmm is not even read
-        # It multiplies the second argument.
+            return  # 0 times NaN is NaN, but with a factor of 0 addmm does not even read it
+        # alpha multiplies the second argument.
         for second, (product, bias) in (("beta", total.args), ("alpha", total.args[::-1])):
             if getattr(product, "target", None) is aten.mm.default:
                 factors = {} if alpha == 1 else {second: alpha}
@@ -55,7 +55,7 @@ def written(chain: Chain) -> bool:
 
 
 def fits(chain: Chain) -> bool:
-    """Return whether the sum is a tensor as the product is, and the bias another of its dtype."""
+    """Return whether the operator's result matches the sum."""
     bias = chain.args[0]
     if not isinstance(bias, fx.Node) or bias is chain.product:
         return False
@@ -65,7 +65,7 @@ def fits(chain: Chain) -> bool:
 
 
 def replace(chain: Chain) -> None:
-    """Put a new node, with the ReLU's meta, in the place of a chain, whose nodes go. Given."""
+    """Replace a chain with a new node that has the ReLU's meta, and erase the chain. Given."""
     graph = chain.relu.graph
     with graph.inserting_before(chain.relu):
         target = aten._addmm_activation.default  # noqa: SLF001 - its only name
@@ -77,7 +77,7 @@ def replace(chain: Chain) -> None:
 
 
 def fuse(graph: fx.Graph, smallest: int = 0) -> int:
-    """Replace linear layers with a ReLU by one operator each; return how many were."""
+    """Replace each linear layer and its ReLU with one operator; return how many were replaced."""
     found = 0
     for relu in graph.find_nodes(op="call_function", target=aten.relu.default):
         for chain in chains(relu):

@@ -24,7 +24,7 @@ aten = torch.ops.aten
 
 
 def fits(bias: Any, product: fx.Node, total: fx.Node) -> bool:
-    """Return whether the new operator returns what the sum is. Given."""
+    """Return whether the new operator's result matches the sum. Given."""
     if not isinstance(bias, fx.Node) or bias is product:
         return False
     value, result, added = (node.meta["val"] for node in (product, total, bias))
@@ -33,7 +33,7 @@ def fits(bias: Any, product: fx.Node, total: fx.Node) -> bool:
 
 
 def replace(relu: fx.Node, args: tuple[Any, ...]) -> None:
-    """Let a new node, with the same meta, stand for a ReLU and what it is computed from. Given."""
+    """Replace a ReLU, and what it is computed from, with a new node of the same meta. Given."""
     with relu.graph.inserting_before(relu):
         new = relu.graph.call_function(aten._addmm_activation.default, args)  # noqa: SLF001
     new.meta = dict(relu.meta)
@@ -47,11 +47,11 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
     product = CallFunction(aten.mm.default, a, b)
 
     def check(match: Match) -> bool:
-        # In torch 2.13 the matcher passes over keywords that a pattern does not have.
+        # In torch 2.13 the matcher ignores keywords that a pattern does not have.
         plain = not any(node.kwargs for node in match.nodes)
         relu = match.output_node()
         large = relu.meta["val"].numel() >= smallest
-        # The innermost is the first of them, and a ReLU's value is as that of its sum.
+        # The innermost comes first, and a ReLU's value looks like its sum's.
         return plain and large and fits(match.kwargs["bias"], match.nodes[0], relu)
 
     def handler(match: Match, *, bias: fx.Node, a: fx.Node, b: fx.Node) -> None:
@@ -76,7 +76,7 @@ class FuseLinear(CustomGraphPass):
         self.fused = 0
 
     def __call__(self, graph: fx.Graph) -> None:
-        """Rewrite a graph of Inductor's."""
+        """Rewrite one of Inductor's graphs."""
         self.fused += patterns(self.smallest).apply(graph)
 
     def uuid(self) -> Any:
@@ -85,7 +85,7 @@ class FuseLinear(CustomGraphPass):
 
 
 def compiled(function: Callable[..., Any], custom: CustomGraphPass | None) -> Callable[..., Any]:
-    """Return the function as Inductor compiles it, with a pass of one's own."""
+    """Return the function as Inductor compiles it, with a pass of your own."""
     return torch.compile(function, options={"post_grad_custom_post_pass": custom})
 
 

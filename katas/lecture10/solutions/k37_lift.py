@@ -30,7 +30,7 @@ class Level:
     graphs: dict[str, fx.GraphModule] = field(default_factory=dict)  # the graphs in it, by name
 
     def add_input(self) -> fx.Node:
-        """Return a new placeholder, behind those that there are."""
+        """Return a new placeholder, after the existing ones."""
         graph = self.graph
         # Without an argument: before everything else.
         point = graph.inserting_after(self.inputs[-1]) if self.inputs else graph.inserting_before()
@@ -45,7 +45,7 @@ def lift(level: Level, node: fx.Node) -> fx.Node:
         return node
     if level.parent is None:
         raise ValueError(f"{node} is used outside of the function that made it")
-    # From level to level: what is far outside is an input of all graphs on the way.
+    # From level to level: what is far outside becomes an input of every graph on the way.
     outer = lift(level.parent, node)
     if outer not in level.lifted:
         level.lifted[outer] = level.add_input()
@@ -69,13 +69,13 @@ class Tracer(fx.Tracer):
         self.attributes: dict[Any, fx.Node] = {}
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        """Look into all modules, so that their parameters are seen. Given."""
+        """Trace into all modules, so that their parameters are seen. Given."""
         return False
 
     def create_node(
         self, kind: str, target: Any, args: Any, kwargs: Any, *others: Any, **more: Any
     ) -> fx.Node:
-        """Add a node of which all arguments are lifted into this level. Given."""
+        """Add a node, with all its arguments lifted into this level. Given."""
         if kind != "get_attr":
             args, kwargs = map_arg((args, kwargs), lambda node: lift(self.level, node))
             return super().create_node(kind, target, args, kwargs, *others, **more)

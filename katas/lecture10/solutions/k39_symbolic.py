@@ -20,7 +20,7 @@ def call(graph: fx.Graph, target: Any, *args: Any) -> fx.Node:
 
 
 def decompose_mean(gm: fx.GraphModule) -> int:
-    """Replace each mean by a sum and a quotient; return how many were."""
+    """Replace each mean with a sum and a quotient; return how many there were."""
     means = gm.graph.find_nodes(op="call_function", target=aten.mean.dim)
     for node in means:
         x, dims = node.args[:2]

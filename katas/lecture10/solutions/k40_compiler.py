@@ -35,7 +35,7 @@ class Compiler:
                 break
             if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
                 continue
-            # Its arguments are first ones already: their duplicates stood before it. The repr of a
+            # Its arguments are first nodes already: any duplicates came before it. The repr of a
             # node is its name, and that of a literal tells 1 from True, and 0.0 from -0.0.
             key = (node.target, repr(node.args), repr(sorted(node.kwargs.items())))
             same = first.setdefault(key, node)
@@ -45,7 +45,7 @@ class Compiler:
         gm.recompile()
 
     def partition(self, joint: fx.GraphModule, inputs: Any, **options: Any) -> Any:
-        """Return forward and backward, of the partitioner whose forward saves fewer bytes."""
+        """Return forward and backward from the partitioner whose forward saves fewer bytes."""
         found = []
         for partitioner in (default_partition, min_cut_rematerialization_partition):
             parts = partitioner(copy.deepcopy(joint), inputs, **options)
@@ -56,13 +56,13 @@ class Compiler:
         return parts
 
     def compile_graph(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
-        """Optimize a graph, append it to `graphs`, and return what runs it."""
+        """Optimize a graph, append it to `graphs`, and return a function that runs it."""
         self.optimize(gm)
         self.graphs.append(gm)
         return make_boxed_func(gm.forward)
 
     def __call__(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
-        """Return what runs a graph of Dynamo's, with gradients: the work of `aot_autograd`."""
+        """Return what runs a graph from Dynamo, with gradients: `aot_autograd` does the work."""
         compiler = self.compile_graph
         backend = aot_autograd(
             fw_compiler=compiler, bw_compiler=compiler, partition_fn=self.partition

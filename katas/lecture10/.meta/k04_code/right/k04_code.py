@@ -25,10 +25,10 @@ def unused(stem: str, taken: Collection[str]) -> str:
 
 
 class Writer:
-    """Writes arguments of nodes as Python, and collects the globals that this takes."""
+    """Writes arguments of nodes as Python, and collects the globals that this needs."""
 
     def __init__(self, graph: fx.Graph) -> None:
-        """Remember the names of the nodes: a local variable hides a global of its name. Given."""
+        """Remember the nodes' names: a local variable hides a global of the same name. Given."""
         self.taken = {node.name for node in graph.nodes}
         self.constants: dict[str, Any] = {}
 
@@ -56,7 +56,7 @@ class Writer:
 
     def attribute(self, path: str) -> str:
         """Return Python for ``self.<path>``, which is looked up when the code runs. Given."""
-        # Modules in a Sequential have names such as "0": self.blocks.0 is no Python.
+        # Modules in a Sequential have names such as "0": self.blocks.0 is not valid Python.
         return f"{self.constant(operator.attrgetter)}({path!r})(self)"
 
     def call(self, node: fx.Node) -> str:

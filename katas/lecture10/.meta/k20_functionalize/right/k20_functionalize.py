@@ -17,18 +17,18 @@ aten = torch.ops.aten
 
 
 class Program:
-    """A graph without writes that grows, and what an old node is by now."""
+    """A growing graph without writes, and which new node stands for each old one now."""
 
     def __init__(self) -> None:
         self.graph = fx.Graph()
         self.current: dict[fx.Node, fx.Node] = {}
 
     def read(self, node: fx.Node) -> fx.Node:
-        """Return the new node that has the value of an old one now."""
+        """Return the new node that has an old node's current value."""
         node = tensor_of(node)
         new = self.current.get(node)
         if new is None:
-            # A view is made of what it views by now, which may itself have to be made again.
+            # A view is made from what it views now, which may itself have to be made again.
             new = self.current[node] = self.graph.node_copy(node, self.read)
         return new
 
