@@ -62,7 +62,7 @@ def parents(calls: Sequence[Call]) -> list[int | None]:
     """Return for each call the index of its parent, or None.
 
     A parent begins no later and ends no earlier than its child, in the same thread. If two calls
-    begin together, the longer one is the parent; of two with the same beginning and end, the one
+    begin at once, the longer one is the parent; of two with the same beginning and end, the one
     that comes first in `calls`. A call that begins where another ends is not its child. Calls of a
     thread either nest or do not overlap.
     """
