@@ -17,7 +17,7 @@ say in PyTorch what a kernel touches.
 About 30 lines. Triton is optional: the lecture's README says how to get it, and what its errors
 mean.
 
-Begin on paper: what are row and column of element 1024 if n is 32?
+Begin on paper: which row and column is element 1024 in, if n is 32?
 Afterwards run TORCH_LOGS=output_code and find xindex and xmask, which
 torch/_inductor/codegen/triton.py writes.
 Real life differs: without a GPU, Triton interprets your kernel, one program after the other.

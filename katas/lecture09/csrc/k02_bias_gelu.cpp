@@ -81,14 +81,15 @@ void check(const Tensor& grad, const Tensor& input, const Tensor& bias) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Given: a result like the CPU kernel's, without data; the CPU kernel makes its tensor with it. Sizes may be symbols.
+// Given: a result like the CPU kernel's, without data; the CPU kernel makes its tensor with it. Sizes
+// may be symbols.
 Tensor bias_gelu_meta(const Tensor& input, const Tensor& bias) {
   check(input, input, bias);
   return at::empty_like(input, input.options(), at::MemoryFormat::Contiguous);
 }
 
-// input: (..., n), with one dim or more, any of them of size 0; bias: (n,), added to each row. float32 or float64,
-// any strides. A tensor that is not contiguous may be copied first, by contiguous(); no ATen operator
+// input: (..., n), with one dim or more, any of them of size 0; bias: (n,), added to each row. float32
+// or float64, any strides. A tensor that is not contiguous may be copied first, by contiguous(); no ATen operator
 // computes. NaN stays NaN.
 Tensor bias_gelu_cpu(const Tensor& input, const Tensor& bias) {
   // TODO: one new tensor, one loop.
