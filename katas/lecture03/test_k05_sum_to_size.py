@@ -72,7 +72,9 @@ def test_expandable_is_what_expand_accepts(
     else:
         accepted = True
 
-    assert accepted is is_expandable_to(shape, desired), f"{shape} to {desired}: the rule is given"
+    assert accepted is is_expandable_to(shape, desired), (
+        f"{shape} to {desired}: yours does not follow the given rule"
+    )
 
 
 def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
@@ -148,7 +150,7 @@ def test_one_sum_does_it_all(shape: tuple[int, ...]) -> None:
     with Operators() as log:
         sum_to_size(tensor, shape)
 
-    assert 1 == log.sums, f"one sum over all the dims at once, expected; yours ran {log.names}"
+    assert 1 == log.sums, f"expected one sum over all the dims at once; yours ran {log.names}"
     views = {"view", "select", "squeeze", "unsqueeze", "_unsafe_view", "alias"}
     others = set(log.names) - {"sum"} - views
     assert set() == others, f"besides the sum only views are allowed; yours ran {log.names}"
@@ -168,8 +170,10 @@ def test_expand_is_a_view_with_a_gradient(device: str) -> None:
     result = Expand.apply(x, (4, 2, 3))
     Expand.apply(x[0], (2,))  # a second call has a ctx of its own
 
-    assert x.data_ptr() == result.data_ptr(), "expand does not copy"
-    assert (4, 2, 3) == tuple(result.shape), f"yours has shape {tuple(result.shape)}"
+    assert x.data_ptr() == result.data_ptr(), "yours is a copy, but expand does not copy"
+    assert (4, 2, 3) == tuple(result.shape), (
+        f"yours has shape {tuple(result.shape)}, expected (4, 2, 3)"
+    )
     result.sum().backward()
     assert [[12.0], [12.0]] == x.grad.tolist(), (
         f"yours {x.grad.tolist()}, expected 12 each: each element was repeated 4 * 3 times"

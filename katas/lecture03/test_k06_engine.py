@@ -145,7 +145,9 @@ def test_a_node_waits_for_all_of_its_gradients() -> None:
     shared = x.exp()
     order = run(shared.sin() * shared)
 
-    assert 1 == order.count(shared.grad_fn), "run a node once, with the sum of its gradients"
+    assert 1 == order.count(shared.grad_fn), (
+        "yours runs a node twice: run it once, with the sum of its gradients"
+    )
     assert "ExpBackward0" == names(order)[-2], f"yours ran {names(order)}: exp waits for both"
     e = x.detach().exp()
     says = "sin(e) * e with e = exp(x): yours is not e * (e * cos(e) + sin(e))\n".__add__
@@ -180,11 +182,13 @@ def test_none_along_an_edge_counts_as_followed() -> None:
     undefined = torch._C._functions.UndefinedGrad()(x.exp())  # noqa: SLF001
     order = run(undefined)
 
-    assert 3 == len(order), "an edge with None is followed too, and its node runs"
-    assert x.grad is None, "the leaf gets no gradient"
+    assert 3 == len(order), f"yours ran {names(order)}: an edge with None is followed too"
+    assert x.grad is None, f"only None reaches the leaf, but its .grad is {x.grad}"
     x.grad = None
     run(undefined + x)
-    assert [1.0, 1.0] == x.grad.tolist(), "None plus a tensor is the tensor"
+    assert [1.0, 1.0] == x.grad.tolist(), (
+        f"yours {x.grad.tolist()}, expected [1, 1]: None adds nothing"
+    )
 
 
 @pytest.mark.step(2, "buffers and counts")
@@ -324,7 +328,9 @@ def test_grad_mode_is_off() -> None:
     y = x * x
     run(y)
 
-    assert not x.grad.requires_grad, "with grad mode on, backward records a graph of its own"
+    assert not x.grad.requires_grad, (
+        "your gradient has a graph: switch grad mode off while nodes run"
+    )
     assert torch.is_grad_enabled(), "yours leaves grad mode off: restore it"
     assert not x.grad.is_inference(), "yours is an inference tensor, which cannot be written to"
     with torch.no_grad():

@@ -193,7 +193,7 @@ def test_a_gradient_without_a_history_goes_out_as_a_constant() -> None:
     x = double(2.0)
     y = Once.apply(x)
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    assert not first.requires_grad, "the ones that sum sends back have no history"
+    assert not first.requires_grad, "the tensor of ones that sum's backward returns has no graph"
     (y.sum() + first.square().sum()).backward()
 
     assert 12.0 == x.grad.item(), f"PyTorch drops the second term: it gives {x.grad.item()}"

@@ -76,7 +76,7 @@ def test_the_cache_of_the_brief() -> None:
 def test_leaving_inference_mode_turns_grad_mode_on() -> None:
     """Even inside no_grad: mode=False turns grad mode on instead of restoring it."""
     with torch.no_grad(), torch.inference_mode(mode=False):
-        assert torch.is_grad_enabled(), "inference_mode(mode=False) turns grad mode on"
+        assert torch.is_grad_enabled(), "expected inference_mode(mode=False) to turn grad mode on"
     assert torch.is_grad_enabled(), "and restores the old mode at the end"
 
 

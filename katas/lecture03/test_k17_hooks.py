@@ -27,7 +27,9 @@ def test_the_documented_order_of_hooks(device: str) -> None:
     middle.sum().backward()
 
     ours = ["tensor hook", "node pre-hook", "node hook"]
-    assert [*ours, "leaf's hook", "accumulated"] == order, "the order is in the notes on autograd"
+    assert [*ours, "leaf's hook", "accumulated"] == order, (
+        f"expected the order of the notes on autograd, found {order}"
+    )
 
 
 def test_a_chain_is_logged_in_the_order_it_runs(device: str) -> None:

@@ -102,4 +102,4 @@ def test_steps_are_not_recorded() -> None:
         raise AssertionError(f"with create_graph=True: {error}") from error
 
     assert [1 - 0.25 * 2] == weight.tolist(), f"yours {weight.tolist()}, expected [0.5]"
-    assert weight.is_leaf, "a recorded step would make it a non-leaf"
+    assert weight.is_leaf, "the weight is no longer a leaf: yours recorded the step"

@@ -45,7 +45,7 @@ def test_what_is_not_reached_counts_as_zero() -> None:
     assert log.norms == pytest.approx([expected], rel=1e-12), (
         f"yours {log.norms}, expected {[expected]}: two of three tensors are not in this graph"
     )
-    assert leaf.grad is not None, "backward reached the leaf"
+    assert leaf.grad is not None, "backward reached the leaf, but it has no gradient"
 
 
 def test_every_backward_has_its_number() -> None:

@@ -144,7 +144,9 @@ def test_other_notes_stay() -> None:
     kata.mark(y.grad_fn, "a.py:1")
 
     yours = dict(y.grad_fn.metadata)
-    assert yours == {"mine": 1, "line": "a.py:1"}, f"yours {yours}"
+    assert yours == {"mine": 1, "line": "a.py:1"}, (
+        f"yours {yours}, expected the line next to the entry mine"
+    )
 
 
 def test_outside_nothing_is_watched() -> None:
@@ -192,7 +194,7 @@ def test_a_long_program() -> None:
     y.backward()
     seconds = time.process_time() - start
 
-    assert x.grad is not None, "backward reached the leaf"
+    assert x.grad is not None, "backward reached the leaf, but it has no gradient"
     assert seconds < 4, f"yours takes {seconds:.1f} s, expected far below 1: stop at marked nodes"
 
 
@@ -209,7 +211,7 @@ def test_a_long_graph_of_before() -> None:
         raise AssertionError("yours uses recursion, but the graph is 5000 nodes deep") from None
     y.backward()
 
-    assert x.grad is not None, "backward reached the leaf"
+    assert x.grad is not None, "backward reached the leaf, but it has no gradient"
 
 
 class Bystander:

@@ -171,7 +171,7 @@ def test_own_storages_do_not_count() -> None:
     result = x.exp()
     for root, own in [(x.sin(), x), (x[2:].sin(), x.detach()[:1]), (result.sin(), result)]:
         yours = saved_bytes(root, own=[own])
-        assert yours == 0, f"yours {yours}, expected 0: it lies in the storage of own"
+        assert yours == 0, f"yours {yours}, expected 0: the tensor uses the storage of `own`"
 
 
 def test_a_node_with_many_paths_is_visited_once() -> None:

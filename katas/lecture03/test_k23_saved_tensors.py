@@ -119,7 +119,9 @@ def test_counting_changes_nothing(device: str) -> None:
 @pytest.mark.step(1, "count the bytes")
 def test_counting_leaks_no_graph() -> None:
     """The graph dies with its last user."""
-    assert not outlives(counting([])), "keep tensor.detach(): the result owns its node"
+    assert not outlives(counting([])), (
+        "the graph outlives its users: keep tensor.detach(), as the result owns its node"
+    )
 
 
 @pytest.mark.step(2, "keep them on disk")
@@ -325,15 +327,17 @@ def test_a_part_of_an_own_storage_is_not_copied() -> None:
             result = weight[2:].sin()
         back = result.grad_fn._saved_self  # noqa: SLF001
 
-        assert back.data_ptr() == weight[2:].data_ptr(), "yours copies a part of a storage in own"
+        assert back.data_ptr() == weight[2:].data_ptr(), (
+            "yours copies part of a storage that belongs to `own`"
+        )
 
 
 @pytest.mark.step(3, "another dtype")
 def test_compressing_leaks_no_graph() -> None:
     """Neither for tensors that it compresses nor for those that it leaves alone."""
-    assert not outlives(compressed(torch.bfloat16, 1)), "a tensor is kept with its graph"
+    assert not outlives(compressed(torch.bfloat16, 1)), "yours keeps a tensor with its graph"
     assert not outlives(compressed(torch.bfloat16, 100)), (
-        "keep tensors that are left alone detached too"
+        "yours leaks the graph: keep tensors that are left alone detached, too"
     )
     assert not outlives(compressed(torch.float32, 1)), (
         "if x already has that dtype, x.to(dtype) is x itself, with its graph: detach it"

@@ -316,4 +316,4 @@ def test_no_list_is_asked() -> None:
         yours = fresh.gradients(overload("igamma"), rand(3), rand(3))
         fresh.parts(overload("mul.Tensor"), rand(3), rand(3))
 
-    assert {"self", "other"} == set(yours), f"yours has {yours}"
+    assert {"self", "other"} == set(yours), f"yours has {yours}, expected self and other"

@@ -43,7 +43,7 @@ class Breakdown(NamedTuple):
 
 
 def kind_of(row: Mapping[str, object]) -> str:
-    """Return "memory", "communication", "compute", or "" for what ran on no GPU. Given."""
+    """Return "memory", "communication", "compute", or "" for what did not run on a GPU. Given."""
     name, cat = str(row.get("name")), row.get("cat")
     if cat in {"gpu_memcpy", "gpu_memset"}:
         return "memory"

@@ -86,7 +86,9 @@ def test_it_is_done_in_place() -> None:
     returned: object = step(*every.values(), 1)
 
     assert returned is None, f"yours returns {returned}, expected None"
-    assert places == {name: x.data_ptr() for name, x in every.items()}, "yours swapped storages"
+    assert places == {name: x.data_ptr() for name, x in every.items()}, (
+        "yours replaced a storage: write into the old one"
+    )
 
 
 def test_six_launches() -> None:

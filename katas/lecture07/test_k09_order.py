@@ -76,4 +76,6 @@ def test_the_clock_is_that_of_two_streams(order: list[int], times: list[int]) ->
         kernels.launch("kernel", batches[i].kernel)
     kernels.synchronize()
 
-    assert gpu.now == finish(batches, order), f"{batches}, {order}: two streams end at {gpu.now}"
+    assert gpu.now == finish(batches, order), (
+        f"{batches}, {order}: two streams end at {gpu.now}, not as `finish` says"
+    )

@@ -115,7 +115,7 @@ def test_gradients_are_divided_in_place() -> None:
     grad = pair.parameters[0][0].grad
     pair.yours.unscale(pair.optimizers[0])
     assert pair.parameters[0][0].grad is grad, (
-        ".grad is another tensor: divide the gradient in place"
+        ".grad is now a different tensor: divide the gradient in place"
     )
     assert grad.tolist() == [1.0, 1.0], f"yours {grad.tolist()}, expected [1.0, 1.0]"
 

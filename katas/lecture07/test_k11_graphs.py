@@ -77,7 +77,9 @@ def test_replay_with_new_values(name: str) -> None:
 def test_an_empty_graph() -> None:
     """A graph without launches replays nothing."""
     graph = Graph()
-    assert graph.capture(lambda: 7) == 7, "capture returns the result of `work`, whatever it is"
+    assert graph.capture(lambda: 7) == 7, (
+        "expected capture to return the result of `work`, whatever it is"
+    )
     graph.replay()
 
 

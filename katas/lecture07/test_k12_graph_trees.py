@@ -45,7 +45,9 @@ def test_an_iteration_is_replayed() -> None:
         f"replayed: yours {found}, expected only the second iteration"
     )
     assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
-    assert tree.current.places == {"a": (0, 4), "b": (4, 7)}, f"yours {tree.current.places}"
+    assert tree.current.places == {"a": (0, 4), "b": (4, 7)}, (
+        f"yours {tree.current.places}, expected a, then b"
+    )
 
 
 def test_another_liveness_is_another_recording() -> None:
@@ -59,8 +61,12 @@ def test_another_liveness_is_another_recording() -> None:
     assert found == [False, False, True, True], (
         f"B replayed: yours {found}, expected from the third run on"
     )
-    assert places[0] == places[2] == {"a": (0, 4), "b": (4, 7)}, f"with a alive: yours {places[0]}"
-    assert places[1] == places[3] == {"b": (0, 3)}, f"with a dead: yours {places[1]}"
+    assert places[0] == places[2] == {"a": (0, 4), "b": (4, 7)}, (
+        f"with a alive: yours {places[0]}, then {places[2]}, expected b after a"
+    )
+    assert places[1] == places[3] == {"b": (0, 3)}, (
+        f"with a dead: yours {places[1]}, then {places[3]}, expected b at 0"
+    )
 
 
 def test_branches_share_memory() -> None:
@@ -81,11 +87,11 @@ def test_the_way_matters() -> None:
     tree = Tree()
     assert not tree.run("A", {"a": 4}, NONE)
     assert not tree.run("A", {"a": 4}, NONE), (
-        "A after A is not a child of the root, so it is recorded"
+        "yours replays A after A, which has not been recorded: it is not a child of the root"
     )
     tree.restart()
-    assert tree.run("A", {"a": 4}, NONE), "after a restart, the first A has to be found again"
-    assert tree.run("A", {"a": 4}, NONE), "after a restart, the second A has to be found again, too"
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, yours does not find the first A again"
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, yours does not find the second A again"
     assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
 
 
@@ -164,6 +170,8 @@ def test_what_is_alive_survives(iterations: list[list[tuple[str, int, set[int]]]
                 )
             units = [unit for low, high in places.values() for unit in range(low, high)]
             assert len(units) == len(set(units)), f"two results share memory: {places}"
-            assert set(places) == alive | set(results), f"yours has places for {set(places)}"
+            assert set(places) == alive | set(results), (
+                f"yours has places for {set(places)}, expected {alive | set(results)}"
+            )
             held = dict(places)
     assert tree.recorded == len(known), f"recordings: yours {tree.recorded}, expected {len(known)}"

@@ -12,12 +12,12 @@ say in PyTorch what a kernel touches.
 1. programs and arguments: what the launch knows.
 2. lanes: what one program loads and stores.
 3. vector_width: how many lanes one instruction can serve.
-4. glu_kernel and glu: lanes again, in Triton's words.
+4. glu_kernel and glu: lanes again, in Triton.
 
 About 30 lines. Triton is optional: the lecture's README says how to get it, and what its errors
 mean.
 
-Begin on paper: row and column of element 1024, if n is 32?
+Begin on paper: which row and column is element 1024 in, if n is 32?
 Afterwards run TORCH_LOGS=output_code and find xindex and xmask, which
 torch/_inductor/codegen/triton.py writes.
 Real life differs: without a GPU, Triton interprets your kernel, one program after the other.
@@ -35,7 +35,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError:
-    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    # Part one does not need it; without Triton a kernel stays a plain function.
     triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
@@ -43,7 +43,7 @@ BLOCK = 1024
 
 
 class Lanes(NamedTuple):
-    """What one program touches, a tensor of BLOCK elements each."""
+    """What one program touches: each field is a tensor of BLOCK elements."""
 
     left: torch.Tensor
     right: torch.Tensor
@@ -58,7 +58,7 @@ def programs(size: int) -> int:
 
 
 def arguments(x: torch.Tensor) -> tuple[int, int, int, int]:
-    """Return what the kernel is told of `x`: the size of the result, n, the row and column stride.
+    """Return what the kernel learns about `x`: size of the result, n, row and column stride.
 
     Raise ValueError "glu: expected a matrix with an even number of columns, got shape (3, 5)" for
     any other shape.
@@ -70,9 +70,9 @@ def arguments(x: torch.Tensor) -> tuple[int, int, int, int]:
 def lanes(program: int, size: int, n: int, row_stride: int, column_stride: int) -> Lanes:
     """Return what a program loads from both halves of x, what it stores, and its mask.
 
-    Program p has the elements from p * BLOCK on, of out in row-major order. Places are int64 and
+    Program p has the elements of out from p * BLOCK on, in row-major order. Places are int64 and
     count elements from the first of x, or of out; where the mask is False they may be anything.
-    No tensor on the way has more than BLOCK elements.
+    No intermediate tensor has more than BLOCK elements.
     """
     # TODO: the elements of the block, their rows and columns, their places.
     raise NotImplementedError("lanes")
@@ -82,8 +82,8 @@ def vector_width(places: torch.Tensor, mask: torch.Tensor, element_size: int) ->
     """Return how many neighbouring lanes one instruction can serve.
 
     A thread of an H100 moves at most 16 bytes at once, so begin with 16 // element_size lanes, cut
-    the block into groups of so many, and halve until each group is fit: none of its lanes stands
-    for an element, or all do, with places p, p + 1, p + 2, ... where p is a multiple of the number.
+    the block into groups of that many, and halve until each group is fit: none of its lanes stands
+    for an element, or all do, with places p, p + 1, p + 2, ... where p is a multiple of its size.
     """
     # TODO: the widest groups that are all fit.
     raise NotImplementedError("vector_width")

@@ -3,11 +3,11 @@
 Attention scales scores, masks them and takes the softmax: three operators, each of which reads a
 matrix and writes one. A kernel that holds a row as a block reads once and writes once.
 
-In k14_triton_mask a masked lane held anything: nobody looked. Here every lane takes part in the
-maximum and in the sum:
+In k14_triton_mask a masked lane could hold anything: nobody looked. Here every lane takes part in
+the maximum and in the sum:
 
   lanes           0    1    2    3 (masked)
-  loaded         -50  -51  -50   0            the maximum is 0, and all powers are 0
+  loaded         -50  -51  -50   0            the maximum is 0, exp(-50) almost 0
   to be held     ?
 
 1. block_length, rows_of: which block, and whose rows.
@@ -36,7 +36,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError:
-    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    # Part one does not need it; without Triton a kernel stays a plain function.
     triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def reduce(
 
 
 def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
-    """Return the softmax of what is `seen` of ``scale * loaded`` in float32, and 0 elsewhere.
+    """Return the float32 softmax of ``scale * loaded`` over the lanes in `seen`, and 0 elsewhere.
 
-    Where nothing is seen `loaded` holds anything: 0, NaN, infinity. A block keeps its length: do
-    not index by the mask, and call no softmax of PyTorch's.
+    Lanes that are not seen hold anything: 0, NaN, infinity. A block keeps its length: do not
+    index by the mask, and do not call PyTorch's softmax.
     """
-    # TODO: scores, powers, quotients; what does a lane hold that is not seen?
+    # TODO: scores, exponentials, quotients; what does a lane that is not seen hold?
     raise NotImplementedError("softmax_block")
 
 

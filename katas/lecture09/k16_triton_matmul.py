@@ -1,4 +1,4 @@
-"""A matrix product in Triton: a tile in registers, and what is fused behind it.
+"""A matrix product in Triton: a tile in registers, and what is fused after it.
 
 In k08_matmul each thread kept one sum, and you moved tiles through shared memory. Here a program
 keeps a tile as one block of float32, tl.dot adds a product of two blocks, and the compiler picks
@@ -10,7 +10,7 @@ masks, in which precision:
 
 1. step: what a program loads in one step along k.
 2. accumulate: the sum so far, plus the product of what was loaded.
-3. linear_kernel: both in Triton's words, then bias and relu. Its tile, the store and the launch
+3. linear_kernel: both in Triton, then bias and relu. Its tile, the store and the launch
    are given.
 
 About 23 lines.
@@ -37,7 +37,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError:
-    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    # Part one does not need it; without Triton a kernel stays a plain function.
     triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
@@ -74,9 +74,9 @@ def step(
 def accumulate(total: torch.Tensor, a: torch.Tensor, b: torch.Tensor, step: Step) -> torch.Tensor:
     """Return `total` plus the product of the blocks that were loaded, as a new float32 tensor.
 
-    a and b are float32 or float16, and hold anything where the step's masks are False.
+    a and b are float32 or float16, and may hold anything where the step's masks are False.
     """
-    # TODO: what does a lane hold that stands for no element?
+    # TODO: what must a lane hold that stands for no element?
     raise NotImplementedError("accumulate")
 
 
@@ -116,7 +116,7 @@ def linear_kernel(
 def linear(
     x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None, *, relu: bool = False
 ) -> torch.Tensor:
-    """Return ``x @ w.t() + bias``, with what is below 0 set to 0 if `relu`. Given."""
+    """Return ``x @ w.t() + bias``, with negative values set to 0 if `relu`. Given."""
     raise NotImplementedError("linear_kernel")  # TODO: delete this when the kernel is written
     (m, k), n = x.shape, w.shape[0]
     out = torch.empty(m, n, dtype=x.dtype, device=x.device)

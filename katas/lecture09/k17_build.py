@@ -11,7 +11,7 @@ shared libraries can build it:
 SOURCE (given) is written for PyTorch's stable ABI, and for any namespace. Write these three, about
 23 lines.
 
-- Each build makes <name>.so: no prefix lib, no version of Python in the name.
+- Each build makes <name>.so: no lib prefix, no Python version in the name.
 - Each compiles with -O3, and defines KATA_NAMESPACE.
 - By itself load optimizes nothing, and takes each library for a Python module.
 
@@ -77,11 +77,11 @@ LIBRARY_IMPL(KATA_NAMESPACE, CPU, m) {
 
 
 def cmake_lists(name: str, source: str, namespace: str) -> str:
-    """Return the text of a CMakeLists.txt that makes <name>.so of `source`, in the same folder.
+    """Return the text of a CMakeLists.txt that makes <name>.so from `source`, in the same folder.
 
-    CMake 3.18, C++ alone, the package Torch, a target `name` of the kind MODULE, linked with
-    ${TORCH_LIBRARIES}; KATA_NAMESPACE defined as `namespace`; C++20, and an error without it. Write
-    down no folder.
+    CMake 3.18, only C++, the package Torch, a MODULE target `name`, linked with ${TORCH_LIBRARIES};
+    KATA_NAMESPACE defined as `namespace`; C++20, and an error if there is none. Write down no
+    folder.
     """
     # TODO: find Torch, add the library, say what is special about it.
     raise NotImplementedError("cmake_lists")
@@ -104,7 +104,7 @@ def build_command(build: Path) -> list[str]:
 def load_extension(name: str, source: Path, namespace: str, folder: Path) -> None:
     """Compile `source` in `folder`, which exists, by cpp_extension.load, and load the library.
 
-    Leave the standard of C++ to PyTorch.
+    Leave the C++ standard to PyTorch.
     """
     # TODO: one call.
     raise NotImplementedError("load_extension")
@@ -113,7 +113,7 @@ def load_extension(name: str, source: Path, namespace: str, folder: Path) -> Non
 def setup_arguments(name: str, source: Path, namespace: str) -> dict[str, Any]:
     """Return the keyword arguments for ``setuptools.setup``: one extension module, `name`.
 
-    PyTorch's BuildExtension builds it. It uses nothing of Python: do not link it with
+    PyTorch's BuildExtension builds it. The source does not use Python: do not link it with
     libtorch_python (py_limited_api), so that one library serves every Python.
     """
     # TODO: one extension, and the command that builds it.

@@ -13,7 +13,7 @@ It replaces each row by the nearest y without negative elements whose sum is the
 
   y[i] = max(x[i] - tau, 0)    tau = (sum of x where y is positive - total) / number of positive y
 
-Register lecture09_k22::simplex and lecture09_k22::simplex_, which writes over x. About 25 lines.
+Register lecture09_k22::simplex and lecture09_k22::simplex_, which overwrites x. About 25 lines.
 
 - Both kernels are for the CPU alone, and call check and project once; the fake kernel calls check
   too.
@@ -71,7 +71,7 @@ def simplex(x: Tensor, total: Tensor) -> Tensor:
 
 # TODO: register this for simplex.
 def simplex_fake(x: Tensor, total: Tensor) -> Tensor:
-    """Return an empty tensor like the result, its strides too; sizes may be symbols."""
+    """Return an empty tensor like the result, strides included; sizes may be symbols."""
     raise NotImplementedError("simplex_fake")
 
 
@@ -82,9 +82,9 @@ def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients of x and of total, by torch's operations on `grad` and what is saved.
+    """Return the gradients of x and of total, by torch operations on `grad` and what is saved.
 
-    Where y is positive stays the same; the jumps between have no derivative.
+    Take the set of positive y as fixed; the points where it changes have no derivative.
     """
     raise NotImplementedError("backward")
 
@@ -93,14 +93,14 @@ def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
 def simplex_vmap(
     info: Any, in_dims: tuple[int | None, int | None], x: Tensor, total: Tensor
 ) -> tuple[Tensor, int]:
-    """Return the result of the whole batch, and along which dim of it the batch lies.
+    """Return the result for the whole batch, and the dim of it that is the batch.
 
-    Either input may have its batch along any dim, or none (None): info.batch_size says how large.
+    Either input may have its batch along any dim, or no batch (None); info.batch_size is its size.
     """
     raise NotImplementedError("simplex_vmap")
 
 
 # TODO: make an operator of this, lecture09_k22::simplex_, with a kernel for the CPU.
 def simplex_(x: Tensor, total: Tensor) -> None:
-    """Write over `x` what simplex would return."""
+    """Overwrite `x` with what simplex would return."""
     raise NotImplementedError("simplex_")

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 
 def tile(program: int, tiles_m: int, tiles_n: int, group: int) -> tuple[int, int]:
-    """Return the row and the column of a program's tile, of `tiles_m` rows of `tiles_n` tiles.
+    """Return the row and the column of a program's tile among `tiles_m` rows of `tiles_n` tiles.
 
     Groups have `group` rows of tiles, the last perhaps fewer. Within a group the programs go down
     its rows, then on to the next column. Use arithmetic alone: a kernel has no lists.
@@ -37,8 +37,8 @@ def tile(program: int, tiles_m: int, tiles_n: int, group: int) -> tuple[int, int
 def traffic(m: int, n: int, k: int, block_m: int, block_n: int, group: int, wave: int) -> int:
     """Return how many elements of x (m, k) and w (n, k) come from memory.
 
-    Tiles are block_m by block_n; at the edges they have fewer. Programs 0 to wave - 1 run at the
-    same time, then the next `wave`. What a wave needs is loaded once, and forgotten behind it.
+    Tiles are block_m by block_n, and smaller at the edges. Programs 0 to wave - 1 run at the
+    same time, then the next `wave`. What a wave needs is loaded once, and forgotten after it.
     """
     # TODO: for each wave, the strips of x and of w that its tiles need.
     raise NotImplementedError("traffic")

@@ -16,7 +16,7 @@ saves:
 
 About 10 lines.
 
-- Save by ctx.save_for_backward and ctx.save_for_forward, so that a write to x is noticed.
+- Save with ctx.save_for_backward and ctx.save_for_forward, so that a write to x is noticed.
 
 Begin on paper: which of backward and jvp multiplies by x / y?
 Afterwards read custom_function_call_vmap_generate_rule in torch/_functorch/autograd_function.py.

@@ -1,12 +1,12 @@
 """How many blocks fit a multiprocessor? Predict six.
 
-A multiprocessor of an H200 has places for 2,048 threads and 32 blocks, 65,536 registers and 228
+A multiprocessor of an H200 has room for 2,048 threads and 32 blocks, 65,536 registers and 228
 KiB of shared memory. What runs out first is the limit:
 
   256 threads of 32 registers    8 blocks    threads run out
   256 threads of 64 registers    4 blocks    registers run out
 
-Registers come in units of 8 per thread. A block takes 1 KiB of shared memory more than it asks
+Registers come in units of 8 per thread. A block takes 1 KiB more shared memory than it asks
 for.
 
 Write the six numbers of `blocks`.

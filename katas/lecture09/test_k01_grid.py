@@ -22,7 +22,7 @@ def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     found = extension.op("number")(torch.empty(0, device=device), n).tolist()
     assert list(range(n)) == found, (
         f"n = {n}: yours begins with {found[:12]}, expected {list(range(min(n, 12)))}: thread t of"
-        " block b stands behind b whole blocks"
+        " block b comes after b whole blocks"
     )
 
 
@@ -46,14 +46,14 @@ def test_the_launch(extension: CudaExtension, n: int, blocks: int) -> None:
     assert 1 == len(launches), f"yours launches {len(launches)} kernels, expected one"
     grid, block = launches[0].grid, launches[0].block
     assert ((blocks, 1, 1), (THREADS, 1, 1)) == (grid, block), (
-        f"n = {n} wants {blocks} blocks of {THREADS} threads, yours are {grid} of {block}"
+        f"n = {n}: expected {blocks} blocks of {THREADS} threads, yours are {grid} of {block}"
     )
     storing = launches[0].active_threads
-    assert n == storing, f"n = {n}: {storing} threads store anything, expected {n}, one for each"
+    assert n == storing, f"n = {n}: {storing} threads store something, expected {n}, one for each"
 
 
 @pytest.mark.parametrize(("grid", "block"), [(5, 8), (1, 96), (7, 33)])
 def test_any_block(extension: CudaExtension, grid: int, block: int) -> None:
-    """A larger launch: blockDim is known when the kernel runs, and 4 is no part of it."""
+    """A larger launch: blockDim is known when the kernel runs, so do not count on 4."""
     with extension.simulated(grid=grid, block=block):
         check(extension, 40 if grid * block >= 40 else 8)

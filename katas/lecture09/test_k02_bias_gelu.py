@@ -119,7 +119,7 @@ def computing(called: set[str]) -> list[str]:
 
 
 def growth(function: Callable[[], object]) -> int:
-    """Return by how many bytes the process grows at most while a call runs."""
+    """Return the most bytes by which the process grows during a call."""
 
     def kibibytes(key: str) -> int:
         found = re.search(rf"{key}:\s+(\d+)", STATUS.read_text(encoding="utf-8"))
@@ -145,25 +145,27 @@ def test_zero_and_the_ends(extension: Extension) -> None:
 
     *found, last = extension.op("bias_gelu")(x, torch.zeros(6)).tolist()
     assert [0.0, 0.0, 0.0, 30.0, 3000.0] == found, (
-        f"gelu of -3000, -30, 0, 30 and 3000 is 0, 0, 0, 30 and 3000, yours is {found}"
+        f"gelu of -3000, -30, 0, 30 and 3000: expected 0, 0, 0, 30, 3000, yours {found}"
     )
-    assert math.isnan(last), f"gelu of NaN is NaN, yours is {last}: an error would be hidden"
+    assert math.isnan(last), f"gelu of NaN: expected NaN, yours is {last}, which hides an error"
 
 
 @step_one
 def test_the_bias_is_added_first(extension: Extension) -> None:
-    """To each row its own copy: element i of a row gets bias[i]."""
+    """Each row gets the bias: element i of a row gets bias[i]."""
     x = torch.zeros(2, 3)
     output = extension.op("bias_gelu")(x, torch.tensor([10.0, 20.0, 30.0]))
 
     found = output.tolist()
-    assert [[10.0, 20.0, 30.0]] * 2 == found, f"both rows of 0 become 10, 20, 30, yours {found}"
+    assert [[10.0, 20.0, 30.0]] * 2 == found, (
+        f"expected both rows of 0 to become 10, 20, 30, yours {found}"
+    )
 
 
 @step_one
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype) -> None:
-    """The approximation by tanh, to which the constants belong; by erf it is up to 5e-4 away."""
+    """The tanh approximation, to which the constants belong; erf differs by up to 5e-4."""
     x, bias = 3 * torch.randn(50, 7, dtype=dtype), torch.randn(7, dtype=dtype)
     output = extension.op("bias_gelu")(x, bias)
 
@@ -234,7 +236,7 @@ def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) 
         bias_gelu(tensors[0] + 1, tensors[1])
 
     torch.testing.assert_close(output, reference(*tensors), rtol=1e-12, atol=1e-12)
-    assert output.is_contiguous(), f"yours has strides {output.stride()}, and is to be row-major"
+    assert output.is_contiguous(), f"yours has strides {output.stride()}, expected row-major ones"
 
 
 @step_one
@@ -262,24 +264,24 @@ def test_forward_takes_one_pass(extension: Extension) -> None:
     most, output = growth(lambda: bias_gelu(x, bias)), 4 * x.numel()
 
     assert most < 1.25 * output, (
-        f"your call took {most / 2**20:.0f} MiB at most, its output has {output / 2**20:.0f}: is z"
+        f"your call took up to {most / 2**20:.0f} MiB, its output has {output / 2**20:.0f}: is z"
         " kept for a second loop, in a std::vector perhaps?"
     )
 
 
 @step_two
 def test_the_slope_at_zero_and_at_the_ends(extension: Extension) -> None:
-    """A half, as for every function that is half of a line and half of nothing; then 0 and 1."""
+    """A half at zero, since gelu(x) - gelu(-x) is x; at the ends 0 and 1."""
     backward = extension.op("bias_gelu_backward")
     x = torch.tensor([[-3000.0, -30.0, 0.0, 30.0, 3000.0, math.nan]])
     for_input, for_bias = backward(torch.ones(1, 6), x, torch.zeros(6))
 
     for name, found in (("grad_input", for_input[0]), ("grad_bias", for_bias)):
         assert [0.0, 0.0, 0.5, 1.0, 1.0] == found[:5].tolist(), (
-            f"{name} at -3000, -30, 0, 30 and 3000 is 0, 0, 0.5, 1 and 1, yours is"
+            f"{name} at -3000, -30, 0, 30 and 3000: expected 0, 0, 0.5, 1, 1, yours is"
             f" {found[:5].tolist()}"
         )
-        assert found[5].isnan(), f"{name} at NaN is NaN, yours is {found[5]}"
+        assert found[5].isnan(), f"{name} at NaN: expected NaN, yours is {found[5]}"
 
 
 @step_two
@@ -333,7 +335,7 @@ def test_backward_takes_one_pass(extension: Extension) -> None:
     most, output = growth(lambda: backward(x, x, bias)), 4 * x.numel()
 
     assert most < 1.25 * output, (
-        f"your call took {most / 2**20:.0f} MiB at most, its results have {output / 2**20:.0f}: a"
+        f"your call took up to {most / 2**20:.0f} MiB, its results have {output / 2**20:.0f}: a"
         " vector as long as bias is enough for the sums"
     )
 
@@ -361,7 +363,9 @@ def test_a_sum_is_rounded_once(extension: Extension) -> None:
     _, for_bias = extension.op("bias_gelu_backward")(*rows)
     off = (for_bias.double() / gradients(*rows)[1] - 1).abs().max().item()
 
-    assert off < 2**-24 * 1.001, f"off by {off / 2**-24:.2f} of a rounding: add up in double"
+    assert off < 2**-24 * 1.001, (
+        f"off by {off / 2**-24:.2f} float32 rounding errors: accumulate in double"
+    )
 
 
 @step_two
@@ -377,13 +381,15 @@ def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tenso
 
     torch.testing.assert_close(found, gradients(*tensors), rtol=1e-12, atol=1e-12)
     strides = [tensor.stride() for tensor in found]
-    assert all(tensor.is_contiguous() for tensor in found), f"yours have the strides {strides}"
+    assert all(tensor.is_contiguous() for tensor in found), (
+        f"expected contiguous gradients, yours have the strides {strides}"
+    )
 
 
 @step_three
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_each_kernel_checks(extension: Extension, place: str) -> None:
-    """By the function that is given: what would fail on the CPU must fail while one plans."""
+    """With the given function: what would fail on the CPU must fail on meta tensors too."""
     forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
     x, bias = torch.zeros(2, 3, device=place), torch.zeros(3, device=place)
     for wrong in (bias[:2], bias[0], x):
@@ -446,7 +452,7 @@ def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
     bias_gelu = extension.op("bias_gelu")
     for x, bias in ((True, True), (True, False), (False, True)):
         assert torch.autograd.gradcheck(bias_gelu, leaves(*shape, x=x, bias=bias)), (
-            "backward and finite differences agree, for both inputs and for each alone"
+            f"backward and finite differences do not agree: x requires grad: {x}, bias: {bias}"
         )
 
 
@@ -459,11 +465,17 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
     assert node is not None, "the output has no grad_fn: backward would not come here"
     before = [getattr(edge[0], "variable", None) for edge in node.next_functions]
-    assert "BiasGelu" in node.name(), f"the node is {node.name()}"
-    assert [id(x), id(bias)] == [id(leaf) for leaf in before], f"before it: {node.next_functions}"
+    assert "BiasGelu" in node.name(), f"expected a node of BiasGelu, yours is {node.name()}"
+    assert [id(x), id(bias)] == [id(leaf) for leaf in before], (
+        f"expected the leaves x and bias before it, yours: {node.next_functions}"
+    )
     with torch.no_grad():
-        assert bias_gelu(x, bias).grad_fn is None, "under no_grad() there is no graph"
-    assert bias_gelu(x.detach(), bias.detach()).grad_fn is None, "no input requires grad"
+        assert bias_gelu(x, bias).grad_fn is None, (
+            "under no_grad() your output has a grad_fn, expected none"
+        )
+    assert bias_gelu(x.detach(), bias.detach()).grad_fn is None, (
+        "no input requires grad, but your output has a grad_fn"
+    )
 
 
 @step_four
@@ -482,7 +494,7 @@ def test_only_the_inputs_are_saved(extension: Extension) -> None:
     names = {x.data_ptr(): "input", bias.data_ptr(): "bias", output.data_ptr(): "output"}
     found = sorted(names.get(pointer, "another tensor, or a copy") for pointer in saved)
 
-    assert ["bias", "input"] == found, f"save_for_backward got {found}"
+    assert ["bias", "input"] == found, f"save_for_backward got {found}, expected input and bias"
 
 
 @step_four
@@ -500,14 +512,14 @@ def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> N
 
 @step_four
 def test_each_direction_is_one_operator(extension: Extension) -> None:
-    """One kernel forward, one backward: what has to be contiguous, the kernel makes so."""
+    """One kernel forward, one backward: each makes contiguous itself what has to be."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = leaves(2, 3)
     transposed = torch.randn(3, 2, dtype=torch.float64).t().requires_grad_()
     for leaf in (x, transposed):
         with Log() as log:
             output = bias_gelu(leaf, bias)
-        assert [FORWARD] == log.names, f"forward ran {log.names}"
+        assert [FORWARD] == log.names, f"forward ran {log.names}, expected {FORWARD} alone"
         # The gradient of a sum is one element, expanded.
         for grad in (torch.randn(2, 3).double(), torch.ones((), dtype=torch.float64).expand(2, 3)):
             with Log() as log:
@@ -526,7 +538,9 @@ def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:
     found = torch.autograd.grad(bias_gelu(x, bias), (x, bias), grad, create_graph=True)
 
     torch.testing.assert_close(tuple(one.detach() for one in found), gradients(grad, x, bias))
-    assert all(one.requires_grad for one in found), "a second derivative would be lost silently"
+    assert all(one.requires_grad for one in found), (
+        "your gradients have no history: a second derivative would be lost silently"
+    )
 
 
 @step_five
@@ -536,8 +550,8 @@ def test_gradgradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> N
     bias_gelu = extension.op("bias_gelu")
     for x, bias in ((True, True), (True, False), (False, True)):
         assert torch.autograd.gradgradcheck(bias_gelu, leaves(*shape, x=x, bias=bias)), (
-            "the slope is differentiated as well: a recorded backward is made of operators that "
-            "have derivatives"
+            "second derivatives and finite differences do not agree: make a recorded backward of "
+            "operators that have derivatives"
         )
 
 

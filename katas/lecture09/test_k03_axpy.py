@@ -49,12 +49,12 @@ def launched(extension: CudaExtension, n: int) -> Launch:
     """Check one call, and return its only launch."""
     check(extension, n)
     launches = extension.launches()
-    assert 1 == len(launches), f"n = {n} wants one launch, yours are {len(launches)}"
+    assert 1 == len(launches), f"n = {n}: expected one launch, yours are {len(launches)}"
     return launches[0]
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
-    """One element, of which 255 threads of the block must keep off."""
+    """One element: the other 255 threads of the block must not touch it."""
     check(extension, 1, device)
 
 
@@ -115,7 +115,9 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     """Blocks of 256 threads; beyond 64 of them each thread takes more elements."""
     launch = launched(extension, n)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
-    assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
+    assert (blocks, 1, 1) == launch.grid, (
+        f"n = {n}: expected {blocks} blocks, yours are {launch.grid}"
+    )
 
 
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
@@ -149,7 +151,7 @@ def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> N
 
 
 def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    """A launch raises nothing; cudaGetLastError() has the error, which must be returned."""
     with extension.refused():
         check(extension, 300)
 
@@ -165,19 +167,19 @@ def test_the_kernel_is_right_for_any_launch(
 
 @pytest.mark.parametrize("processors", [1, 3, 132])
 def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: int) -> None:
-    """64 blocks are the most for 8 multiprocessors, and for no other device."""
+    """64 blocks are the limit for 8 multiprocessors, and not for other devices."""
     n = 20 * THREADS
     with extension.simulated(processors=processors):
         launch = launched(extension, n)
     blocks = min(20, 8 * processors)
     assert (blocks, 1, 1) == launch.grid, (
-        f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
+        f"{processors} multiprocessors, n = {n}: expected {blocks} blocks, yours {launch.grid}:"
         " most_blocks() asks the device"
     )
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the text: no double, and no literal without an f that meets a float."""
+    """By the source: no double, and no literal without an f in float arithmetic."""
     check(extension, 100)
     forbids_doubles(source("katas.lecture09", "csrc/k03_axpy.cu"))
 
@@ -186,5 +188,7 @@ def test_nothing_is_in_float64(extension: CudaExtension) -> None:
 def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
     """Compiled for a GPU: a fused multiply-add, and nothing in float64."""
     assert ptx.count("fma.rn.f32"), f"no fma.rn.f32 for a * x[i] + y[i]:\n{ptx.table()}"
-    assert 0 == ptx.count("mul.f32", "add.f32"), f"product and sum are apart:\n{ptx.table()}"
-    assert 0 == ptx.count("*.f64*"), f"a double is in it; is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("mul.f32", "add.f32"), (
+        f"product and sum are separate instructions:\n{ptx.table()}"
+    )
+    assert 0 == ptx.count("*.f64*"), f"yours computes in double: is an f missing?\n{ptx.table()}"

@@ -58,10 +58,10 @@ def check(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> None:
 
 
 def indices_of_the_run(text: str) -> list[str]:
-    """Return the elements of arrays, in code for the device, whose index is no constant.
+    """Return the array elements in device code whose index is not a constant.
 
-    What a loop counts is a constant in each of its steps, once it is unrolled: if it begins at a
-    constant, and a constant is its bound. Memory, of tensors or shared, is not in registers.
+    The variable of an unrolled loop is a constant in each step, if the loop begins at a constant
+    and has a constant bound. The memory of tensors, and shared memory, are not in registers.
     """
     code = COMMENT.sub(" ", text)
     device = "\n".join(bodies(code))
@@ -145,7 +145,7 @@ def test_transposed(extension: CudaExtension, device: str, which: str) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 4), (3, 1), (4,), (1, 1), ()])
 def test_expanded(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
-    """Broadcasting makes strides of 0: one element of memory is there at many indices."""
+    """Broadcasting makes strides of 0: one element of memory appears at many indices."""
     check(extension, numbers(3, 4, device=device), numbers(*shape, device=device))
     check(extension, numbers(*shape, device=device).expand(3, 4), numbers(3, 4, device=device))
 
@@ -165,7 +165,7 @@ def test_sizes_of_one(extension: CudaExtension, device: str) -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
 def test_five_dims(extension: CudaExtension, device: str, order: tuple[int, ...]) -> None:
-    """As many dims as there may be, none as large as another."""
+    """As many dims as are allowed, all of different sizes."""
     sizes = [6, 2, 5, 3, 4]
     x = numbers(*sizes, device=device).permute(order)
     y = numbers(*(x.size(dim) for dim in (4, 3, 2, 1, 0)), device=device).permute(4, 3, 2, 1, 0)
@@ -260,7 +260,7 @@ def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension)
     check(extension, numbers(4, 5).t(), numbers(5, 4))
     found = indices_of_the_run(source("katas.lecture09", "csrc/k04_strided.cu").read_text("utf-8"))
     assert not found, (
-        f"yours indexes {', '.join(found)}, of which only the kernel that runs knows the index:"
+        f"yours indexes {', '.join(found)}, and the index is known only at run time:"
         " registers cannot be indexed, so sizes and strides are copied to local memory. Let the"
         " loop over dims have a constant bound, and leave it or skip a step inside"
     )
@@ -268,7 +268,7 @@ def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension)
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_needs_no_local_memory(ptx: Ptx) -> None:
-    """Compiled for a GPU: no array is indexed by what is known only when the kernel runs."""
+    """Compiled for a GPU: no array is indexed by what is known only at run time."""
     assert ptx.count("ld.global*"), f"nothing is loaded:\n{ptx.table()}"
     local = ptx.count("ld.local*", "st.local*")
     assert 0 == local, (

@@ -53,7 +53,7 @@ def test_blocks_put_their_sums_together(extension: CudaExtension, device: str, n
 
 @pytest.mark.parametrize("n", [GRID + 1, 3 * GRID - 5])
 def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str, n: int) -> None:
-    """More elements than threads: each thread first adds up its own ones."""
+    """More elements than threads: each thread first adds up its own."""
     check(extension, n, device)
 
 
@@ -92,7 +92,7 @@ def test_infinity_and_nan_reach_the_sum(
 
 @pytest.mark.parametrize("n", [2, 1000, 2 * GRID])
 def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: int) -> None:
-    """Fractions too: but for what float32 rounds, it is the sum in float64."""
+    """Fractions too: apart from float32 rounding, the result is the float64 sum."""
     for scale in (1.0, 1e-20):
         x = scale * torch.rand(n, device=device)
         expected = x.double().sum().item()
@@ -109,7 +109,7 @@ def test_the_bits_are_the_same_at_every_call(extension: CudaExtension, device: s
     found = {extension.op("block_sum")(x).item().hex() for _ in range(8)}
     assert 1 == len(found), (
         f"8 calls with the same input gave {sorted(found)}: the blocks, or the threads, add in"
-        " the order in which they happen to come, as atomicAdd does"
+        " the order in which they happen to arrive, as atomicAdd does"
     )
 
 
@@ -122,7 +122,7 @@ def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: CudaExtensi
     expected = [((blocks, 1, 1), (THREADS, 1, 1)), ((1, 1, 1), (THREADS, 1, 1))]
     actual = [(launch.grid, launch.block) for launch in launches]
     assert expected == actual, (
-        f"n = {n} wants the grids and blocks {expected}, found {actual}:\n"
+        f"n = {n}: expected the grids and blocks {expected}, found {actual}:\n"
         + "\n".join(launch.table() for launch in launches)
     )
 
@@ -146,7 +146,7 @@ def test_each_element_is_read_once_by_neighbouring_threads(
         r"//.*", "", source("katas.lecture09", "csrc/k05_block_sum.cu").read_text("utf-8")
     )
     assert "gridDim.x" in code, (
-        "yours never asks for gridDim.x: 64 blocks are the most on the CPU, and 1,024 on a GPU,"
+        "yours never uses gridDim.x: 64 blocks are the most on the CPU, and 1,024 on a GPU,"
         " where steps of 64 blocks would add elements several times"
     )
 
@@ -157,7 +157,7 @@ def test_log2_of_the_threads_barriers(extension: CudaExtension) -> None:
     for launch in extension.launches():
         atomics = launch.count("global", "atomic") + launch.count("shared", "atomic")
         assert 0 == atomics.accesses, (
-            f"{atomics.accesses} atomic operations: threads that add to one place stand in a queue,"
+            f"{atomics.accesses} atomic operations: threads that add to one place queue up,"
             f" and the order of the queue is random\n{launch.table()}"
         )
         each = launch.barriers / launch.grid[0]
@@ -196,13 +196,13 @@ def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> N
 
 @pytest.mark.parametrize("launch", [1, 2])
 def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) -> None:
-    """The first or the second; cudaGetLastError() has the error, which is to be returned."""
+    """The first or the second; cudaGetLastError() has the error, which must be returned."""
     with extension.refused(launch):
         check(extension, 300)
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the text: no double, and no literal without an f that meets a float."""
+    """By the source: no double, and no literal without an f in float arithmetic."""
     check(extension, 1000)
     forbids_doubles(source("katas.lecture09", "csrc/k05_block_sum.cu"))
 
@@ -210,6 +210,6 @@ def test_nothing_is_in_float64(extension: CudaExtension) -> None:
 @pytest.mark.backend("nvcc")
 def test_nvcc_adds_in_float32(ptx: Ptx) -> None:
     """Compiled for a GPU: barriers, shared memory, and nothing in float64."""
-    assert ptx.count("bar.sync*", "barrier.*"), f"no barrier:\n{ptx.table()}"
+    assert ptx.count("bar.sync*", "barrier.*"), f"yours has no barrier:\n{ptx.table()}"
     assert ptx.count("add*.f32"), f"nothing is added in float32:\n{ptx.table()}"
-    assert 0 == ptx.count("*.f64*"), f"a double is in it:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"yours computes in double:\n{ptx.table()}"

@@ -108,7 +108,7 @@ def test_what_stands_before_an_infinity_does_not_feel_it(
     actual = extension.op("scan")(x)[0].tolist()
     wrong = [i for i in range(100) if repr(expected[i]) != repr(actual[i])]
     assert [] == wrong, (
-        f"{value} stands in column {column}; out[0][{wrong[0]}]: yours {actual[wrong[0]]},"
+        f"{value} is in column {column}; out[0][{wrong[0]}]: yours {actual[wrong[0]]},"
         f" PyTorch's {expected[wrong[0]]}. Is something subtracted again, or multiplied by 0?"
         " inf - inf and 0 * inf are NaN: select what to add by an if."
     )
@@ -193,8 +193,8 @@ def test_five_shuffles_make_a_warps_sums(extension: CudaExtension, columns: int)
     )
     code = re.sub(r"//.*", "", source("katas.lecture09", "csrc/k06_warp.cu").read_text("utf-8"))
     assert "__activemask" not in code, (
-        "yours asks __activemask(), which says which lanes are here at the moment, and not which"
-        " ones are to come: nothing keeps lanes together that went the same way"
+        "yours calls __activemask(), which says which lanes are here now, not which are still to"
+        " come: nothing forces lanes that took the same branch to run together"
     )
 
 
@@ -203,6 +203,6 @@ def test_nvcc_makes_instructions_of_shuffles(ptx: Ptx) -> None:
     """Compiled for a GPU: lanes read each other's registers."""
     assert ptx.count("shfl.sync*"), f"yours has no shuffle:\n{ptx.table()}"
     assert 0 == ptx.count("ld.local*", "st.local*"), (
-        "yours uses local memory, where an array goes whose index is not known when compiling:\n"
+        "yours uses local memory, which holds arrays whose index is not known at compile time:\n"
         f"{ptx.table()}"
     )

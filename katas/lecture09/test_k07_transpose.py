@@ -24,7 +24,7 @@ UNALIGNED = [(257, 129), (127, 125)]
 
 
 def check(extension: CudaExtension, n: int, m: int, device: str = "cpu") -> None:
-    """Compare one call with x.t(); every element of x is another number."""
+    """Compare one call with x.t(); every element of x is a different number."""
     x = torch.arange(n * m, dtype=torch.float32, device=device).reshape(n, m)
     actual = extension.op("transpose")(x)
     assert (m, n) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
@@ -34,7 +34,7 @@ def check(extension: CudaExtension, n: int, m: int, device: str = "cpu") -> None
         origin, column = divmod(int(actual[j, i].item()), m)
         raise AssertionError(
             f"{len(wrong)} of {n * m} elements are wrong, the first is out[{j}][{i}]: it must be"
-            f" x[{i}][{j}], and holds x[{origin}][{column}]"
+            f" x[{i}][{j}], but holds x[{origin}][{column}]"
         )
 
 
@@ -47,7 +47,7 @@ def launched(extension: CudaExtension, n: int, m: int) -> Launch:
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
-    """One element: all other threads keep off the matrix, and still come to the barrier."""
+    """One element: all other threads stay off the matrix, and still reach the barrier."""
     check(extension, 1, 1, device)
 
 
@@ -58,7 +58,7 @@ def test_a_square_of_32(extension: CudaExtension, device: str) -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(64, 64), (128, 128)])
 def test_tiles_change_places_too(extension: CudaExtension, device: str, n: int, m: int) -> None:
-    """A tile of the upper right becomes one of the lower left, not only what is in it."""
+    """A tile of the upper right moves to the lower left, besides being transposed itself."""
     check(extension, n, m, device)
 
 
@@ -83,7 +83,7 @@ def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
     words = [-(1 << 31), 1, 0x7F800000, -(1 << 23), 0x7FC01234, 0x7FC00000, 0x3F800000, 0x80, 0]
     x = torch.tensor(words * 5, dtype=torch.int32, device=device).reshape(3, 15)
     actual = extension.op("transpose")(x.view(torch.float32)).view(torch.int32)
-    assert x.t().tolist() == actual.tolist(), "your bits are others than those of x"
+    assert x.t().tolist() == actual.tolist(), "your bits differ from those of x"
 
 
 @settings(max_examples=25)
@@ -99,7 +99,9 @@ def test_each_element_is_loaded_and_stored_once(extension: CudaExtension, n: int
     launch = launched(extension, n, m)
     for kind in ("read", "write"):
         found = launch.count("global", kind).accesses
-        assert n * m >= found, f"{found} for {n * m} elements\n{launch.table()}"
+        assert n * m >= found, (
+            f"{found} accesses of kind {kind!r} for {n * m} elements\n{launch.table()}"
+        )
 
 
 @pytest.mark.parametrize(("n", "m"), ALIGNED)
@@ -118,7 +120,7 @@ def test_each_sector_is_touched_once(extension: CudaExtension, kind: str, n: int
 @pytest.mark.parametrize(("n", "m"), UNALIGNED)
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_odd_sizes_are_no_slower_way(extension: CudaExtension, kind: str, n: int, m: int) -> None:
-    """Where rows begin amid a sector, at most twice as many sectors as hold the matrix."""
+    """Where rows begin inside a sector, at most twice as many sectors as hold the matrix."""
     launch = launched(extension, n, m)
     sectors = launch.count("global", kind).sectors
     assert n * m // 4 >= sectors, (
@@ -133,7 +135,7 @@ def test_no_bank_is_asked_twice(extension: CudaExtension, n: int, m: int) -> Non
     shared = launch.count("shared")
     assert 0 == shared.conflicts, (
         f"{shared.wavefronts} wavefronts for {shared.requests} requests: in a tile of 32 words per"
-        f" row a column lies in one bank. Where must element (r, c) lie?\n{launch.table()}"
+        f" row a column is in one bank. Where must element (r, c) be?\n{launch.table()}"
     )
 
 
@@ -142,5 +144,5 @@ def test_nvcc_moves_bits(ptx: Ptx) -> None:
     """Compiled for a GPU: loads and stores, no arithmetic on floats, no local memory."""
     assert ptx.count("st.shared*"), f"no tile in shared memory:\n{ptx.table()}"
     computing = ("add*.f*", "sub*.f*", "mul*.f*", "fma*.f*", "cvt*.f*")
-    assert 0 == ptx.count(*computing), f"numbers are computed:\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"
+    assert 0 == ptx.count(*computing), f"expected no arithmetic on floats:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"

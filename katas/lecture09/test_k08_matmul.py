@@ -29,7 +29,7 @@ ROUND = 32
 # How many threads each number that is loaded must serve.
 SERVED = 16
 WHOLE = [(64, 64, 64), (32, 96, 64), (96, 32, 128)]
-# Along k, m and n one more than whole tiles, or one less; and less than a tile along one of them.
+# Along k, m and n one more than whole tiles, or one less; and less than a tile along one.
 ODD = [(65, 63, 33), (31, 97, 65), (15, 40, 70), (70, 15, 40), (40, 70, 15)]
 
 
@@ -110,9 +110,7 @@ def test_nothing_to_sum(extension: CudaExtension, device: str) -> None:
     check(extension, 35, 0, 20, device)
     if device == "cpu":
         count = len(extension.launches())
-        assert 1 == count, (
-            f"out has elements, so a kernel is launched: once, and yours {count} times"
-        )
+        assert 1 == count, f"expected one launch, since out has elements, yours makes {count}"
 
 
 def test_infinities_do_not_meet_the_padding(extension: CudaExtension, device: str) -> None:
@@ -154,14 +152,14 @@ def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
 
 
 def test_numbers_that_round_are_multiplied(extension: CudaExtension, device: str) -> None:
-    """Fractions too: but for what float32 rounds, it is the product in float64."""
+    """Fractions too: apart from float32 rounding, the result is the float64 product."""
     for scale in (1.0, 1e-20):
         a, b = scale * torch.rand(20, 40, device=device), torch.rand(40, 30, device=device)
         expected = a.double() @ b.double()
         error = ((extension.op("matmul")(a, b).double() - expected) / expected).abs().max().item()
         assert error <= 1e-5, (
-            f"a product of fractions of {scale:g} is not that of float64: one element is off by"
-            f" {error:.2g} of it"
+            f"a product of fractions of {scale:g} differs from float64: the largest relative"
+            f" error is {error:.2g}, expected at most 1e-5"
         )
 
 
@@ -210,7 +208,7 @@ def test_no_bank_is_asked_twice(extension: CudaExtension, m: int, k: int, n: int
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the text: no double, and no literal without an f that meets a float."""
+    """By the source: no double, and no literal without an f in float arithmetic."""
     check(extension, 20, 20, 20)
     forbids_doubles(source("katas.lecture09", "csrc/k08_matmul.cu"))
 
@@ -219,6 +217,8 @@ def test_nothing_is_in_float64(extension: CudaExtension) -> None:
 def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
     """Compiled for a GPU: fused multiply-adds, nothing in float64, nothing in local memory."""
     assert ptx.count("fma.rn.f32"), f"no fma.rn.f32:\n{ptx.table()}"
-    assert 0 == ptx.count("mul*.f32"), f"a product and its sum are apart:\n{ptx.table()}"
-    assert 0 == ptx.count("*.f64*"), f"a double is in it; is an f missing?\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"
+    assert 0 == ptx.count("mul*.f32"), (
+        f"a product and its sum are separate instructions:\n{ptx.table()}"
+    )
+    assert 0 == ptx.count("*.f64*"), f"yours computes in double: is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"

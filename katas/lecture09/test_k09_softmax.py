@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 INF = math.inf
 LOWEST = torch.finfo(torch.float32).min
-# Rows of several numbers of warps, and of blocks; all are multiples of 8, as sectors are.
+# Rows of several warps and of several blocks; all are multiples of 8, as sectors are.
 SHAPES = [(40, 32), (3, 1000), (6, 1024), (2, 20_000)]
 
 
@@ -44,7 +44,7 @@ def check(extension: CudaExtension, x: torch.Tensor) -> None:
         f" its row sums to {actual[place[:-1]].sum().item():.7g}{why}"
     )
     masked = actual[(x == -INF) & (expected == 0)]
-    assert not masked.any(), f"what is masked is 0, and not {masked.max().item():.3g}"
+    assert not masked.any(), f"expected 0 for what is masked, found {masked.max().item():.3g}"
 
 
 def one_launch(extension: CudaExtension) -> Launch:
@@ -69,25 +69,25 @@ def test_each_row_has_its_own_sum(extension: CudaExtension, device: str) -> None
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
 def test_rows_of_any_length(extension: CudaExtension, device: str, n: int) -> None:
-    """Around a warp and a block: no element is left out, and none is of the next row."""
+    """Around a warp and a block: no element is left out, and none belongs to the next row."""
     check(extension, 3.0 * torch.randn(3, n, device=device))
 
 
 @pytest.mark.parametrize("offset", [1000.0, -1000.0])
 def test_only_differences_count(extension: CudaExtension, device: str, offset: float) -> None:
-    """exp(1000) is infinite and exp(-1000) is 0 in float32; the maximum is taken away before."""
+    """exp(1000) is infinite and exp(-1000) is 0 in float32; the maximum is subtracted first."""
     check(extension, torch.randn(4, 300, device=device) + offset)
 
 
 @pytest.mark.parametrize("n", [64, 1000, 5000])
 def test_the_maximum_grows(extension: CudaExtension, device: str, n: int) -> None:
-    """Each element is larger than all before it, by little: what was summed up is corrected."""
+    """Each element is a little larger than all before it: the sum so far is corrected."""
     rising = torch.linspace(-4.0, 4.0, n, device=device)
     check(extension, torch.stack([rising, rising.flip(0)]))
 
 
 def test_any_finite_numbers(extension: CudaExtension, device: str) -> None:
-    """The lowest finite number is an element like others; a difference may be infinite."""
+    """The lowest finite number is an element like any other; a difference may be infinite."""
     x = torch.full((4, 40), LOWEST, device=device)
     x[1, 7] = -LOWEST
     x[2, ::2] = -LOWEST
@@ -129,7 +129,7 @@ def test_a_row_of_minus_infinity_is_nan(extension: CudaExtension, device: str) -
 def test_infinity_and_nan_spread_over_the_row(
     extension: CudaExtension, device: str, special: float, others: str
 ) -> None:
-    """An infinity less itself is NaN, and so is the sum: the whole row is, and no other."""
+    """An infinity minus itself is NaN, and so is the sum: the whole row is, and no other."""
     x = torch.randn(4, 300, device=device)
     if others == "masked":
         x[:, ::2] = -INF
@@ -138,7 +138,7 @@ def test_infinity_and_nan_spread_over_the_row(
 
 
 def test_a_long_row(extension: CudaExtension, device: str) -> None:
-    """More elements than fit the shared memory of a block; the largest come late."""
+    """More elements than fit in the shared memory of a block; the largest come late."""
     x = torch.randn(2, 100_003, device=device)
     x[0, 90_000:] += 8.0
     check(extension, x)
@@ -169,11 +169,11 @@ def test_each_element_is_read_twice_and_written_once(
     loads = launch.count("global", "read", "atomic").accesses
     stores = launch.count("global", "write", "atomic").accesses
     assert loads <= 2 * elements, (
-        f"{loads / elements:.2f} loads per element, expected at most 2: the maximum and the sum"
-        f" want one pass together, the results one more\n{launch.table()}"
+        f"{loads / elements:.2f} loads per element, expected at most 2: compute the maximum"
+        f" and the sum in one pass, and the results in one more\n{launch.table()}"
     )
     assert stores <= elements, (
-        f"{stores / elements:.2f} stores per element, expected 1: what is stored has to be the"
+        f"{stores / elements:.2f} stores per element, expected 1: store only the"
         f" result\n{launch.table()}"
     )
 
@@ -197,7 +197,7 @@ def test_neighbouring_threads_touch_neighbouring_elements(
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the text: no double, and no literal without an f that meets a float."""
+    """By the source: no double, and no literal without an f in float arithmetic."""
     check(extension, torch.randn(3, 100))
     forbids_doubles(source("katas.lecture09", "csrc/k09_softmax.cu"))
 
@@ -205,6 +205,8 @@ def test_nothing_is_in_float64(extension: CudaExtension) -> None:
 @pytest.mark.backend("nvcc")
 def test_nvcc_uses_the_exponential_of_the_hardware(ptx: Ptx) -> None:
     """Compiled for a GPU: 2 to the power of a float32, nothing in float64, no local memory."""
-    assert ptx.count("ex2.approx*"), f"no exponential of the hardware:\n{ptx.table()}"
-    assert 0 == ptx.count("*.f64*"), f"a double is in it; is an f missing?\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"
+    assert ptx.count("ex2.approx*"), (
+        f"yours does not use the exponential of the hardware:\n{ptx.table()}"
+    )
+    assert 0 == ptx.count("*.f64*"), f"yours computes in double: is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"

@@ -26,7 +26,7 @@ BOTH = pytest.mark.parametrize("name", ["histogram_global", "histogram"])
 
 
 def draw(n: int, low: int, high: int, device: str = "cpu") -> torch.Tensor:
-    """Return n values from `low` up to `high`, which is left out."""
+    """Return n values from `low` up to `high`, which is excluded."""
     return torch.randint(low, high, (n,), dtype=torch.int32, device=device)
 
 
@@ -61,7 +61,7 @@ def test_a_few_values(extension: CudaExtension, device: str, name: str) -> None:
 def test_values_out_of_range_are_counted_nowhere(
     extension: CudaExtension, device: str, name: str
 ) -> None:
-    """Neither in the first bin nor in the last, and least of all beside them."""
+    """Neither in the first bin nor in the last, and certainly not next to them."""
     lowest, highest = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max
     values = [-1, 0, 3, 4, 5, lowest, highest]
     check(extension, name, torch.tensor(values, dtype=torch.int32, device=device), 4)
@@ -103,7 +103,7 @@ def test_any_values(extension: CudaExtension, name: str, n: int, bins: int) -> N
 
 @BOTH
 def test_each_value_is_read_once(extension: CudaExtension, name: str) -> None:
-    """32 neighbouring ints are 4 sectors of 32 bytes, and nobody asks for them again."""
+    """32 neighbouring ints are 4 sectors of 32 bytes, and nobody reads them again."""
     n = 3 * MOST_BLOCKS * THREADS
     launch = launched(extension, name, draw(n, 0, 256), 256)
     read = launch.count("global", "read")
@@ -121,7 +121,8 @@ def test_global_counts_take_one_atomic_for_each_value(extension: CudaExtension) 
     launch = launched(extension, "histogram_global", values, bins)
     found = launch.count("global", "atomic").accesses
     assert inside == found, (
-        f"{inside} of {n} values are in range, found {found} atomics\n{launch.table()}"
+        f"{inside} of {n} values are in range: expected as many atomics,"
+        f" found {found}\n{launch.table()}"
     )
 
 
@@ -145,12 +146,12 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
     )
     assert launch.barriers <= 2 * MOST_BLOCKS, (
         f"{launch.barriers / MOST_BLOCKS:g} barriers per block: there are three phases, so two"
-        " borders between them"
+        " barriers between them are enough"
     )
 
 
 def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None:
-    """Setting to 0 and adding up are work for all threads, neighbours beside neighbours."""
+    """Setting to 0 and adding up are work for all threads, each next to its neighbours."""
     # The threads of a warp meet neighbouring bins, and none of them finds its bin empty alone.
     bins, number = 2 * THREADS, torch.arange(2 * MOST_BLOCKS * THREADS, dtype=torch.int32)
     values = number % THREADS + THREADS * (number // (MOST_BLOCKS * THREADS))
@@ -180,5 +181,7 @@ def test_nvcc_makes_instructions_of_atomics(ptx: Ptx) -> None:
     for space in ("shared", "global"):
         added = ptx.count(f"atom.{space}*.add*", f"red.{space}*.add*")
         assert added, f"no atomic addition on {space} memory:\n{ptx.table()}"
-    assert 0 == ptx.count("atom*.cas*"), f"an atomic operation is a loop:\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"
+    assert 0 == ptx.count("atom*.cas*"), (
+        f"yours compiles an atomic operation to a loop:\n{ptx.table()}"
+    )
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"

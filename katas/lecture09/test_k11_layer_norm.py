@@ -28,7 +28,7 @@ BOTH = pytest.mark.parametrize("dtype", DTYPES, ids=["float", "double"])
 LENGTHS = pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
 # Of ordinary rows, and of rows whose mean is large.
 BOUNDS = {torch.float32: (1e-4, 1e-3), torch.float64: (1e-9, 1e-6)}
-# Rows of several numbers of warps, and of blocks.
+# Rows of several warps and of several blocks.
 SHAPES = [(64, 512), (64, 992)]
 
 Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -51,7 +51,7 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, bound: floa
     assert [] == wrong, (
         f"{name}: {len(wrong)} of {expected.numel()} elements are wrong, the first is"
         f" {name}{wrong[0]}: {actual[tuple(wrong[0])].item():.9g}, expected"
-        f" {expected[tuple(wrong[0])].item():.9g}, or up to {most:.1g} more or less"
+        f" {expected[tuple(wrong[0])].item():.9g}, give or take {most:.1g}"
     )
 
 
@@ -69,7 +69,7 @@ def forward(
     expected = torch.ops.aten.native_layer_norm(x.double(), [x.shape[-1]], *wide, eps)
     actual: Three = extension.op("layer_norm_forward")(x, weight, bias, eps)
     bound = BOUNDS[x.dtype][large]
-    # The statistics first: what is wrong with them is wrong with all the rest.
+    # The statistics first: an error in them is an error in all the rest.
     for name, number in (("mean", 1), ("rstd", 2), ("out", 0)):
         if number == 0 or not only_out:
             compare(name, actual[number], expected[number], bound)
@@ -104,7 +104,7 @@ def test_each_row_has_its_own_mean(
 
 @pytest.mark.parametrize("eps", [0.5, 1e-3, 1e-12])
 def test_eps_is_added_to_the_variance(extension: CudaExtension, device: str, eps: float) -> None:
-    """Under the root, and not to the root; a small eps is not lost, and a large one counts."""
+    """Under the root, not outside it; a small eps is not lost, and a large one counts."""
     x = torch.tensor([1.0, 0.1, 0.01], device=device)[:, None] * torch.randn(3, 20, device=device)
     forward(extension, x, eps=eps)
 
@@ -116,7 +116,7 @@ def test_rows_of_any_length(
 ) -> None:
     """Around a warp and a block: parts of a row are of different sizes, and may be empty."""
     x = torch.randn(3, n, dtype=dtype, device=device)
-    # A part that is smaller than the others has another mean than they have.
+    # A part that is smaller than the others has a different mean.
     x[1, n // 2 :] += 5.0
     x[2, -1] -= 20.0
     forward(extension, x)
@@ -133,7 +133,7 @@ def test_a_large_mean(extension: CudaExtension, device: str, n: int, dtype: torc
 
 @BOTH
 def test_equal_elements(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
-    """The variance is 0, and not a little less or more, by which rstd would be NaN or too small."""
+    """The variance is exactly 0: a little less makes rstd NaN, a little more too small."""
     values = torch.cat([torch.tensor([0.0, 1.0, 0.1, -7.3]), 300.0 * torch.randn(20)])
     x = values.to(dtype).to(device)[:, None].repeat(1, 600)
     one, zero = torch.ones(600, dtype=dtype, device=device), torch.zeros(600, device=device)
@@ -144,7 +144,7 @@ def test_equal_elements(extension: CudaExtension, device: str, dtype: torch.dtyp
 
 @BOTH
 def test_a_long_row(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
-    """More elements than fit the shared memory of a block; the last ones are other ones."""
+    """More elements than fit in the shared memory of a block; the last ones are different."""
     x = torch.randn(1, 30_003, dtype=dtype, device=device)
     x[0, 25_000:] += 8.0
     forward(extension, x)
@@ -193,14 +193,14 @@ def test_forward_reads_a_row_twice(extension: CudaExtension, shape: tuple[int, i
 
 
 def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
-    """By the text above the given part: a kernel for float has nothing of double in it."""
+    """By the source above the given part: a kernel for float uses no double."""
     forward(extension, torch.randn(3, 100))
     forbids_doubles(source("katas.lecture09", "csrc/k11_layer_norm.cu"), given="// ---- given:")
 
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_computes_in_t(ptx: Ptx) -> None:
-    """Compiled for a GPU: a kernel for float has nothing of double in it, nor the other way."""
+    """Compiled for a GPU: a kernel for float uses no double, nor the other way round."""
     assert ptx.count("*.f32*"), f"nothing is computed in float32:\n{ptx.table()}"
     assert ptx.count("*.f64*"), f"nothing is computed in float64:\n{ptx.table()}"
     both = [
@@ -208,4 +208,4 @@ def test_nvcc_computes_in_t(ptx: Ptx) -> None:
         for kernel, found in ptx.kernels.items()
         if any(".f32" in name for name in found) and any(".f64" in name for name in found)
     ]
-    assert [] == both, f"float32 and float64 in one kernel: which number is no T?\n{ptx.table()}"
+    assert [] == both, f"float32 and float64 in one kernel: which number is not a T?\n{ptx.table()}"

@@ -30,7 +30,7 @@ def smooth(x: torch.Tensor) -> torch.Tensor:
 
 
 def scan(x: torch.Tensor) -> torch.Tensor:
-    """Return the running sums, which begin anew at every 256th element."""
+    """Return the running sums, which start again at every 256th element."""
     sums = [part.cumsum(0, dtype=torch.int32) for part in x.split(THREADS)]
     return torch.cat(sums)
 
@@ -49,7 +49,7 @@ def draw(n: int, device: str = "cpu") -> torch.Tensor:
 
 
 def check(extension: CudaExtension, name: str, n: int, device: str = "cpu") -> None:
-    """Compare with PyTorch, in three orders of threads; what is above 0 is below it once."""
+    """Compare with PyTorch, in three orders of threads; one call has all signs reversed."""
     drawn = draw(n, device)
     for x in (drawn, -drawn, drawn):
         expected = PLAIN[name](x)
@@ -89,7 +89,7 @@ def test_nothing_is_loaded_past_the_end(extension: CudaExtension, device: str, n
 def test_a_step_of_the_scan_reads_before_it_writes(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Scan: everybody reads what was there before the step; who has nothing to read waits too."""
+    """Scan: every thread reads what was there before the step; one with nothing to read waits."""
     check(extension, "scan", n, device)
 
 
@@ -103,7 +103,7 @@ def test_threads_without_an_element_come_to_the_barriers(
 
 @pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 256])
 def test_one_block_adds_up_its_sums(extension: CudaExtension, device: str, n: int) -> None:
-    """Sum: half of the threads add, and what they add is there; a warp does not go in step."""
+    """Sum: half of the threads add, and what they add is there; a warp does not run in lockstep."""
     check(extension, "sum", n, device)
 
 
@@ -138,12 +138,14 @@ def test_any_number_of_elements(extension: CudaExtension, name: str, n: int) -> 
 @ALL
 @pytest.mark.parametrize("n", [1, 256, 257, 32 * 256, 32 * 256 + 1])
 def test_the_grid_stays(extension: CudaExtension, name: str, n: int) -> None:
-    """Work is not taken from the blocks so that they cannot disturb each other."""
+    """The blocks keep their work: taking it away is no way to stop them interfering."""
     launch = launched(extension, name, n)
     blocks = (n + THREADS - 1) // THREADS
     blocks = min(blocks, MOST_BLOCKS) if name == "sum" else blocks
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
-    assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
+    assert (blocks, 1, 1) == launch.grid, (
+        f"n = {n}: expected {blocks} blocks, yours are {launch.grid}"
+    )
 
 
 @pytest.mark.parametrize(("name", "extra"), [("smooth", 2), ("scan", 0), ("sum", 0)])
@@ -160,7 +162,7 @@ def test_global_memory_is_read_once(extension: CudaExtension, name: str, extra: 
 def test_there_are_no_more_barriers_than_needed(
     extension: CudaExtension, name: str, most: int
 ) -> None:
-    """A barrier after every line is no way to find the one that was missing."""
+    """A barrier after every line is not a way to find the one that was missing."""
     launch = launched(extension, name)
     found = launch.barriers / launch.grid[0]
     assert found <= most, f"{name}: {found:g} barriers per block, {most} would do"
@@ -174,14 +176,14 @@ def test_threads_work_together_in_shared_memory(
     launch = launched(extension, name)
     loads, moved = launch.count("shared", "read"), launch.count("shared")
     table = launch.table()
-    assert moved.accesses > 0, f"{name}: nothing is shared any more\n{table}"
+    assert moved.accesses > 0, f"{name}: yours no longer uses shared memory\n{table}"
     assert loads.accesses <= most * launch.threads, (
         f"{name}: {loads.accesses / launch.threads:.1f} shared loads per thread,"
         f" {most} would do\n{table}"
     )
     assert moved.accesses >= 16 * moved.requests, (
         f"{name}: {moved.accesses / moved.requests:.1f} lanes of a warp take part in a load or"
-        f" store of shared memory, on average; 16 are wanted\n{table}"
+        f" store of shared memory, on average; expected at least 16\n{table}"
     )
 
 
@@ -194,7 +196,8 @@ def test_a_block_adds_to_the_total_once(extension: CudaExtension) -> None:
     )
     found = launch.count("global", "atomic").accesses
     assert found <= launch.grid[0], (
-        f"{found} atomics on global memory for {launch.grid[0]} blocks\n{launch.table()}"
+        f"{found} atomics on global memory for {launch.grid[0]} blocks, expected at most one"
+        f" each\n{launch.table()}"
     )
 
 
@@ -208,6 +211,6 @@ def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension, name
 @pytest.mark.given
 @ALL
 def test_a_launch_that_fails_is_reported(extension: CudaExtension, name: str) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which is returned."""
+    """A launch raises nothing; cudaGetLastError() has the error, which must be returned."""
     with extension.refused():
         check(extension, name, 300)

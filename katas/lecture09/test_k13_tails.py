@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 THREADS = 256
 WARPS = THREADS // 32
 A = 2.5
-# Elements of 4 bytes, of which a float4 has 4: where a slice begins, that is x[start:].
+# Where a slice x[start:] begins; a float4 is 4 elements of 4 bytes.
 OFF, ON = [1, 2, 3, 5], [0, 4, 8]
 
 
@@ -56,7 +56,7 @@ def check_scale(extension: CudaExtension, n: int, device: str = "cpu", start: in
 
 
 def check_row_sum(extension: CudaExtension, rows: int, n: int, device: str = "cpu") -> None:
-    """Add up rows, in three orders of threads; what is above 0 is below it once."""
+    """Add up rows, in three orders of threads; one call has all signs reversed."""
     drawn = torch.randint(1, 300_000, (rows, n), dtype=torch.int32, device=device)
     for x in (drawn, -drawn, drawn):
         compare("row_sum", extension.op("row_sum")(x), row_sum(x))
@@ -113,12 +113,12 @@ def test_warps_are_added_up_by_lanes_that_the_mask_names(
 def test_lanes_without_an_element_come_to_the_shuffle(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Row sum: the mask names all 32 lanes, and so all of them have to come."""
+    """Row sum: the mask names all 32 lanes, so all of them must get there."""
     check_row_sum(extension, 3, n, device)
 
 
 def test_nothing_to_add_or_to_write(extension: CudaExtension, device: str) -> None:
-    """A row of nothing has the sum 0; where nothing is to be written, nothing is launched."""
+    """An empty row has the sum 0; with nothing to write, nothing is launched."""
     check_row_sum(extension, 2, 0, device)
     for name, shape in (("scale", (0,)), ("row_sum", (0, 5)), ("differences", (1,))):
         dtype = torch.float32 if name == "scale" else torch.int32
@@ -127,14 +127,14 @@ def test_nothing_to_add_or_to_write(extension: CudaExtension, device: str) -> No
         assert (0,) == tuple(found.shape), f"{name}: yours has shape {tuple(found.shape)}"
         if device == "cpu":
             names = [launch.kernel for launch in extension.launches()]
-            assert [] == names, f"{name}: nothing is to be written, and yours launches {names}"
+            assert [] == names, f"{name}: there is nothing to write, but yours launches {names}"
 
 
 @pytest.mark.parametrize("n", [33, 65, 257, 1025])
 def test_the_last_lane_of_a_warp_has_a_neighbour(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Differences: what it needs is in another warp, and a shuffle does not go there."""
+    """Differences: the last lane needs an element of another warp, out of a shuffle's reach."""
     check_differences(extension, n, device)
 
 
@@ -164,7 +164,7 @@ def test_differences_of_any_number_of_elements(extension: CudaExtension, n: int)
 
 @pytest.mark.parametrize("start", ON)
 def test_scale_loads_four_at_a_time(extension: CudaExtension, start: int) -> None:
-    """Only what makes no vector goes one by one, and an address counts, not an offset."""
+    """Only what fills no vector goes one by one, and the address decides, not the offset."""
     for n in (1, 1021, 1024, 1025, 5000):
         check_scale(extension, n, start=start)
         launch, most = one_launch(extension), n // 4 + 3
@@ -178,8 +178,12 @@ def test_scale_loads_four_at_a_time(extension: CudaExtension, start: int) -> Non
                 f"n = {n}: {found.sectors} sectors, {n / 6 + 4:g} would do\n{launch.table()}"
             )
         blocks = launch.grid[0]
-        assert blocks <= (n + 1023) // 1024, f"n = {n}: {blocks} blocks for {n // 4} vectors"
-        assert launch.threads >= n // 4, f"n = {n}: {launch.threads} threads for {n // 4} vectors"
+        assert blocks <= (n + 1023) // 1024, (
+            f"n = {n}: {blocks} blocks for {n // 4} vectors are too many"
+        )
+        assert launch.threads >= n // 4, (
+            f"n = {n}: {launch.threads} threads for {n // 4} vectors are too few"
+        )
 
 
 @pytest.mark.parametrize("start", OFF)
@@ -207,7 +211,7 @@ def test_scale_is_still_shared_by_threads(extension: CudaExtension, start: int) 
 
 @pytest.mark.parametrize("n", [24, 256, 1000])
 def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
-    """Warps add up in registers; shared memory is for one number of each."""
+    """Warps add up in registers; shared memory is for one number from each."""
     rows = 3
     check_row_sum(extension, rows, n)
     launch = one_launch(extension)
@@ -221,11 +225,15 @@ def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
     assert 0 == launch.count("global", "atomic").accesses, table
     assert 0 == launch.count("shared", "atomic").accesses, table
     shared = launch.count("shared").accesses / rows
-    assert shared <= 80, f"{shared:g} accesses to shared memory per block\n{table}"
+    assert shared <= 80, (
+        f"{shared:g} accesses to shared memory per block, expected at most 80\n{table}"
+    )
     assert launch.warp_operations <= 56 * rows, (
         f"{launch.warp_operations / rows:g} shuffles and votes per block, 56 would do"
     )
-    assert launch.barriers <= 2 * rows, f"{launch.barriers / rows:g} barriers per block"
+    assert launch.barriers <= 2 * rows, (
+        f"{launch.barriers / rows:g} barriers per block, expected at most 2"
+    )
     if n >= THREADS:
         assert launch.warp_operations >= WARPS * rows, "expected a shuffle or vote in each warp"
         parts = launch.count("shared", "write").accesses / rows
@@ -234,7 +242,7 @@ def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
 
 @pytest.mark.parametrize("n", [64, 257, 1500])
 def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
-    """A neighbour's element comes from the neighbour: it is loaded once, but for one per warp."""
+    """A neighbour's element comes from the neighbour: it is loaded once, except one per warp."""
     check_differences(extension, n)
     launch, warps = one_launch(extension), (n + 31) // 32
     table = launch.table()
@@ -245,7 +253,7 @@ def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
         f"{loads.accesses} loads for {n} elements and {warps} warps\n{table}"
     )
     assert loads.sectors <= (n + 7) // 8 + warps, f"{loads.sectors} sectors\n{table}"
-    assert 0 == launch.count("shared").accesses, f"shared memory is used\n{table}"
+    assert 0 == launch.count("shared").accesses, f"yours uses shared memory\n{table}"
     found, all_warps = launch.warp_operations, launch.threads // 32
     assert n // 32 <= found <= 2 * all_warps, f"{found} shuffles and votes for {all_warps} warps"
     # The lane says who has no neighbour: a difference of 0 does not.
@@ -258,7 +266,7 @@ def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_moves_four_floats_at_a_time(extension: CudaExtension, ptx: Ptx) -> None:
-    """Compiled for a GPU: a load of 4 floats and a store of 4 floats; a tail beside them."""
+    """Compiled for a GPU: a load of 4 floats and a store of 4 floats, and a tail."""
     check_scale(extension, 1025)
     for space in ("ld.global", "st.global"):
         assert ptx.count(f"{space}*.v4*"), f"no {space} of 4 floats:\n{ptx.table()}"

@@ -32,7 +32,7 @@ step_one = pytest.mark.step(1, "what the launch knows")
 step_two = pytest.mark.step(2, "lanes")
 step_three = pytest.mark.step(3, "vectors")
 step_four = pytest.mark.step(4, "the kernel")
-# What the interpreter and the tests' count of loads run themselves, beside torch.empty.
+# What the interpreter and the tests' count of loads run themselves, besides torch.empty.
 ALLOWED = {
     *("aten::empty", "aten::new_empty", "aten::set_", "aten::copy_", "aten::as_strided"),
     *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
@@ -42,7 +42,7 @@ ALLOWED = {
 triton = pytest.mark.backend("triton")
 
 BLOCK = 1024
-# The calls that are compiled for a GPU: a row has a multiple of 16 elements, or it has not.
+# The calls that are compiled for a GPU: a row has a multiple of 16 elements, or not.
 CALLS = {
     "float32": "kata.glu(torch.empty(64, 256))",
     "float16": "kata.glu(torch.empty(64, 256, dtype=torch.float16))",
@@ -78,7 +78,7 @@ def test_a_rest_takes_a_program_too(size: int, count: int) -> None:
 
 @step_one
 def test_what_a_kernel_is_told() -> None:
-    """It sees no tensor but an address: the size of the result, n and the strides are ints."""
+    """It gets an address and no tensor: the size of the result, n and the strides are ints."""
     for x, told in (
         (torch.randn(32, 64), (1024, 32, 64, 1)),
         (torch.randn(10, 7).t(), (35, 5, 1, 7)),
@@ -104,7 +104,7 @@ def test_the_lanes_of_one_full_block() -> None:
     """32 rows of 32 results: lane e is in row e // 32, and its gate is 32 columns further on."""
     found = kata.lanes(0, 1024, 32, 64, 1)
     lane = torch.arange(BLOCK)
-    assert found.mask.all(), "all 1024 lanes stand for an element"
+    assert found.mask.all(), "expected all 1024 lanes to stand for an element"
     for name, places in (
         ("out", lane),
         ("left", lane // 32 * 64 + lane % 32),
@@ -224,7 +224,7 @@ def test_all_programs_together_compute_glu(x: torch.Tensor) -> None:
         for places in (block.left, block.right):
             there = places[block.mask] + x.storage_offset()
             assert not there.numel() or 0 <= int(there.min()) <= int(there.max()) < len(memory), (
-                f"program {program} loads from outside of the memory of x: which lanes are masked?"
+                f"program {program} loads from outside the memory of x: which lanes are masked?"
             )
             loaded.append(
                 torch.full((BLOCK,), float("nan")).masked_scatter(block.mask, memory[there])
@@ -237,12 +237,12 @@ def test_all_programs_together_compute_glu(x: torch.Tensor) -> None:
         out[places] = (value * torch.sigmoid(gate))[block.mask]
         stored[places] += 1
 
-    assert torch.equal(torch.ones_like(stored), stored), "each element of out is stored once"
+    assert torch.equal(torch.ones_like(stored), stored), "expected each element to be stored once"
     torch.testing.assert_close(out, torch.nn.functional.glu(x.float(), -1).flatten())
 
 
 class Largest(TorchFunctionMode):
-    """Notes how many elements the largest tensor has that a function of PyTorch returns."""
+    """Notes the size of the largest tensor that a PyTorch function returns."""
 
     elements = 0
 
@@ -256,18 +256,22 @@ class Largest(TorchFunctionMode):
 
 @step_two
 def test_a_program_knows_its_block_alone() -> None:
-    """It makes no list of all elements to take its own from, which each program would make."""
+    """It does not pick its elements from a list of all, which each program would have to make."""
     with Largest() as largest:
         found = kata.lanes(1000, 2_000_000, 1000, 3000, 2)
 
-    assert 1000 * BLOCK == int(found.out[0]), f"program 1000 begins at {int(found.out[0])}"
+    assert 1000 * BLOCK == int(found.out[0]), (
+        f"program 1000: expected {1000 * BLOCK} first, yours is {int(found.out[0])}"
+    )
     assert largest.elements <= BLOCK, (
         f"a tensor of {largest.elements} elements for one block of {BLOCK}: work out the places"
         " from the number of the program"
     )
     # No memory holds a list of all of these, however it is made.
     far = kata.lanes(2**30, 2**44, 1000, 3000, 2)
-    assert 2**30 * BLOCK == int(far.out[0]), f"program 2^30 begins at {int(far.out[0])}"
+    assert 2**30 * BLOCK == int(far.out[0]), (
+        f"program 2^30: expected {2**30 * BLOCK} first, yours is {int(far.out[0])}"
+    )
     row, column = divmod(2**30 * BLOCK, 1000)
     for name, there in (("left", column), ("right", column + 1000)):
         place = int(getattr(far, name)[0])
@@ -290,7 +294,9 @@ def whole(lanes: int = 32) -> torch.Tensor:
 def test_neighbours_move_together(element_size: int, width: int) -> None:
     """Places 0, 1, 2, ... and no mask: 16 bytes at once, however many elements that are."""
     found = kata.vector_width(torch.arange(32), whole(), element_size)
-    assert width == found, f"16 bytes are {width} elements of {element_size} bytes, not {found}"
+    assert width == found, (
+        f"16 bytes are {width} elements of {element_size} bytes, yours is {found}"
+    )
 
 
 @step_three
@@ -299,7 +305,7 @@ def test_a_vector_begins_at_a_multiple_of_its_length(first: int, width: int) -> 
     """Float32 from some place on: the address has to be a multiple of what is moved."""
     found = kata.vector_width(first + torch.arange(32), whole(), 4)
     assert width == found, (
-        f"places {first}, {first + 1}, ... of float32: {width} at a time, found {found}"
+        f"places {first}, {first + 1}, ... of float32: expected {width} at a time, found {found}"
     )
 
 
@@ -333,7 +339,7 @@ def test_a_mask_cuts_between_vectors(end: int, width: int) -> None:
     with unchanged(places=lane, mask=mask):
         found = kata.vector_width(lane, mask, 4)
     assert width == found, (
-        f"a mask that ends behind lane {end - 1} of 32: {width} at a time, found {found}"
+        f"a mask that ends after lane {end - 1} of 32: expected {width} at a time, found {found}"
     )
 
 
@@ -417,7 +423,7 @@ def test_any_places(
 
 
 def expected(x: torch.Tensor) -> torch.Tensor:
-    """Return what PyTorch says, not rounded."""
+    """Return PyTorch's result, not rounded."""
     return torch.nn.functional.glu(x.double(), -1)
 
 
@@ -427,7 +433,7 @@ def check(x: torch.Tensor) -> torch.Tensor:
     assert (x.dtype, x.device) == (out.dtype, out.device), (
         f"yours is {out.dtype} on {out.device}, x is {x.dtype} on {x.device}"
     )
-    assert out.is_contiguous(), f"yours has the strides {out.stride()}, out is row-major"
+    assert out.is_contiguous(), f"yours has the strides {out.stride()}, expected row-major ones"
     rounding = 5e-4 if x.dtype == torch.float16 else 1e-5
     torch.testing.assert_close(out.double(), expected(x), rtol=rounding, atol=1e-7)
     return out
@@ -452,7 +458,7 @@ def touched(launch: TritonLaunch, kind: str, program: int) -> list[int]:
 def test_one_full_block(device: str) -> None:
     """32 rows of 32 results are 1024: one program, and no lane is masked."""
     check(torch.randn(32, 64, device=device))
-    # Of a large gate the sigmoid is 0 or 1, though exp(89) is infinite.
+    # The sigmoid of a large gate is 0 or 1, though exp(89) is infinite.
     check(100 * torch.randn(32, 64, device=device))
 
 
@@ -526,7 +532,9 @@ def test_one_launch_of_a_program_per_block(
     launch = one(launches)
     blocks = -(-out.numel() // BLOCK)
 
-    assert (blocks, 1, 1) == launch.grid, f"{out.numel()} results are {blocks} blocks of {BLOCK}"
+    assert (blocks, 1, 1) == launch.grid, (
+        f"expected {blocks} blocks for {out.numel()} results, yours are {launch.grid}"
+    )
     for program in range(blocks):
         block = list(range(out.numel()))[program * BLOCK : (program + 1) * BLOCK]
         stored = touched(launch, "store", program)
@@ -547,15 +555,15 @@ def test_each_element_moves_once(launches: list[TritonLaunch], shape: tuple[int,
     launch = one(launches)
 
     assert torch.equal(torch.ones_like(x), launch.count("load", x).float()), (
-        f"each element of x is needed once, and is loaded {launch.count('load', x).max()} times"
+        f"each element of x is needed once; one is loaded {launch.count('load', x).max()} times"
     )
     others = {access.argument for access in launch.accesses}
     others -= {launch.argument(x), launch.argument(out)}
     assert not others, f"{others} are neither x nor out: the kernel needs no other memory"
-    assert not launch.count("load", out).any(), "nothing of out is loaded"
+    assert not launch.count("load", out).any(), "yours loads from out, expected stores only"
     stores = launch.count("store", out)
     assert stores.eq(1).all(), (
-        f"each element of out is stored once, yours between {stores.min()} and {stores.max()} times"
+        f"each element of out must be stored once, yours {stores.min()} to {stores.max()} times"
     )
 
 
@@ -576,7 +584,7 @@ class Operators(TorchDispatchMode):
 @triton
 @pytest.mark.cpu
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
-    """No other operator than torch.empty: no glu, no copy that makes x contiguous."""
+    """No operator other than torch.empty: no glu, no copy that makes x contiguous."""
     x = torch.randn(40, 40).t()
     # The one tells who calls what, the other sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:
@@ -601,7 +609,7 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
 @pytest.mark.time_limit(120)
 @pytest.mark.parametrize("call", ["float32", "odd", "transposed"])
 def test_a_mask_becomes_predicates(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
-    """On a GPU each load and each store is an instruction that some threads leave out."""
+    """On a GPU each load and each store is an instruction that some threads skip."""
     found = kernel(compiled, call)
     lines = [*found.lines("ld.global"), *found.lines("st.global")]
     always = [line for line in lines if not line.startswith("@%p")]

@@ -38,7 +38,7 @@ step_one = pytest.mark.step(1, "blocks and rows")
 step_two = pytest.mark.step(2, "what a row sees")
 step_three = pytest.mark.step(3, "one row in PyTorch")
 step_four = pytest.mark.step(4, "the kernel")
-# What the interpreter and the tests' count of loads run themselves, beside torch.empty.
+# What the interpreter and the tests' count of loads run themselves, besides torch.empty.
 ALLOWED = {
     *("aten::empty", "aten::new_empty", "aten::set_", "aten::copy_", "aten::as_strided"),
     *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
@@ -75,7 +75,7 @@ def visible(x: torch.Tensor, *, causal: bool) -> torch.Tensor:
 def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
     """Some lanes are left over."""
     found = kata.block_length(n)
-    assert length == found, f"a row of {n} elements fits in {length} lanes, not {found}"
+    assert length == found, f"expected {length} lanes for a row of {n} elements, yours are {found}"
 
 
 @step_one
@@ -84,9 +84,9 @@ def test_any_row_has_a_block(n: int) -> None:
     """A power of 2, long enough, and less than twice as long."""
     length = kata.block_length(n)
     assert n <= length < 2 * n or 1 == n == length, (
-        f"a row of {n} elements in a block of {length}: it has to fit, and half of the block not"
+        f"a row of {n} elements in a block of {length}: it has to fit, but not in half of the block"
     )
-    assert 1 == length.bit_count(), f"{length} is no power of 2"
+    assert 1 == length.bit_count(), f"{length} is not a power of 2"
 
 
 @step_one
@@ -104,7 +104,9 @@ def test_any_row_has_a_block(n: int) -> None:
 def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) -> None:
     """A program begins at its own number, and its step is how many programs there are."""
     found = list(kata.rows_of(program, programs, rows))
-    assert own == found, f"program {program} of {programs} takes {own} of {rows} rows, not {found}"
+    assert own == found, (
+        f"program {program} of {programs} takes {own} of {rows} rows, yours {found}"
+    )
 
 
 # Part one: which lanes take part.
@@ -113,14 +115,14 @@ def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) 
 @step_two
 @pytest.mark.parametrize(("n", "block"), [(8, 8), (5, 8), (1, 1), (1, 4)])
 def test_a_row_sees_its_columns(n: int, block: int) -> None:
-    """And no lane behind them, in any row."""
+    """And no lane after them, in any row."""
     for row in (0, 3, 100):
         found = kata.seen(row, n, block)
         assert ((block,), torch.bool) == (tuple(found.shape), found.dtype), (
             f"yours is {found.dtype} of shape {tuple(found.shape)}, the block has {block} lanes"
         )
         assert [True] * n + [False] * (block - n) == found.tolist(), (
-            f"row {row} of {n} columns sees {found.tolist()} in a block of {block}"
+            f"row {row}: expected the first {n} of {block} lanes, yours sees {found.tolist()}"
         )
 
 
@@ -149,7 +151,9 @@ def test_halves_are_combined(length: int) -> None:
 
     found = kata.reduce(torch.arange(length), combine)
     halves = [((length >> step,),) * 2 for step in range(1, length.bit_length())]
-    assert halves == calls, f"combine was called with blocks of the shapes {calls}"
+    assert halves == calls, (
+        f"combine was called with blocks of the shapes {calls}, expected {halves}"
+    )
     assert ((), length * (length - 1) // 2) == (tuple(found.shape), found.item()), (
         f"yours is {found}, expected {length * (length - 1) // 2} without dims"
     )
@@ -165,15 +169,17 @@ def test_the_first_half_is_on_the_left() -> None:
         return first - second
 
     found = kata.reduce(torch.tensor([1, 10, 100, 1000]), combine)
-    assert [([1, 10], [100, 1000]), ([-99], [-990])] == calls, f"combine was called with {calls}"
-    assert 891 == found.item(), f"yours is {found.item()}, and -99 - (-990) is 891"
+    assert [([1, 10], [100, 1000]), ([-99], [-990])] == calls, (
+        f"combine was called with {calls}: first half first, by position"
+    )
+    assert 891 == found.item(), f"yours is {found.item()}, expected -99 - (-990), or 891"
 
 
 @step_three
 @settings(max_examples=15)
 @given(exponent=st.integers(0, 7), seed=st.integers(0, 1000))
 def test_any_block_is_reduced(exponent: int, seed: int) -> None:
-    """The maximum and the sum of PyTorch; the block is not written to."""
+    """PyTorch's maximum and sum; the block is not written to."""
     block = torch.randn(2**exponent, generator=torch.Generator().manual_seed(seed)).double()
     before = block.clone()
     torch.testing.assert_close(kata.reduce(block, torch.maximum), block.max())
@@ -206,12 +212,12 @@ def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> Non
     torch.testing.assert_close(
         found.double(), expected, rtol=1e-4, atol=1e-12, msg=lambda text: f"{what}\n{text}"
     )
-    assert not found[expected == 0].any(), f"{what}: 0 is expected, and not nearly 0: {found}"
+    assert not found[expected == 0].any(), f"{what}: expected exactly 0 elsewhere, yours is {found}"
 
 
 @step_three
 def test_a_full_block() -> None:
-    """8 elements in 8 lanes: powers, divided by their sum."""
+    """8 elements in 8 lanes: exponentials, divided by their sum."""
     compare(*lanes_of([0.5, -1, 2, 0, 1, 1, -3, 0.25], 8, nan))
 
 
@@ -241,7 +247,7 @@ def test_blocks_are_scaled(scale: float) -> None:
 
 @step_three
 def test_minus_infinity_is_an_element() -> None:
-    """Seen, but not more than a power of 0."""
+    """Such a lane is seen, but its exponential is 0."""
     compare(*lanes_of([-inf, -5, -inf, -4], 8, nan), 0.5)
 
 
@@ -262,7 +268,7 @@ RUN = ("aten::softmax", "aten::_softmax", "aten::_log_softmax", "aten::logsumexp
 
 
 class Refused(TorchFunctionMode):
-    """Notes what a kernel has not: a softmax, or a block whose length is no power of 2."""
+    """Notes what a kernel cannot have: softmax, or a block whose length is not a power of 2."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -280,12 +286,12 @@ class Refused(TorchFunctionMode):
 
 @step_three
 def test_a_block_keeps_its_length() -> None:
-    """5 of 8 lanes are seen: no softmax of PyTorch's, and no block of 5, picked by the mask."""
+    """5 of 8 lanes are seen: neither PyTorch's softmax nor a block of 5, picked by the mask."""
     loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
     with forbids(kata, *SOFTMAXES, operators=RUN) as fresh, Refused() as refused:
         fresh.softmax_block(loaded, mask, 2.0)
 
-    assert [] == refused.found, f"in a kernel there is no {', '.join(refused.found)}"
+    assert [] == refused.found, f"a kernel cannot have {', '.join(refused.found)}"
     assert torch.equal(torch.tensor([0.5, -1, 2, 4, 1]), loaded[:5]), "loaded was written to"
     assert loaded[5:].isnan().all(), "loaded was written to"
 
@@ -321,7 +327,7 @@ def test_all_programs_together(x: torch.Tensor, scale: float, causal: bool, prog
     for program in range(programs):
         for row in kata.rows_of(program, programs, rows):
             mask = kata.seen(row, n, block, causal=causal)
-            assert not mask[n:].any(), "a lane behind the row is no column"
+            assert not mask[n:].any(), "your mask includes lanes past the end of the row"
             loaded = torch.full((block,), nan, dtype=x.dtype)
             loaded[:n] = torch.where(mask[:n], x[row], nan)
             out[row] = kata.softmax_block(loaded, mask, scale)[:n]
@@ -341,7 +347,7 @@ def check(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch
         f"yours is {out.dtype} of shape {tuple(out.shape)} on {out.device}, x is {x.dtype} of"
         f" shape {tuple(x.shape)} on {x.device}"
     )
-    assert out.is_contiguous(), f"yours has the strides {out.stride()}, out is row-major"
+    assert out.is_contiguous(), f"yours has the strides {out.stride()}, expected row-major ones"
     # In float32 large scores have large units; of float16 half a unit, of subnormal numbers too.
     rtol, atol = (6e-4, 3.1e-8) if x.dtype == torch.float16 else (1e-4, 1e-12)
     torch.testing.assert_close(out.double(), scores.softmax(-1), rtol=rtol, atol=atol)
@@ -382,7 +388,7 @@ def test_causal(device: str, shape: tuple[int, int]) -> None:
 @step_four
 @triton
 def test_float16_is_rounded_once(device: str) -> None:
-    """Scores, powers and sums are float32: the scores here are beyond the largest float16."""
+    """Scores, exponentials and sums are float32: the scores here are beyond the largest float16."""
     check(torch.randn(20, 300, device=device).half())
     check((30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
     check((-30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
@@ -404,7 +410,7 @@ def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
     """The result is empty as well, and nothing is launched."""
     for shape in ((0, 6), (5, 0), (0, 0)):
         check(torch.randn(shape, device=device))
-    assert [] == launches, "nothing is to be computed, and a kernel is launched"
+    assert [] == launches, "there is nothing to compute, but a kernel is launched"
 
 
 @step_four
@@ -438,7 +444,9 @@ def test_rows_go_round_the_programs(launches: list[TritonLaunch], rows: int) -> 
     launch = one(launches)
     programs = min(rows, PROGRAMS)
 
-    assert (programs, 1, 1) == launch.grid, f"{rows} rows are for {programs} programs"
+    assert (programs, 1, 1) == launch.grid, (
+        f"expected {programs} programs for {rows} rows, yours are {launch.grid}"
+    )
     for access in launch.accesses:
         found = {int(place) // out.shape[1] % programs for place in access.places}
         assert {access.program} == found, (
@@ -460,12 +468,14 @@ def test_what_is_seen_is_loaded_once(launches: list[TritonLaunch], causal: bool)
     others = {access.argument for access in launch.accesses}
     others -= {launch.argument(x), launch.argument(out)}
     assert not others, f"{others} are neither x nor out: the kernel needs no other memory"
-    assert not launch.count("load", out).any(), "nothing of out is loaded"
+    assert not launch.count("load", out).any(), "yours loads from out, expected stores only"
     assert torch.equal(visible(x, causal=causal).long(), loads), (
         f"{int(visible(x, causal=causal).sum())} elements are seen; {int(loads.bool().sum())} are"
         f" loaded, by {int(loads.sum())} loads"
     )
-    assert torch.equal(torch.ones_like(stores), stores), "each element of out is stored once"
+    assert torch.equal(torch.ones_like(stores), stores), (
+        "expected each element of out to be stored once"
+    )
 
 
 class Operators(TorchDispatchMode):
@@ -485,7 +495,7 @@ class Operators(TorchDispatchMode):
 @triton
 @pytest.mark.cpu
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
-    """No other operator than torch.empty: no softmax, no product, no mask of PyTorch's."""
+    """No operator other than torch.empty: no softmax, no product, no mask of PyTorch's."""
     x = torch.randn(40, 40).t()
     # The one tells who calls what, the other sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:
@@ -530,8 +540,12 @@ def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> 
 
         assert stores, f"{call}: no store to global memory"
         # Where n is known to be a power of 2 there is nothing to mask.
-        assert [] == always or call not in {"odd", "transposed"}, f"no predicate: {always[0]}"
-        assert ".f64" not in kernel(compiled, call).ptx, f"{call}: float32 is what it computes in"
+        assert [] == always or call not in {"odd", "transposed"}, (
+            f"an access without a predicate, so without a mask: {always[0]}"
+        )
+        assert ".f64" not in kernel(compiled, call).ptx, (
+            f"{call}: yours computes in float64, expected float32"
+        )
 
 
 @step_four

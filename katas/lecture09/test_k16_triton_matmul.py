@@ -1,4 +1,4 @@
-"""Tests of k16_triton_matmul: what a step loads and adds, and what is fused behind."""
+"""Tests of k16_triton_matmul: what a step loads and adds, and what is fused after it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def by_steps(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> torch.Tens
                 before = total.clone()
                 sum_ = kata.accumulate(total, *blocks, step)
                 assert ((TILE, TILE), torch.float32) == (tuple(sum_.shape), sum_.dtype), (
-                    f"yours is {sum_.dtype} of shape {tuple(sum_.shape)}, a tile of float32 is due"
+                    f"yours is {sum_.dtype} of shape {tuple(sum_.shape)}, expected a float32 tile"
                 )
                 assert torch.equal(before, total), (
                     "yours has written to total: return total plus the product as a new tensor"
@@ -188,7 +188,7 @@ def test_masked_lanes_add_nothing(other: float) -> None:
 
 @pytest.mark.parametrize("k", [40, 300])
 def test_products_of_float16_are_summed_in_float32(k: int) -> None:
-    """2049 is no float16: neither the blocks' product nor the sum may be rounded."""
+    """2049 is not a float16: neither the blocks' product nor the sum may be rounded."""
     x, w, _ = matrices(30, k, 40, torch.float16)
     equals(x.abs() + 6, w.abs() + 6)
 
@@ -209,7 +209,7 @@ def check(
         f"yours is {out.dtype} of shape {tuple(out.shape)} on {out.device}, expected {x.dtype} of"
         f" shape {tuple(expected.shape)} on {x.device}"
     )
-    assert out.is_contiguous(), f"yours has the strides {out.stride()}, out is row-major"
+    assert out.is_contiguous(), f"yours has the strides {out.stride()}, expected row-major ones"
     wrong = ((expected != out) & ~(expected.isnan() & out.isnan())).nonzero().tolist()
     if wrong:
         i, j = wrong[0]
@@ -263,7 +263,7 @@ def test_bias_and_relu(device: str) -> None:
 
 @triton
 def test_float16_is_summed_in_float32(device: str) -> None:
-    """Rounded once, behind the bias: 2049 is no float16, and a sum that is rounded goes astray."""
+    """Rounded once, after the bias: 2049 is not a float16, so a rounded sum goes astray."""
     x, w, bias = matrices(70, 300, 80, torch.float16, device)
     check(x, w, bias, relu=True)
     # No sign changes: a few products are beyond 2048.
@@ -313,12 +313,12 @@ def test_each_tile_is_loaded_once(
         )
     others = {access.argument for access in launch.accesses}
     others -= {launch.argument(tensor) for tensor in (x, w, bias, out)}
-    assert not others, f"{others} are none of x, w, bias and out: no other memory is needed"
+    assert not others, f"{others} are not x, w, bias or out: no other memory is needed"
     stores = launch.count("store", out)
     assert stores.eq(1).all(), (
-        f"each element of out is stored once, yours between {stores.min()} and {stores.max()} times"
+        f"each element of out must be stored once, yours {stores.min()} to {stores.max()} times"
     )
-    assert not launch.count("load", out).any(), "nothing of out is loaded: the sum is a block"
+    assert not launch.count("load", out).any(), "yours loads from out: keep the sum in a block"
 
 
 def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
@@ -333,13 +333,13 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
 @pytest.mark.time_limit(120)
 @pytest.mark.parametrize("call", ["float16", "float16 fused"])
 def test_tensor_cores(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
-    """Of float16: the type of the sum stands first in the instruction, those of a and b behind."""
+    """For float16: the instruction names the type of the sum first, then those of a and b."""
     found = kernel(compiled, call)
     products = [*found.instructions("wgmma.mma_async"), *found.instructions("mma.sync")]
 
     assert products, "no instruction of the tensor cores: is the product a tl.dot of float16?"
     assert [] == [name for name in products if ".f32.f16.f16" not in name], (
-        f"the sum is no float32: {products[0]}"
+        f"the sum is not float32: {products[0]}"
     )
 
 

@@ -75,7 +75,9 @@ class Workshop:
 
     def run(self, command: list[str]) -> None:
         """Run a command of the exercise, and show what it printed if it fails."""
-        assert all(isinstance(word, str) for word in command), f"strings expected: {command}"
+        assert all(isinstance(word, str) for word in command), (
+            f"expected a list of strings, yours is {command}"
+        )
         run = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)  # noqa: S603 - the learner's own command
         output = f"{run.stdout}\n{run.stderr}"
         assert 0 == run.returncode, f"{shlex.join(command)} failed:\n{output[-3000:]}"
@@ -160,10 +162,14 @@ def check_flags(flags: list[str], name: str, standard: str) -> None:
     levels = [flag for flag in flags if flag.startswith("-O")]
     standards = [flag for flag in flags if flag.startswith("-std=")]
 
-    assert f"-DKATA_NAMESPACE={space(name)}" in flags, f"the compiler was given {flags}"
-    assert ["-O3"] == levels[-1:], f"of {levels} the last one counts"
+    assert f"-DKATA_NAMESPACE={space(name)}" in flags, (
+        f"KATA_NAMESPACE is not {space(name)}, the compiler was given {flags}"
+    )
+    assert ["-O3"] == levels[-1:], (
+        f"expected -O3 as the last level, which counts, yours are {levels}"
+    )
     known = (f"-std={standard}", f"-std={standard.replace('c', 'gnu')}")
-    assert "".join(standards[-1:]) in known, f"{standard} is expected, found {standards}"
+    assert "".join(standards[-1:]) in known, f"expected {standard}, found {standards}"
 
 
 def flags_of_ninja(file: Path) -> list[str]:
@@ -181,18 +187,20 @@ def test_the_texts_follow_the_arguments() -> None:
     for word in ("tanh_shrink", "kernel.cpp", "KATA_NAMESPACE=somewhere"):
         assert word in text, f"{word} is missing in\n{text}"
     for folder in (torch.utils.cmake_prefix_path, str(Path(torch.__file__).parent)):
-        assert folder not in text, f"CMake is told by the command where PyTorch is, not by\n{text}"
+        assert folder not in text, (
+            f"the command tells CMake where PyTorch is; leave it out of\n{text}"
+        )
     for folder in ("/here", "/there"):
         assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
     optimized = any(re.search("CMAKE_BUILD_TYPE(:STRING)?=Release$", word) for word in command)
-    assert optimized, f"the build type is the command's to say, and is not in {command}"
+    assert optimized, f"the command should say the build type, which is not in {command}"
     oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+3\.(\d+)", text, re.IGNORECASE)
     assert oldest, f"no cmake_minimum_required(VERSION 3.18) says which CMake is needed in\n{text}"
-    assert int(oldest[1]) <= 18, f"CMake 3.18 is to do, and yours wants 3.{oldest[1]}"
+    assert int(oldest[1]) <= 18, f"CMake 3.18 should be enough, but yours wants 3.{oldest[1]}"
     command = kata.build_command(Path("/there"))
     assert "/there" in command, f"the folder /there is not in {command}"
     tools = [Path(word).name.partition(".")[0] for word in command]
-    assert "cmake" in tools, f"CMake knows which generator was taken, and is not asked: {command}"
+    assert "cmake" in tools, f"CMake knows which generator it took, so expected cmake in {command}"
 
 
 @needs_cmake
@@ -208,8 +216,8 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
 
     assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
     assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), f"it found {found}"
-    assert (build / "build.ninja").is_file(), "the files are for another generator than Ninja"
-    assert len(compilers) == 1, f"only C++ is to be enabled, and CMake looks for {compilers}"
+    assert (build / "build.ninja").is_file(), "the files are for a generator other than Ninja"
+    assert len(compilers) == 1, f"expected only C++ to be enabled, but CMake looks for {compilers}"
 
 
 @needs_cmake
@@ -240,10 +248,10 @@ def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
     assert [str(workshop.source)] == files, f"yours compiles {files}, expected one source"
     flags = shlex.split(commands[0]["command"])
     check_flags(flags, CMAKE, "c++20")
-    assert "-DNDEBUG" in flags, f"Release also means no asserts: {flags}"
+    assert "-DNDEBUG" in flags, f"-DNDEBUG is missing, so not a Release build: {flags}"
     include = str(Path(torch.utils.cmake_prefix_path).parents[1] / "include")
     folders = [flag.removeprefix("-I") for flag in flags]
-    assert include in folders, "PyTorch's headers come with ${TORCH_LIBRARIES}"
+    assert include in folders, "PyTorch's headers are missing: they come with ${TORCH_LIBRARIES}"
 
 
 # As if the compiler were one of 2018: CMake reads this when it has found out about it.
@@ -271,7 +279,7 @@ def test_cmake_fails_without_cxx20(workshop: Workshop, tmp_path: Path) -> None:
     command += [f"-DCMAKE_USER_MAKE_RULES_OVERRIDE_CXX={tmp_path / 'old.cmake'}"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the learner's own command
 
-    # A flag of one's own is an error later, of the compiler.
+    # A flag set by hand is an error later, by the compiler.
     late = run.returncode == 0 and re.search(
         r"-std=(c|gnu)\+\+20", (build / "build.ninja").read_text(encoding="utf-8")
     )
@@ -290,9 +298,9 @@ def test_cmake_builds_one_library(workshop: Workshop) -> None:
     found = listing(library.parent)
 
     assert [library.name] == found, f"yours builds {found}, expected {library.name}"
-    assert library.is_file(), f"{library} is a folder away"
+    assert library.is_file(), f"{library} is not there: it was built in another folder"
     rules = (library.parent / "build.ninja").read_text(encoding="utf-8")
-    assert "CXX_MODULE_LIBRARY_LINKER" in rules, "a library of the kind MODULE is wanted"
+    assert "CXX_MODULE_LIBRARY_LINKER" in rules, "expected a library of the kind MODULE"
 
 
 @needs_cmake
@@ -323,7 +331,7 @@ def test_load_builds_and_loads(workshop: Workshop) -> None:
 
     found = listing(workshop.folder / "load")
     assert [library.name] == found, f"load left {found}, expected {library.name}"
-    assert JIT not in sys.modules, f"{JIT} was imported: it is a library and no module"
+    assert JIT not in sys.modules, f"{JIT} was imported: it is a library, not a module"
     works(operator(JIT))
 
 
@@ -342,19 +350,25 @@ def test_setup_has_one_extension() -> None:
 
     names = [module.name for module in modules]
     project = arguments.get("name", "other")
-    assert "other" == project, f"the project is called {project!r}"
+    assert "other" == project, f"the project is called {project!r}, expected 'other'"
     assert ["other"] == names, f"the extension modules are {names}, expected one, other"
-    assert ["other.cpp"] == modules[0].sources, f"its sources are {modules[0].sources}"
-    assert issubclass(command, cpp_extension.BuildExtension), f"build_ext is {command}"
+    assert ["other.cpp"] == modules[0].sources, (
+        f"its sources are {modules[0].sources}, expected ['other.cpp']"
+    )
+    assert issubclass(command, cpp_extension.BuildExtension), (
+        f"expected BuildExtension as build_ext, yours is {command}"
+    )
     libraries = modules[0].libraries
     assert "torch_cpu" in libraries, f"CppExtension adds PyTorch's libraries, yours: {libraries}"
-    assert "torch_python" not in modules[0].libraries, "the source knows nothing of Python"
+    assert "torch_python" not in modules[0].libraries, (
+        "yours links torch_python, but the source does not use Python"
+    )
 
 
 @needs_ninja
 @slow
 def test_setup_builds_one_library(workshop: Workshop) -> None:
-    """Its name carries no version of Python: it is no Python module."""
+    """Its name carries no version of Python: it is not a Python module."""
     library = workshop.set_up()
     found = listing(library.parent)
 
@@ -368,7 +382,7 @@ def test_setup_compiles_as_asked(workshop: Workshop) -> None:
     workshop.set_up()
     files = list((workshop.folder / "setup").rglob("build.ninja"))
 
-    assert 1 == len(files), "BuildExtension builds by Ninja"
+    assert 1 == len(files), "expected one build.ninja: BuildExtension builds with Ninja"
     check_flags(flags_of_ninja(files[0]), SETUP, compat.EXTENSION_STANDARD)
 
 

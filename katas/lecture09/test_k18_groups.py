@@ -72,7 +72,7 @@ def test_one_row_of_a_warp_ends_before_the_other(
 
 @pytest.mark.parametrize("columns", [0, 1, 15, 17, 33])
 def test_nothing_is_above(extension: CudaExtension, device: str, columns: int) -> None:
-    """The number of columns stands for none; the next row is not this row's."""
+    """The number of columns means that there is none; the search stops at the row's end."""
     x = rows_with([columns, 0, columns], columns, device)
     check(extension, x)
 
@@ -128,7 +128,7 @@ def test_the_mask_does_not_depend_on_who_comes_together(extension: CudaExtension
         used = str(error).partition("\n")[0]
         pytest.fail(
             f"{used}: yours asks which lanes are there, expected a tile, which names those that"
-            " have to come",
+            " must take part",
             pytrace=False,
         )
 

@@ -79,7 +79,7 @@ def halves(*rows: list[float]) -> torch.Tensor:
 
 
 def test_small_whole_numbers(extension: CudaExtension, device: str) -> None:
-    """Nothing is rounded, so the three sums are one: 1*5 + 2*6 + 3*7 + 4*8, and a second row."""
+    """Nothing is rounded, so the three sums are equal: 1*5 + 2*6 + 3*7 + 4*8, and a second row."""
     a, b = halves([1, 2, 3, 4], [0, 7, 0, 9]), halves([5, 6, 7, 8], [1, 1, 2, 2])
     check(extension, a, b, device)
 
@@ -113,7 +113,7 @@ def test_a_sum_that_does_not_stop_in_float(extension: CudaExtension, device: str
 @given(seed=st.integers(0, 10_000), rows=st.integers(1, 5), pairs=st.integers(0, 9))
 @example(seed=0, rows=129, pairs=2)
 def test_any_numbers(extension: CudaExtension, seed: int, rows: int, pairs: int) -> None:
-    """Of any size, with infinities, NaN and the smallest of all beside them."""
+    """Rows of any size, with infinities, NaN and the smallest numbers among them."""
     generator = torch.Generator().manual_seed(seed)
     shape = (2, rows, 2 * pairs)
     x = torch.randn(shape, generator=generator) * 2.0 ** torch.randint(
@@ -126,7 +126,7 @@ def test_any_numbers(extension: CudaExtension, seed: int, rows: int, pairs: int)
 
 
 def test_names_that_keep_their_rounding(extension: CudaExtension) -> None:
-    """The CPU rounds each operation; nvcc may make one of __hmul2 and __hadd2, or of * and +."""
+    """The CPU rounds each operation; nvcc may fuse __hmul2 and __hadd2, or * and +."""
     check(extension, halves([1, 2]), halves([3, 4]))
     text = source("katas.lecture09", "csrc/k19_half2.cu").read_text("utf-8")
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)

@@ -27,10 +27,10 @@ MOST_BLOCKS = 150
 GRID = MOST_BLOCKS * THREADS
 ORDERS = ["forwards", "backwards", "shuffled"]
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# The statement that counts, from its atomic operation on, and what is a fence for the device.
+# The statement that counts, from its atomic operation on, and what is a device-wide fence.
 COUNT = re.compile(r"(\batomic[A-Z]\w*\s*\([^;]*|\.fetch_\w+\s*\([^;]*)")
 FENCE = re.compile(r"\b(?:__threadfence(?:_system)?|atomic_thread_fence)\s*\(")
-# Of cuda::atomic_ref, in an order that publishes and acquires, as without an order.
+# cuda::atomic_ref in an order that publishes and acquires, which is also the default.
 IS_BOTH = re.compile(r"acq_rel|seq_cst|^\.fetch_\w+\s*\([^,()]*\)")
 
 
@@ -91,7 +91,7 @@ def test_no_elements(extension: CudaExtension, device: str) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_any_block_may_be_last(extension: CudaExtension, order: str) -> None:
-    """The counter says who is the last to arrive, and no block's number does."""
+    """The counter says who is the last to arrive; a block's number does not."""
     with extension.simulated(order=order):
         check(extension, 10 * THREADS)
 
@@ -145,7 +145,7 @@ def test_one_launch_that_counts_each_block(extension: CudaExtension) -> None:
 
 
 def test_a_fence_on_either_side_of_the_count(extension: CudaExtension) -> None:
-    """By the text: the simulator runs in order, and does not miss the second."""
+    """By the source: the simulator runs in order, and does not miss the second."""
     check(extension, 200)
     text = source("katas.lecture09", "csrc/k20_last_block.cu").read_text("utf-8")
     before, count, after = [*COUNT.split(COMMENT.sub(" ", text), maxsplit=1), "", ""][:3]

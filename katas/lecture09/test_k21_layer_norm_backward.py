@@ -29,7 +29,7 @@ BOTH = pytest.mark.parametrize("dtype", DTYPES, ids=["float", "double"])
 LENGTHS = pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
 # Of ordinary rows, and of rows whose mean is large.
 BOUNDS = {torch.float32: (1e-4, 1e-3), torch.float64: (1e-9, 1e-6)}
-# Rows of several numbers of warps, and of blocks.
+# Rows of several warps and of several blocks.
 SHAPES = [(64, 512), (64, 992)]
 
 Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -52,7 +52,7 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, bound: floa
     assert [] == wrong, (
         f"{name}: {len(wrong)} of {expected.numel()} elements are wrong, the first is"
         f" {name}{wrong[0]}: {actual[tuple(wrong[0])].item():.9g}, expected"
-        f" {expected[tuple(wrong[0])].item():.9g}, or up to {most:.1g} more or less"
+        f" {expected[tuple(wrong[0])].item():.9g}, give or take {most:.1g}"
     )
 
 
@@ -65,7 +65,7 @@ def backward(extension: CudaExtension, x: torch.Tensor, grad: torch.Tensor | Non
     # Two elements that are nearly equal are stretched by up to 1 / sqrt(eps), and with them what
     # float32 has rounded.
     _, mean, rstd = torch.ops.aten.native_layer_norm(wide[1], [n], *wide[2:], 1e-2)
-    # They are taken as they are: a mean that was not made of x shows who makes it again.
+    # They are used as given: a mean that is not that of x shows who computes it again.
     mean += 0.125
     expected = torch.ops.aten.native_layer_norm_backward(
         *wide[:2], [n], mean, rstd, *wide[2:], [True] * 3
@@ -171,7 +171,7 @@ def test_gradcheck_agrees(extension: CudaExtension, device: str, shape: tuple[in
     layer_norm = extension.op("layer_norm")
     leaves = [tensor.requires_grad_() for tensor in inputs]
     assert torch.autograd.gradcheck(lambda *args: layer_norm(*args, 1e-2), leaves), (
-        "backward and finite differences agree: in float64 nothing is rounded to float"
+        "backward and finite differences do not agree: in float64, round nothing to float"
     )
 
 
@@ -186,7 +186,7 @@ def test_many_threads_go_backward(extension: CudaExtension, shape: tuple[int, in
     for launch in launches:
         assert max(launch.grid[1:]) < min(shape), (
             f"the grid of {launch.kernel} is {launch.grid} for {shape[0]} rows: along y and z a"
-            " grid ends at 65535, and there may be more rows than that"
+            " grid ends at 65535, but there may be more rows than that"
         )
         if launch.count("global", "read").accesses >= math.prod(shape):
             assert least <= launch.active_threads, (
@@ -210,7 +210,7 @@ def test_backward_reads_what_lies_together(
 
 
 def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
-    """By the text above the given part: a kernel for float has nothing of double in it."""
+    """By the source above the given part: a kernel for float uses no double."""
     backward(extension, torch.randn(3, 100))
     forbids_doubles(
         source("katas.lecture09", "csrc/k21_layer_norm_backward.cu"), given="// ---- given:"
@@ -219,7 +219,7 @@ def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_computes_in_t(extension: CudaExtension, ptx: Ptx) -> None:
-    """Compiled for a GPU: a kernel for float has nothing of double in it, nor the other way."""
+    """Compiled for a GPU: a kernel for float uses no double, nor the other way round."""
     backward(extension, torch.randn(3, 40))
     assert ptx.count("*.f32*"), f"nothing is computed in float32:\n{ptx.table()}"
     assert ptx.count("*.f64*"), f"nothing is computed in float64:\n{ptx.table()}"
@@ -228,4 +228,4 @@ def test_nvcc_computes_in_t(extension: CudaExtension, ptx: Ptx) -> None:
         for kernel, found in ptx.kernels.items()
         if any(".f32" in name for name in found) and any(".f64" in name for name in found)
     ]
-    assert [] == both, f"float32 and float64 in one kernel: which number is no T?\n{ptx.table()}"
+    assert [] == both, f"float32 and float64 in one kernel: which number is not a T?\n{ptx.table()}"

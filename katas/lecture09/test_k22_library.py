@@ -32,7 +32,7 @@ def operator(name: str) -> Any:
     x, total = torch.zeros(1, 2), torch.ones(1)
     getattr(kata, name)(x, total)
     found = getattr(torch.ops.lecture09_k22, name, None)
-    assert found is not None, f"no operator is registered by the name lecture09_k22::{name}"
+    assert found is not None, f"no operator is registered under the name lecture09_k22::{name}"
     return found.default
 
 
@@ -65,7 +65,7 @@ def test_the_operator_computes() -> None:
     assert torch.float32 == result.dtype, f"yours is {result.dtype}, x is torch.float32"
     assert [[0.25, 0.75, 0.0], [1.0, 1.0, 1.0]] == result.tolist(), (
         f"yours is {result.tolist()}: the row (0.5, 1, -2) with total 1 keeps two elements, and"
-        " the row (1, 1, 1) with total 3 is right as it is"
+        " the row (1, 1, 1) with total 3 is already right"
     )
 
 
@@ -79,8 +79,10 @@ def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[in
     simplex(x, total)
 
     # A result that is kept for the next call is wrong when project changes, and it costs memory.
-    assert [shape] * 2 == calls, f"two calls called project with x of the shapes {calls}"
-    assert shape == tuple(result.shape), f"x is {shape}, yours is {tuple(result.shape)}"
+    assert [shape] * 2 == calls, (
+        f"two calls called project with x of the shapes {calls}, expected {[shape] * 2}"
+    )
+    assert shape == tuple(result.shape), f"x has the shape {shape}, yours {tuple(result.shape)}"
     torch.testing.assert_close(result.sum(-1), total, rtol=1e-12, atol=1e-12)
 
 
@@ -118,7 +120,7 @@ def test_any_strides_and_a_contiguous_result() -> None:
 def test_check_is_called(
     name: str, x: torch.Tensor, total: torch.Tensor, error: type[Exception]
 ) -> None:
-    """By the kernels and by the fake one: what fails when it runs must fail while one plans."""
+    """By the kernels and by the fake one: what fails when it runs must also fail when traced."""
     op = operator(name)
     for place in ("cpu", "meta") if name == "simplex" else ("cpu",):
         said = ""
@@ -143,7 +145,7 @@ def test_the_kernel_is_for_the_cpu() -> None:
         assert has_kernel(name, "CPU"), f"{name}: no kernel is registered for the key CPU"
         found = [key for key in (*composite, "CUDA") if has_kernel(name, key)]
         assert [] == found, (
-            f"{name}: a kernel is registered for {found}, and .numpy() knows the CPU"
+            f"{name}: a kernel is registered for {found}, but .numpy() knows only the CPU"
         )
 
 
@@ -183,17 +185,21 @@ def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
     graph = make_fx(simplex, tracing_mode="symbolic")(*rows(5, 3, grad=False)).graph
     called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
 
-    assert ["lecture09_k22.simplex.default"] == called, "what is traced is the operator itself"
+    assert ["lecture09_k22.simplex.default"] == called, (
+        f"expected the operator itself in the trace, found {called}"
+    )
     result = simplex(x, total)
     assert x.shape == result.shape, f"x is {tuple(x.shape)}, yours is {tuple(result.shape)}"
     assert isinstance(result.shape[0], torch.SymInt), (
         "a size became a number: the compiled program would be for this size alone"
     )
-    assert [] == calls, f"nothing runs while one traces, but project got x of the shapes {calls}"
+    assert [] == calls, (
+        f"nothing should run during tracing, but project got x of the shapes {calls}"
+    )
 
 
 def test_the_gradient_of_x() -> None:
-    """Elements of the support compete: what one gains the others lose; the rest has no say."""
+    """Elements of the support compete: what one gains the others lose; the rest does not matter."""
     simplex = operator("simplex")
     x = torch.tensor([0.5, 1.0, -2.0], requires_grad=True)
     simplex(x, torch.tensor(1.0))[0].backward()
@@ -214,7 +220,7 @@ def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
     assert torch.autograd.gradcheck(simplex, (x, total)), "input 0 is x, input 1 total"
     assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,)), "x alone"
     assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,)), (
-        "the gradient of total alone agrees too: x needs none"
+        "the gradient of total alone does not agree; x needs none"
     )
     # Backward is made of what has derivatives: NumPy in there would cut the history.
     assert torch.autograd.gradgradcheck(simplex, (x, total)), "is NumPy called in backward?"
@@ -239,7 +245,7 @@ def test_the_result_is_all_that_is_saved() -> None:
 
 
 def test_backward_takes_a_batch_of_gradients(calls: list[tuple[int, ...]]) -> None:
-    """A whole Jacobian by one vectorized backward, which no value may steer."""
+    """A whole Jacobian by one vectorized backward, which must not branch on values."""
     simplex = operator("simplex")
     x, total = rows(4)
     result = simplex(x, total)
@@ -277,7 +283,9 @@ def test_vmap_is_one_call(
     ]
 
     torch.testing.assert_close(found, torch.stack(expected))
-    assert [60] == [int(np.prod(shape)) for shape in shapes], f"project was called with {shapes}"
+    assert [60] == [int(np.prod(shape)) for shape in shapes], (
+        f"project was called with {shapes}, expected one call for all rows"
+    )
 
 
 def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
@@ -291,7 +299,7 @@ def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
     calls.clear()
 
     with unchanged(total=total, expected=expected):
-        assert in_place(x, total) is None, "simplex_ returns nothing: the result stands in x"
+        assert in_place(x, total) is None, "simplex_ should return None: the result is in x"
     torch.testing.assert_close(x, expected, rtol=0, atol=0)
     torch.testing.assert_close(base[:, 1::2], before[:, 1::2], rtol=0, atol=0, msg=BETWEEN.__add__)
     assert [(3, 4)] == calls, f"project was called with x of the shapes {calls}"
@@ -304,7 +312,7 @@ def test_the_schema_of_in_place_says_what_is_written() -> None:
 
     assert [True, False] == written, f"the schema is {schema}"
     assert schema.arguments[0].alias_info.is_write, f"the schema is {schema}"
-    assert [] == schema.returns, f"the schema is {schema}: the result stands in x"
+    assert [] == schema.returns, f"the schema is {schema}: expected no return, the result is in x"
     assert schema.is_mutable, f"the schema is {schema}"
 
 
@@ -319,4 +327,6 @@ def test_opcheck_agrees(check: str) -> None:
             f"simplex: PyTorch's opcheck found {found} for x of strides {arguments[0].stride()}"
         )
     found = torch.library.opcheck(operator("simplex_"), (x, total), test_utils=check)
-    assert {check: "SUCCESS"} == found, "simplex_: a write that the schema does not name?"
+    assert {check: "SUCCESS"} == found, (
+        f"simplex_: opcheck found {found}: a write that the schema does not name?"
+    )

@@ -167,7 +167,9 @@ def test_programs_of_a_wave_share() -> None:
     assert (10 + 7) * 3 == found, (
         f"yours is {found}: x has 30 elements, w has 21, and all 6 tiles are in one wave"
     )
-    assert (10 + 7) * 3 == kata.traffic(10, 7, 3, 4, 4, 2, 1000), "a wave may have fewer programs"
+    assert (10 + 7) * 3 == kata.traffic(10, 7, 3, 4, 4, 2, 1000), (
+        "a wave may have fewer programs; expected the same as for 6"
+    )
 
 
 def test_the_order_of_programs_decides() -> None:
@@ -185,7 +187,7 @@ def test_the_order_of_programs_decides() -> None:
 def test_nothing_to_load(m: int, n: int, k: int) -> None:
     """No program, or none with a step to make."""
     found = kata.traffic(m, n, k, 4, 4, 4, 2)
-    assert 0 == found, f"m, n, k = {m}, {n}, {k}: nothing is to be loaded, yours is {found}"
+    assert 0 == found, f"m, n, k = {m}, {n}, {k}: expected 0 loads, yours is {found}"
 
 
 @settings(max_examples=50)

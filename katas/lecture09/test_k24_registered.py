@@ -47,7 +47,7 @@ def check(name: str, why: str) -> None:
     )
     others = {key for key in yours if key == "debug" or not key.isidentifier()}
     assert not others, (
-        f"{sorted(others)} are no keys: [alias] and (inactive) are remarks, and a line above the"
+        f"{sorted(others)} are not keys: [alias] and (inactive) are remarks, and a line above the"
         " first key says where the operator itself was defined"
     )
 
@@ -65,7 +65,7 @@ def test_an_operator_for_every_device() -> None:
 
 
 def test_an_operator_that_writes() -> None:
-    """What the schema says to be written to gets a kernel that raises the version counter."""
+    """An argument that the schema marks as written gets a kernel that raises its version."""
     name, _ = custom(mutates_args={"x"}, device_types="cpu")
     check(name, "A write is noticed below autograd: who does that?")
 
@@ -76,7 +76,7 @@ def test_a_batching_rule_comes_later() -> None:
     before = kernels(name)
     operator.register_vmap(lambda info, in_dims, x: (operator(x), in_dims[0]))
     check(name, "register_vmap came after the decorator.")
-    assert before != kernels(name), "yours is as before: the dump is read anew at each call"
+    assert before != kernels(name), "yours has not changed: read the dump anew at each call"
 
 
 def test_an_operator_by_hand() -> None:

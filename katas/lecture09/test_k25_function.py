@@ -68,7 +68,7 @@ def test_gradcheck_agrees() -> None:
 
 
 def test_func_grad() -> None:
-    """torch.func.grad takes functions whose setup_context is apart."""
+    """torch.func.grad takes functions with a separate setup_context."""
     x = numbers(3)
     same(x / plain(x), torch.func.grad(lambda x: ours(x).sum())(x), "torch.func.grad")
 
@@ -97,7 +97,7 @@ def test_vmap() -> None:
 
 
 def test_vmap_runs_forward_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For all of the batch, not for each element of it."""
+    """Once for the whole batch, not once for each element."""
     calls: list[int] = []
     forward = kata.Smooth.forward
 
@@ -110,7 +110,7 @@ def test_vmap_runs_forward_once(monkeypatch: pytest.MonkeyPatch) -> None:
     same(plain(x), ours(x), "values")
     calls.clear()
     torch.func.vmap(ours)(x)
-    assert 1 == len(calls), f"forward ran {len(calls)} times for a batch of 6"
+    assert 1 == len(calls), f"forward ran {len(calls)} times for a batch of 6, expected once"
 
 
 @pytest.mark.parametrize("jacobian", [torch.func.jacrev, torch.func.jacfwd])

@@ -44,7 +44,9 @@ def test_the_table_of_the_brief() -> None:
 def test_every_kernel_is_there() -> None:
     """One number for each, on paper."""
     yours = set(predicted())
-    assert yours == set(KERNELS), f"yours has numbers for {sorted(yours)}, KERNELS others"
+    assert yours == set(KERNELS), (
+        f"yours has numbers for {sorted(yours)}, expected {sorted(KERNELS)}"
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -99,7 +99,7 @@ def test_half_a_number_is_read_per_product(
 def test_each_number_of_global_memory_serves_64_threads(
     extension: CudaExtension, m: int, k: int, n: int
 ) -> None:
-    """Tiles are loaded once per step, and nothing beside them; sums are stored once."""
+    """Tiles are loaded once per step, and nothing else; sums are stored once."""
     launch = launched(extension, m, k, n)
     loads = launch.count("global", "read").accesses
     stores = launch.count("global", "write", "atomic").accesses
@@ -111,7 +111,7 @@ def test_each_number_of_global_memory_serves_64_threads(
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the text: no double, and no literal without an f that meets a float."""
+    """By the source: no double, and no literal without an f in float arithmetic."""
     check(extension, 20, 20, 20)
     forbids_doubles(source("katas.lecture09", "csrc/k27_registers.cu"))
 
@@ -121,4 +121,4 @@ def test_nvcc_keeps_all_sums_in_registers(extension: CudaExtension, ptx: Ptx) ->
     """Compiled for a GPU: fused multiply-adds, and no array in local memory."""
     check(extension, 20, 20, 20)
     assert ptx.count("fma.rn.f32") >= 16, f"fewer than 16 fma.rn.f32:\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"

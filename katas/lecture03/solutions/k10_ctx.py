@@ -51,5 +51,5 @@ class Scale(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient by `x`, and None for the factor."""
+        """Return the gradient with respect to `x`, and None for the factor."""
         return grad * ctx.factor, None

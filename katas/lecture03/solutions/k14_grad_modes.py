@@ -40,7 +40,7 @@ def enabled_again(x: Tensor, w: Tensor) -> Tensor:
 
 
 def switched_off(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply after a function that switches grad mode by its argument."""
+    """Multiply after a call that sets grad mode according to its argument."""
     with torch.set_grad_enabled(w.requires_grad):
         return x * w
 

@@ -79,7 +79,7 @@ def inference_multiplied(x: Tensor, w: Tensor) -> Tensor:
 
 
 def inference_read(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor with a tensor that requires no grad, outside the mode."""
+    """Multiply an inference tensor by a tensor that requires no grad, outside the mode."""
     return inference_product(x, w) * w
 
 

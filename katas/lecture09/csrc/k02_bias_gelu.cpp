@@ -14,7 +14,7 @@
 // 1. bias_gelu_cpu: one loop.
 // 2. bias_gelu_backward_cpu: one loop, with z computed again: that is cheaper than keeping it.
 // 3. bias_gelu_backward_meta; the other Meta kernel is given.
-// 4. BiasGelu and bias_gelu_autograd: below autograd the operator runs once, in each direction.
+// 4. BiasGelu and bias_gelu_autograd: below autograd the operator runs once in each direction.
 // 5. A backward that is itself recorded: bias_gelu_backward has no derivative, so use operators
 //    that have one.
 //
@@ -22,7 +22,7 @@
 //
 // - Call check (given) first in each kernel.
 // - Compute in double, and round once, when you store.
-// - Results are new and contiguous. Nothing else as large is allocated.
+// - Results are new and contiguous. Allocate nothing else that large.
 //
 // Begin on paper: differentiate z * (1 + tanh(u(z))) by z.
 // Afterwards read GeluBackwardKernelImpl in aten/src/ATen/native/cpu/Activation.cpp.
@@ -46,7 +46,7 @@ namespace {
 constexpr double kBeta = 0.79788456080286535588; // sqrt(2 / pi)
 constexpr double kKappa = 0.044715;
 
-// The operators, through the dispatcher: whichever kernels the keys of the moment ask for.
+// The operators, through the dispatcher: whichever kernels the current keys select.
 Tensor bias_gelu(const Tensor& input, const Tensor& bias) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("lecture09_k02::bias_gelu", "")
@@ -81,14 +81,15 @@ void check(const Tensor& grad, const Tensor& input, const Tensor& bias) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Given: a result like the CPU kernel's, without data; on the CPU it makes the tensor. Sizes may be symbols.
+// Given: a result like the CPU kernel's, without data; the CPU kernel makes its tensor with it. Sizes
+// may be symbols.
 Tensor bias_gelu_meta(const Tensor& input, const Tensor& bias) {
   check(input, input, bias);
   return at::empty_like(input, input.options(), at::MemoryFormat::Contiguous);
 }
 
-// input: (..., n), with one dim or more, any of size 0; bias: (n,), added to each row. float32 or float64,
-// any strides. A tensor that is not contiguous may be copied first, by contiguous(); no operator of ATen
+// input: (..., n), with one dim or more, any of them of size 0; bias: (n,), added to each row. float32
+// or float64, any strides. A tensor that is not contiguous may be copied first, by contiguous(); no ATen operator
 // computes. NaN stays NaN.
 Tensor bias_gelu_cpu(const Tensor& input, const Tensor& bias) {
   // TODO: one new tensor, one loop.

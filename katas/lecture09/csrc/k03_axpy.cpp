@@ -1,5 +1,5 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k03::axpy takes tensors of the CPU and of CUDA.
+// Given: the operator around the kernel. lecture09_k03::axpy takes CPU and CUDA tensors.
 
 #include "launch.h"
 

@@ -13,8 +13,8 @@
 // 1. axpy: out[i] = a * x[i] + y[i], in float32.
 // 2. kata_axpy: blocks of 256 threads, one thread per element, but at most most_blocks() blocks.
 //
-// - A grid of 0 blocks is refused: launch nothing where n is 0.
-// - Launch on `stream`, and return cudaGetLastError(), where a refused launch shows.
+// - A grid of 0 blocks is refused: launch nothing if n is 0.
+// - Launch on `stream`, and return cudaGetLastError(), which reports a refused launch.
 //
 // About 10 lines. Begin on paper: who computes element 7?
 // Afterwards read CUDA_KERNEL_LOOP in aten/src/ATen/cuda/detail/KernelUtils.h.
@@ -26,7 +26,7 @@ __global__ void axpy(int n, float a, const float* x, const float* y, float* out)
     // TODO: the grid-stride loop
 }
 
-// Given: 8 for each multiprocessor of the device, which fill it with threads. n, and n plus the threads
+// Given: 8 for each multiprocessor of the device, enough to fill it with threads. n, and n plus the threads
 // of the grid, fit an int.
 static int most_blocks() {
     int device = 0, processors = 0;

@@ -1,5 +1,5 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k04::sub takes tensors of the CPU and of CUDA.
+// Given: the operator around the kernel. lecture09_k04::sub takes CPU and CUDA tensors.
 // It copies nothing: x and y are broadcast by expand, which makes views.
 
 #include "launch.h"

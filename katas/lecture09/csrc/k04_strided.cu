@@ -1,7 +1,7 @@
-// Subtract tensors that lie in memory as they like: from a linear index to three offsets.
+// Subtract tensors of any layout: from a linear index to three offsets.
 //
-// A kernel that takes data[i] for element i of x.t(), x[::2] or x.expand(3, 4) reads wrong
-// elements. Sizes and strides say where the right ones are:
+// A kernel that takes data[i] for element i of x.t(), x[::2] or x.expand(3, 4) reads the
+// wrong elements. Sizes and strides say where the right ones are:
 //
 //   sizes (2, 3), strides (1, 2)          linear  0  1  2  3  4  5
 //   [ a b c ]                             index   00 01 02 10 11 12
@@ -11,7 +11,7 @@
 // row by row, whatever the strides.
 //
 // Unroll the loop over dims, by #pragma unroll and a constant bound: an array whose index is
-// unknown when compiling is put into local memory, as far away as global memory.
+// unknown at compile time is put into local memory, as far away as global memory.
 //
 // Begin on paper: which division gives row and column of linear index 4?
 // Afterwards read IndexToOffset in aten/src/ATen/cuda/detail/TensorInfo.cuh.
@@ -23,20 +23,20 @@
 constexpr int MOST_DIMS = 5;
 constexpr int THREADS = 256;
 
-// What the kernel has to know of three tensors of one shape, with 0 to 5 dims. An expanded dim has the
-// stride 0; that of a dim of size 1 is never used. Strides count elements.
+// What the kernel has to know about three tensors of the same shape, with 0 to 5 dims. An expanded dim
+// has stride 0; the stride of a dim of size 1 is never used. Strides count elements.
 struct Layout {
     int dims;
     int sizes[MOST_DIMS];
     int out[MOST_DIMS], x[MOST_DIMS], y[MOST_DIMS]; // strides
 };
 
-// n elements, which fit an int, as n plus the threads of the grid does.
+// n, and n plus the threads of the grid, fit an int.
 __global__ void subtract(int n, Layout layout, float* out, const float* x, const float* y) {
     // TODO: for each linear index the indices, and from them three offsets
 }
 
-// Given: 8 for each multiprocessor of the device, which fill it with threads.
+// Given: 8 for each multiprocessor of the device, enough to fill it with threads.
 static int most_blocks() {
     int device = 0, processors = 0;
     cudaGetDevice(&device);

@@ -1,7 +1,7 @@
 // Add up a vector in two launches: the threads of a block share memory, and wait for each other.
 //
-// An atomicAdd per block would do, but blocks arrive in any order: other last bits at each call. A
-// tree adds in the same order each time:
+// An atomicAdd per block would do, but blocks arrive in any order: the last bits change at each
+// call. A tree adds in the same order each time:
 //
 //   sums  a   b   c   d   e   f   g   h         8 threads
 //         ae  bf  cg  dh                        4 add, then a barrier
@@ -10,11 +10,11 @@
 //
 // 1. block_sum: each thread adds its own elements in a register, in a grid-stride loop; then the
 //    tree; then one thread stores.
-// 2. kata_block_sum: block_sum on x, with one sum per block to partial; block_sum once more, with
+// 2. kata_block_sum: block_sum on x, with one sum per block into partial; block_sum once more, with
 //    one block.
 //
-// - Every thread of a block comes to each __syncthreads(), also one that has nothing to add.
-// - Let the threads at work be neighbours, so that whole warps are done early.
+// - Every thread of a block reaches each __syncthreads(), even with nothing to add.
+// - Keep the working threads next to each other, so that whole warps finish early.
 // - Float only, no atomics. Each element is loaded once, by neighbouring threads.
 //
 // About 20 lines. Begin on paper: between which two lines of the tree does a thread read what

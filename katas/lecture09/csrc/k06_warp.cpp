@@ -1,5 +1,5 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k06::scan takes a tensor of the CPU or of CUDA.
+// Given: the operator around the kernel. lecture09_k06::scan takes a CPU or CUDA tensor.
 
 #include "launch.h"
 

@@ -1,6 +1,6 @@
 // Running sums by shuffles: what a warp can do without shared memory.
 //
-// Through shared memory, 1024 running sums take ten rounds of barriers. The lanes of a warp need
+// In shared memory, 1024 running sums take ten rounds of barriers. The lanes of a warp need
 // none: they read each other's registers.
 //
 //     lane      0  1   2   3    4
@@ -24,10 +24,10 @@
 constexpr int WARP = 32;
 constexpr unsigned ALL = 0xffffffff;  // the mask that names all 32 lanes
 
-// Returns to each lane the sum of the values of lanes 0 to itself. All 32 lanes call it together.
+// Returns to each lane the sum of the values from lane 0 up to its own. All 32 lanes call it together.
 //
 // __shfl_up_sync(mask, value, d) returns the value of the lane d places below, or the lane's own where
-// there is none. mask has a bit for each lane that comes to the call.
+// there is none. mask has a bit for each lane that takes part.
 __device__ float warp_scan(float value) {
     // TODO: five steps. Who shuffles, and who adds?
     return value;
@@ -35,11 +35,11 @@ __device__ float warp_scan(float value) {
 
 // out[r][c] = x[r][0] + ... + x[r][c], for 1 to 1024 columns. Block r does
 // row r, with one thread per column, rounded up to whole warps. A thread past the last column neither
-// loads nor stores, but comes to each shuffle (with 0) and to each __syncthreads().
+// loads nor stores, but takes part in each shuffle (with 0) and each __syncthreads().
 //
 // Each element is loaded and stored once. For each warp at most: 2 floats stored in shared memory, 5
 // wavefronts of it (a load or store that the lanes make together), 12 shuffles and votes. No array
-// with an index that is unknown when compiling: it goes to local memory.
+// with an index that is unknown at compile time: it goes to local memory.
 __global__ void scan(int columns, const float* x, float* out) {
     __shared__ float totals[WARP];
     const int column = threadIdx.x, lane = column % WARP, warp = column / WARP;

@@ -1,6 +1,6 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k07::transpose takes a tensor of the CPU or of
-// CUDA, and returns a new contiguous one.
+// Given: the operator around the kernel. lecture09_k07::transpose takes a CPU or CUDA tensor,
+// and returns a new contiguous one.
 
 #include "launch.h"
 

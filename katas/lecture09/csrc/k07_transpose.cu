@@ -1,7 +1,7 @@
 // Transpose through shared memory: read rows, write rows.
 //
 // A warp that reads along a row touches 4 sectors of 32 bytes; one that writes down a column, 32.
-// So a block turns a tile in shared memory. That has banks: word a is in bank a % 32, and lanes
+// So a block turns a tile in shared memory, which has banks: word a is in bank a % 32, and lanes
 // that want different words of one bank wait for each other.
 //
 //   tile[32][32]         bank                  tile[32][33]     bank
@@ -12,7 +12,7 @@
 // Write the kernel, about 10 lines: load the tile, wait, store it row by row of out.
 //
 // - threadIdx.x goes along a row in both halves.
-// - Every thread comes to the barrier, also one beyond the edge.
+// - Every thread reaches the barrier, even one beyond the edge.
 //
 // Begin on paper: where in out does the tile of block 1 go?
 // Afterwards find padded_bx in aten/src/ATen/native/cuda/layer_norm_kernel.cu.
@@ -30,7 +30,7 @@ __global__ void transpose(int n, int m, const float* x, float* out) {
     // TODO: x to a tile of shared memory, the tile to out
 }
 
-// Given: tiles are numbered along x, because y and z of a grid end at 65535. None: nothing to launch.
+// Given: tiles are numbered along x, because a grid's y and z end at 65535. Without tiles, launch nothing.
 extern "C" cudaError_t kata_transpose(int n, int m, const float* x, float* out, cudaStream_t stream) {
     return cudaErrorNotYetImplemented;  // TODO: delete this line when the kernel is written
     const int tiles = (n + TILE - 1) / TILE * ((m + TILE - 1) / TILE);

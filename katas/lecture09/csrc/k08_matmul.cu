@@ -12,7 +12,7 @@
 // waits, adds 16 products, and waits again.
 //
 // - Beyond an edge both tiles hold 0: 0 times what happens to be in memory may be NaN.
-// - Every thread comes to each barrier.
+// - Every thread reaches each barrier.
 // - A warp goes along rows, in a, b and out. The sum stays in a register.
 //
 // Begin on paper: why two barriers per step?
@@ -23,7 +23,7 @@
 constexpr int TILE = 16;
 
 // out = a @ b, all row-major: a has m rows and k columns, b k rows and n columns. A block has TILE x TILE
-// threads. Where k is 0 out is 0. At most 2 m n k / TILE loads, rounded up to whole tiles.
+// threads. If k is 0, out is 0. At most 2 m n k / TILE loads, rounded up to whole tiles.
 __global__ void matmul(int m, int k, int n, const float* a, const float* b, float* out) {
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int row = blockIdx.y * TILE + ty, col = blockIdx.x * TILE + tx;

@@ -1,6 +1,6 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k09::softmax takes tensors of the CPU and of
-// CUDA, and normalises along the last dim.
+// Given: the operator around the kernel. lecture09_k09::softmax takes CPU and CUDA tensors,
+// and normalises along the last dim.
 
 #include "launch.h"
 

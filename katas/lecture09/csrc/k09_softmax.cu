@@ -13,7 +13,7 @@
 //
 // - Load each element at most twice, by neighbouring threads. Compute in float: expf.
 // - -inf masks an element: it becomes 0. But -inf - (-inf) is NaN.
-// - A row of -inf alone becomes NaN, as in PyTorch.
+// - A row of only -inf becomes NaN, as in PyTorch.
 //
 // Begin on paper: what is a Partial of no elements?
 // Afterwards read online_softmax_combine in torch/_inductor/runtime/triton_helpers.py.
@@ -27,7 +27,7 @@ constexpr int WARP = 32;
 constexpr int THREADS = 256;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known of some of a row's elements: the largest of them, and the sum of exp(x - largest).
+// What is known about some of a row's elements: the largest of them, and the sum of exp(x - largest).
 struct Partial {
     float largest = 0.0f;  // TODO: what is it for no elements?
     float sum = 0.0f;
@@ -39,7 +39,7 @@ __device__ Partial combined(Partial a, Partial b) {
     return a;
 }
 
-// Given: every lane gets what the warp knows.
+// Given: every lane gets the Partial of the whole warp.
 __device__ Partial of_warp(Partial mine) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
         Partial other;
@@ -50,7 +50,7 @@ __device__ Partial of_warp(Partial mine) {
     return mine;
 }
 
-// Given: every thread gets what the block knows. All threads of the block come to it.
+// Given: every thread gets the Partial of the block, all of whose threads must call it.
 __device__ Partial of_block(Partial mine) {
     __shared__ float largest_of[THREADS / WARP], sum_of[THREADS / WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

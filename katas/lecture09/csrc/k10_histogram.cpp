@@ -1,6 +1,6 @@
 // tier: small
 // Given: the operators around the kernels. lecture09_k10::histogram and ::histogram_global take
-// tensors of the CPU and of CUDA.
+// CPU and CUDA tensors.
 
 #include "launch.h"
 

@@ -1,6 +1,6 @@
 // tier: full
-// Given: the operator around the kernel, lecture09_k11::layer_norm_forward, which takes tensors of the CPU
-// and of CUDA, float32 or float64; rows are along the last dim.
+// Given: the operator around the kernel, lecture09_k11::layer_norm_forward, which takes CPU and CUDA
+// tensors, float32 or float64; rows are along the last dim.
 
 #include "launch.h"
 
@@ -13,7 +13,7 @@ using at::Tensor;
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-// ---- What the operators want, and the tensors they return
+// ---- What the operators expect, and the tensors they return
 
 static void check(const Tensor& x, const Tensor& like) {
     const auto dtype = x.scalar_type();

@@ -2,9 +2,9 @@
 //
 //   out[i] = (x[i] - mean) * rstd * weight[i] + bias[i]       rstd = 1 / sqrt(variance + eps)
 //
-// The mean of the squares less the square of the mean needs one pass, but where the mean is large
+// The mean of the squares minus the square of the mean needs one pass, but where the mean is large
 // it is the small difference of two large numbers: float32 has no digits left. Welford keeps count,
-// mean, and `squares`, the sum of (x - mean)^2. One element more, or two parts a and b with d =
+// mean, and `squares`, the sum of (x - mean)^2. One more element, or two parts a and b with d =
 // b.mean - a.mean:
 //
 //   count' = count + 1                                    a.count + b.count
@@ -30,7 +30,7 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known of some of a row's elements.
+// What is known about some of a row's elements.
 template <class T>
 struct Moments {
     T count = 0;
@@ -45,7 +45,7 @@ __device__ Moments<T> combined(Moments<T> a, Moments<T> b) {
     return a;
 }
 
-// Given: lane 0 gets what the warp knows.
+// Given: lane 0 gets the Moments of the whole warp.
 template <class T>
 __device__ Moments<T> of_warp(Moments<T> mine) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -58,7 +58,7 @@ __device__ Moments<T> of_warp(Moments<T> mine) {
     return mine;
 }
 
-// Given: every thread gets what the block knows. All threads of the block come to it.
+// Given: every thread gets the Moments of the block, all of whose threads must call it.
 template <class T>
 __device__ Moments<T> of_block(Moments<T> mine) {
     __shared__ Moments<T> parts[WARPS + 1];

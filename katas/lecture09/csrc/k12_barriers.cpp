@@ -1,6 +1,6 @@
 // tier: small
-// Given: the operators around the kernels. lecture09_k12::smooth, ::scan and ::sum take tensors of
-// the CPU and of CUDA.
+// Given: the operators around the kernels. lecture09_k12::smooth, ::scan and ::sum take CPU
+// and CUDA tensors.
 
 #include "launch.h"
 

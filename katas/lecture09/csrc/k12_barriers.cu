@@ -5,15 +5,15 @@
 //
 //   smooth   x[i - 1] + x[i] + x[i + 1]      now and then wrong; for some n the last sum is, or the
 //                                            kernel stops with an illegal address
-//   scan     running sums of each 256        other wrong sums at each run, or it hangs
+//   scan     running sums of each 256        different wrong sums in each run, or it hangs
 //   sum      the sum of all x                wrong since Volta; wrong with several blocks; not 0
 //                                            where n is 0
 //
 // Fix the seven bugs; about ten lines change. The simulator stops at the first pair of accesses
 // that nothing orders, and names both threads.
 //
-// - All threads of a block come to each __syncthreads(), and to the same one.
-// - A barrier is between a write to shared memory and what another thread does there, and between a
+// - All threads of a block reach each __syncthreads(), and the same one.
+// - A barrier goes between a write to shared memory and what another thread does there, and between a
 //   read and another's write.
 // - No barrier reaches another block. What several blocks change needs an atomic operation.
 // - Keep the structure: grids, loads and barriers are counted.
@@ -30,7 +30,7 @@ static int blocks_for(int n) { return (n + THREADS - 1) / THREADS; }
 
 // TODO: two bugs in smooth, two in scan, three in sum and the function that launches it.
 // smooth may take 1 barrier per block, scan 17, sum 9 and one global atomic. Elements and sums fit an int.
-// All of it is written: nothing returns cudaErrorNotYetImplemented here.
+// The code is complete: nothing returns cudaErrorNotYetImplemented here.
 
 __global__ void smooth(int n, const int* x, int* out) {
     __shared__ int tile[THREADS + 2];

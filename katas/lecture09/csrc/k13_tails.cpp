@@ -1,6 +1,6 @@
 // tier: small
 // Given: the operators around the kernels. lecture09_k13::scale, ::row_sum and ::differences take
-// tensors of the CPU and of CUDA. A contiguous tensor is taken where it lies, wherever it begins.
+// CPU and CUDA tensors. A contiguous tensor is used in place, wherever it begins.
 
 #include "launch.h"
 

@@ -2,7 +2,7 @@
 //
 // Users report:
 //
-//   scale         a * x, by float4           the last elements are old memory; small tensors stop with
+//   scale         a * x, by float4           the last elements hold old memory; small tensors stop with
 //                                            an invalid configuration, x[1:] with a misaligned address
 //   row_sum       a block for each row       short rows hang, or give sums that change
 //   differences   x[i + 1] - x[i]            each 32nd is 0, the last one sometimes wrong
@@ -10,11 +10,11 @@
 // Fix the seven bugs; about 15 lines change.
 //
 // - Vectors are whole, at multiples of 16 bytes; each other element has a thread of its own.
-// - Every lane that a shuffle's mask names comes to that call, and reads from a lane that came.
+// - Every lane that a shuffle's mask names reaches that call, and reads from a lane that did, too.
 // - Keep vectors, shuffles and grids, which are counted: an aligned tensor has blocks for its
 //   vectors and last elements, a misaligned one a thread for each element.
 //
-// Begin on paper: which threads of row_sum come to the shuffle for rows of 40?
+// Begin on paper: which threads of row_sum reach the shuffle for rows of 40?
 // Afterwards read can_vectorize_up_to in aten/src/ATen/native/cuda/MemoryAccess.cuh.
 
 #include <cuda_runtime.h>
@@ -25,7 +25,7 @@ constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
 // TODO: three bugs in scale and the function that launches it, two in row_sum, two in differences.
-// All of it is written: nothing returns cudaErrorNotYetImplemented here.
+// The code is complete: nothing returns cudaErrorNotYetImplemented here.
 
 __global__ void scale(int n, float a, const float* x, float* out) {
     const int thread = blockIdx.x * THREADS + threadIdx.x;

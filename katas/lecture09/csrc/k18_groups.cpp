@@ -1,6 +1,6 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k18::first_above takes a tensor of the CPU or of
-// CUDA.
+// Given: the operator around the kernel. lecture09_k18::first_above takes a CPU or CUDA
+// tensor.
 
 #include "launch.h"
 

@@ -14,7 +14,7 @@
 //
 // Begin on paper: which lane is bit 0 of tile.ballot when lane 20 calls it?
 // Afterwards read warp_reduce in aten/src/ATen/native/cuda/PersistentSoftmax.cuh: it has a width
-// and the full mask. Why may it?
+// and the full mask. Why is that fine?
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -27,13 +27,13 @@ constexpr int THREADS = 128;
 constexpr int ROWS = THREADS / TILE;
 
 // The column of the first element of row that is greater than limit; columns if there is none. The
-// tile loads TILE neighbours a step, until one is greater than limit.
+// tile loads TILE neighbours per step, until one is greater than limit.
 __device__ int first_above(int columns, float limit, const float* row) {
     // TODO: make the tile, with all threads of the block; then go through the row
     return 0;
 }
 
-// Given: a row for each tile, without columns behind the last one; then the tiles' results are stored.
+// Given: a row for each tile, without columns past the last one; then the tiles' results are stored.
 __global__ void search(int rows, int columns, float limit, const float* x, int* out) {
     __shared__ int found[ROWS];
     const int thread = threadIdx.x, row = blockIdx.x * ROWS + thread / TILE;

@@ -1,5 +1,5 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k19::dots takes tensors of the CPU or of CUDA.
+// Given: the operator around the kernel. lecture09_k19::dots takes CPU or CUDA tensors.
 
 #include "launch.h"
 

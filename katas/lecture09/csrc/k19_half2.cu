@@ -13,7 +13,7 @@
 // Write the three steps and stores, 8 lines. In twice take the names with _rn: nvcc may make an fma
 // of the others.
 //
-// Begin on paper: which of the three add up 8192 ones?
+// Begin on paper: which of the three add 8192 ones correctly?
 // Afterwards read OpMathType in aten/src/ATen/OpMathType.h: which of them is PyTorch's?
 
 #include <cuda_fp16.h>

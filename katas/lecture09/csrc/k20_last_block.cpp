@@ -1,6 +1,6 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k20::grid_sum takes a tensor of the CPU or of
-// CUDA, and a counter that is 0 before and after the call.
+// Given: the operator around the kernel. lecture09_k20::grid_sum takes a CPU or CUDA tensor,
+// and a counter that is 0 before and after the call.
 
 #include "launch.h"
 

@@ -1,6 +1,6 @@
 // Add up a whole grid in one launch: the block that arrives last does the rest.
 //
-// k05_block_sum launches twice. One atomicAdd of a float per block would give other last bits each
+// k05_block_sum launches twice. One atomicAdd of a float per block would change the last bits each
 // time. So count the blocks:
 //
 //   block 3   partial[3] = 2.5   fence   arrived 0 -> 1
@@ -12,8 +12,8 @@
 //
 // - Without the first fence the count may be seen before the write.
 // - A fence after the count keeps partial from being read before it. A test looks for it in your
-//   text.
-// - The next launch wants arrived to be 0 again.
+//   source.
+// - The next launch needs arrived to be 0 again.
 //
 // About 20 lines. Begin on paper: which threads know what atomicAdd returned?
 // Afterwards find your steps in global_reduce and mark_block_finished, in
@@ -23,7 +23,7 @@
 
 constexpr int THREADS = 64;
 
-// Given: the sum of what the threads hand in, for thread 0. Every thread of the block comes to it.
+// Given: the sum of what the threads hand in, for thread 0. Every thread of the block must call it.
 __device__ float block_sum(float own) {
     __shared__ float sums[THREADS];
     __syncthreads();

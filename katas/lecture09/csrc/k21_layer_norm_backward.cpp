@@ -2,9 +2,9 @@
 // Given: the operators around the kernels, and the autograd function that calls them.
 //
 //   lecture09_k21::layer_norm_backward   launches the kernels
-//   lecture09_k21::layer_norm            ATen's forward; its gradients are made by the first
+//   lecture09_k21::layer_norm            ATen's forward; its gradients come from the first
 //
-// Tensors of the CPU and of CUDA, float32 or float64; rows are along the last dim.
+// CPU and CUDA tensors, float32 or float64; rows are along the last dim.
 
 #include "launch.h"
 
@@ -21,7 +21,7 @@ using torch::autograd::variable_list;
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-// The operators, through the dispatcher: whichever kernels the keys of the moment ask for.
+// The operators, through the dispatcher: whichever kernels the current keys select.
 static Three call_backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& rstd) {
     static const auto op =
         c10::Dispatcher::singleton()
@@ -30,7 +30,7 @@ static Three call_backward(const Tensor& grad, const Tensor& x, const Tensor& we
     return op.call(grad, x, weight, mean, rstd);
 }
 
-// ---- What the operators want, and the tensors they return
+// ---- What the operators expect, and the tensors they return
 
 static void check(const Tensor& x, const Tensor& like) {
     const auto dtype = x.scalar_type();

@@ -15,7 +15,7 @@
 //
 // About 15 lines, all in T: gradcheck asks for float64.
 //
-// - A thread without a column comes to the barrier too.
+// - A thread without a column reaches the barrier too.
 //
 // Begin on paper: if a row's grad is 3 everywhere and weight is 1, what is grad_x?
 // Afterwards read compute_gI in aten/src/ATen/native/cuda/layer_norm_kernel.cu.
@@ -27,7 +27,7 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// Given: every thread gets the sum of what the threads of the block hand in. All of them come to it.
+// Given: every thread gets the sum of what the threads of the block hand in. All of them must call it.
 template <class T>
 __device__ T sum_of_block(T mine) {
     __shared__ T parts[WARPS];
@@ -47,7 +47,7 @@ __global__ void input_gradient(int n, const T* grad, const T* x, const T* weight
     // TODO: a pass for two sums over the row, a pass for grad_x
 }
 
-// A block of WARP x WARPS threads does 32 columns, each of its warps in rows of its own.
+// A block of WARP x WARPS threads does 32 columns, each of its warps on its own rows.
 template <class T>
 __global__ void column_sums(int rows, int n, const T* grad, const T* x, const T* mean, const T* rstd, T* grad_weight, T* grad_bias) {
     __shared__ T weight_of[WARPS][WARP], bias_of[WARPS][WARP];

@@ -1,5 +1,5 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k27::matmul takes tensors of the CPU and of CUDA.
+// Given: the operator around the kernel. lecture09_k27::matmul takes CPU and CUDA tensors.
 
 #include "launch.h"
 

@@ -1,20 +1,20 @@
 // A tile of tiles: read shared memory less often than you multiply.
 //
 // k08_matmul loads each number once for 16 threads. But each product still takes two loads from
-// shared memory, and an SM has four times as many units that multiply as it can load words in a
-// cycle. So a thread keeps 4 x 4 sums in registers:
+// shared memory, and an SM can multiply four times as many numbers in a cycle as it can
+// load. So a thread keeps 4 x 4 sums in registers:
 //
 //                  b0  b1  b2  b3       4 loads
 //       a0         .   .   .   .
 //       a1         .   .   .   .       16 products
 //       a2         .   .   .   .
-//       a3         .   .   .   .        8 loads for 16 products, in place of 32
+//       a3         .   .   .   .        8 loads for 16 products, instead of 32
 //       4 loads
 //
 // Write the loop along k, about 12 lines; loading, storing and the launch are given.
 //
 // - Read each number of a tile once per thread and step, into registers, then multiply.
-// - Indices of arrays are constants when the loops are unrolled: then all of them are registers.
+// - Array indices are constants once the loops are unrolled: then all arrays are in registers.
 // - Two barriers per step, as before.
 //
 // Begin on paper: which rows of tile_a does thread (0, 1) read?

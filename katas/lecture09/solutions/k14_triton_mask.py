@@ -12,7 +12,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError:
-    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    # Part one does not need it; without Triton a kernel stays a plain function.
     triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
@@ -20,7 +20,7 @@ BLOCK = 1024
 
 
 class Lanes(NamedTuple):
-    """What one program touches, a tensor of BLOCK elements each."""
+    """What one program touches: each field is a tensor of BLOCK elements."""
 
     left: torch.Tensor
     right: torch.Tensor
@@ -34,7 +34,7 @@ def programs(size: int) -> int:
 
 
 def arguments(x: torch.Tensor) -> tuple[int, int, int, int]:
-    """Return what the kernel is told of `x`: the size of the result, n, and the strides."""
+    """Return what the kernel is told about `x`: the size of the result, n, and the strides."""
     if x.dim() != 2 or x.shape[1] % 2:
         raise ValueError(
             f"glu: expected a matrix with an even number of columns, got shape {tuple(x.shape)}"

@@ -13,7 +13,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError:
-    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    # Part one does not need it; without Triton a kernel stays a plain function.
     triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ try:
     import triton
     import triton.language as tl
 except ImportError:
-    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    # Part one does not need it; without Triton a kernel stays a plain function.
     triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
@@ -106,7 +106,7 @@ def linear_kernel(
 def linear(
     x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None, *, relu: bool = False
 ) -> torch.Tensor:
-    """Return ``x @ w.t() + bias``, with what is below 0 set to 0 if `relu`. Given."""
+    """Return ``x @ w.t() + bias``, with negative values set to 0 if `relu`. Given."""
     (m, k), n = x.shape, w.shape[0]
     out = torch.empty(m, n, dtype=x.dtype, device=x.device)
     linear_kernel[(triton.cdiv(m, BLOCK_M) * triton.cdiv(n, BLOCK_N),)](

@@ -87,5 +87,5 @@ def simplex_vmap(
 
 @torch.library.custom_op("lecture09_k22::simplex_", mutates_args={"x"}, device_types="cpu")
 def simplex_(x: Tensor, total: Tensor) -> None:
-    """Write over `x` what simplex would return."""
+    """Overwrite `x` with what simplex would return."""
     x.copy_(_kernel(x, total))

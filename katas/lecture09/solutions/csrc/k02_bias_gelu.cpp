@@ -19,7 +19,7 @@ namespace {
 constexpr double kBeta = 0.79788456080286535588; // sqrt(2 / pi)
 constexpr double kKappa = 0.044715;
 
-// The operators, through the dispatcher: whichever kernels the keys of the moment ask for.
+// The operators, through the dispatcher: whichever kernels the current keys select.
 Tensor bias_gelu(const Tensor& input, const Tensor& bias) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("lecture09_k02::bias_gelu", "")

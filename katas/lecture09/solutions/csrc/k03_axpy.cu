@@ -11,7 +11,7 @@ __global__ void axpy(int n, float a, const float* x, const float* y, float* out)
     }
 }
 
-// Given: 8 for each multiprocessor of the device, which fill it with threads.
+// Given: 8 for each multiprocessor of the device, enough to fill it with threads.
 static int most_blocks() {
     int device = 0, processors = 0;
     cudaGetDevice(&device);

@@ -8,7 +8,7 @@ constexpr int WARP = 32;
 constexpr int THREADS = 256;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known of some of a row's elements. It begins with the lowest finite number and not
+// What is known about some of a row's elements. It begins with the lowest finite number and not
 // with -inf, whose difference from itself is NaN: no elements at all have sum 0 then, and so
 // have elements that are all -inf.
 struct Partial {
@@ -24,7 +24,7 @@ __device__ Partial combined(Partial a, Partial b) {
     return both;
 }
 
-// Given: every lane gets what the warp knows.
+// Given: every lane gets the Partial of the whole warp.
 __device__ Partial of_warp(Partial mine) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
         Partial other;
@@ -35,7 +35,7 @@ __device__ Partial of_warp(Partial mine) {
     return mine;
 }
 
-// Given: every thread gets what the block knows. All threads of the block come to it.
+// Given: every thread gets the Partial of the block, all of whose threads must call it.
 __device__ Partial of_block(Partial mine) {
     __shared__ float largest_of[THREADS / WARP], sum_of[THREADS / WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

@@ -28,7 +28,7 @@ __global__ void count_shared(int n, int bins, const int* values, int* counts) {
     for (int bin = threadIdx.x; bin < bins; bin += blockDim.x) atomicAdd(&counts[bin], own[bin]);
 }
 
-// Given: 4 for each multiprocessor of the device, since each adds all its bins.
+// Given: 4 for each multiprocessor of the device, since each block adds all its bins.
 static int most_blocks() {
     int device = 0, processors = 0;
     cudaGetDevice(&device);

@@ -7,7 +7,7 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known of some of a row's elements.
+// What is known about some of a row's elements.
 template <class T>
 struct Moments {
     T count = 0;
@@ -28,7 +28,7 @@ __device__ Moments<T> combined(Moments<T> a, Moments<T> b) {
     return both;
 }
 
-// Given: lane 0 gets what the warp knows.
+// Given: lane 0 gets the Moments of the whole warp.
 template <class T>
 __device__ Moments<T> of_warp(Moments<T> mine) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -41,7 +41,7 @@ __device__ Moments<T> of_warp(Moments<T> mine) {
     return mine;
 }
 
-// Given: every thread gets what the block knows. All threads of the block come to it.
+// Given: every thread gets the Moments of the block, all of whose threads must call it.
 template <class T>
 __device__ Moments<T> of_block(Moments<T> mine) {
     __shared__ Moments<T> parts[WARPS + 1];

@@ -4,7 +4,7 @@
 
 constexpr int THREADS = 64;
 
-// Given: the sum of what the threads hand in, for thread 0. Every thread of the block comes to it.
+// Given: the sum of what the threads hand in, for thread 0. Every thread of the block must call it.
 __device__ float block_sum(float own) {
     __shared__ float sums[THREADS];
     __syncthreads();

@@ -7,7 +7,7 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// Given: every thread gets the sum of what the threads of the block hand in. All of them come to it.
+// Given: every thread gets the sum of what the threads of the block hand in. All of them must call it.
 template <class T>
 __device__ T sum_of_block(T mine) {
     __shared__ T parts[WARPS];
@@ -39,7 +39,7 @@ __global__ void input_gradient(int n, const T* grad, const T* x, const T* weight
     }
 }
 
-// A block of WARP x WARPS threads does 32 columns, each of its warps in rows of its own.
+// A block of WARP x WARPS threads does 32 columns, each of its warps on its own rows.
 template <class T>
 __global__ void column_sums(int rows, int n, const T* grad, const T* x, const T* mean, const T* rstd, T* grad_weight, T* grad_bias) {
     __shared__ T weight_of[WARPS][WARP], bias_of[WARPS][WARP];

@@ -40,7 +40,7 @@ __global__ void subtract(unsigned n, Sizes sizes, View<float> out, View<const fl
     }
 }
 
-// Given: 8 for each multiprocessor of the device, which fill it with threads.
+// Given: 8 for each multiprocessor of the device, enough to fill it with threads.
 static int most_blocks() {
     int device = 0, processors = 0;
     cudaGetDevice(&device);

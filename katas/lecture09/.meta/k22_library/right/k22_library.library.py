@@ -87,7 +87,7 @@ def simplex_vmap(
 
 
 def simplex_(x: Tensor, total: Tensor) -> None:
-    """Write over `x` what simplex would return."""
+    """Overwrite `x` with what simplex would return."""
     x.copy_(_kernel(x, total))
 
 
