@@ -7,10 +7,10 @@ the other containers, and what you asked for is not written in the same places:
     torchx run --dryrun --workspace="" -s local_docker FILE.py:app
 
 Write `compare`. Begin in ``test_k07_two_requests.py``: `SCRIPT` and `CONTAINERS` are such requests
-for one app. How often is each replica tried again?
+for one app. How often is each replica retried?
 
-Afterwards read ``_restart_workers`` in ``torch/distributed/elastic/agent/server/api.py``: whom does
-torchrun start again?
+Afterwards read ``_restart_workers`` in ``torch/distributed/elastic/agent/server/api.py``: which
+workers does torchrun restart?
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Container(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """The memory of a replica in megabytes, and how often it is started again if it fails."""
+    """The memory of a replica in megabytes, and how often it is restarted if it fails."""
 
     memory: int
     retries: int
@@ -52,8 +52,8 @@ class Promise(NamedTuple):
 def compare(script: str, containers: Sequence[Container]) -> dict[str, tuple[Promise, Promise]]:
     """Return Slurm's promise and Docker's for each replica, such as "trainer-0".
 
-    In the script, `replica` is the name of a job. Each has a limit of memory. Slurm starts a job
-    again as a whole, as often as the script says.
+    In the script, `replica` is the name of a job. Each has a memory limit. Slurm restarts a job as
+    a whole, as often as the script says.
     """
     # TODO: re.findall for the script; what may be missing in kwargs?
     raise NotImplementedError("compare")

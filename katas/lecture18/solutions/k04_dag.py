@@ -1,4 +1,4 @@
-"""Run a pipeline that may be killed at any moment, and go on where it stopped."""
+"""Run a pipeline that may be killed at any moment, and continue where it stopped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stage:
 
 
 def open_store(store: Path) -> None:
-    """Make the store if it is missing, and delete what a killed run was working on."""
+    """Create the store if it is missing, and delete what a killed run was working on."""
     shutil.rmtree(store / "work", ignore_errors=True)
     (store / "work").mkdir(parents=True)
 
@@ -50,7 +50,7 @@ def new_folder(store: Path) -> Path:
 
 
 def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
-    """Return the plan with what became of it: a line for each stage."""
+    """Return the plan and what became of it: a line for each stage."""
     rows = (f"{s.name:8}{states[s.name]:9}{' + '.join(s.parents)}".rstrip() for s in stages)
     return "\n".join(rows) + "\n"
 
@@ -105,8 +105,8 @@ def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str
 
     The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
     "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output was
-    there. A stage starts as soon as all its parents are "ran" or "cached", while fewer than
-    `workers` others run, and gets the outputs of its parents. A failure stops no other stage.
+    there. A stage starts as soon as all its parents are "ran" or "cached" and fewer than `workers`
+    others run; it gets the outputs of its parents. A failure stops no other stage.
     """
     open_store(store)
     outputs = {name: store / key for name, key in keys(stages).items()}
