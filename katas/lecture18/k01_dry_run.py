@@ -1,7 +1,7 @@
 """A dry run: read the command before it runs.
 
-A job waits two days in a queue, then dies because of a misspelt option. A dry run gives you the
-request that the scheduler would get, and starts nothing:
+A job waits two days in a queue, then dies from a misspelt option. A dry run gives you the request
+that the scheduler would get, and starts nothing:
 
     print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
                                       args=["fit.py", "${replica_id}", "${app_id}"])])))
@@ -59,7 +59,7 @@ def readable(request: Request) -> str:
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
     Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
-    it still occurs, as <here>, and the id as <id>.
+    it remains, as <here>, and the id as <id>.
     """
     # TODO: shlex.join quotes. Which of the three texts may contain another?
     raise NotImplementedError("readable")

@@ -112,8 +112,8 @@ def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str
 
     The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
     "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output was
-    there. A stage starts as soon as all its parents are "ran" or "cached" and fewer than `workers`
-    others run; it gets the outputs of its parents. A failure stops no other stage.
+    there. A stage starts as soon as all its parents are "ran" or "cached", while fewer than
+    `workers` others run, and gets the outputs of its parents. A failure stops no other stage.
     """
     # TODO: step 4. Call open_store first.
     raise NotImplementedError("run")

@@ -44,8 +44,7 @@ def verdict(code: int, error_file: Path) -> str:
     file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
     retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
 
-    If the file is missing or not whole, or holds no such text (null and lists are not text), try
-    again.
+    If the file is missing or not whole, or holds no such text (null or a list is none), try again.
     """
     # TODO: the exit code first, then the file.
     raise NotImplementedError("verdict")
@@ -63,8 +62,8 @@ def insist(
     """Return the exit codes of all tries; `start` runs the process, and returns its code.
 
     Try at most `tries` times, and only while the verdict is "again". Between two tries sleep for
-    `first` seconds, then for twice as long as the last time, but for at most `most`. Before each
-    try, delete any old error file; that of the last try stays.
+    `first` seconds, then for twice as long as the last time, but for at most `most`. Each try
+    starts without the error file of the one before; that of the last try stays.
     """
     # TODO: delete, start, judge, sleep.
     raise NotImplementedError("insist")

@@ -81,8 +81,8 @@ def descendants(tracker: Tracker, run_id: str) -> dict[str, int]:
 def record(tracker: Tracker, run_id: str, source_id: str, artifact_name: str | None = None) -> None:
     """Note a source of a run with ``tracker.add_source``.
 
-    Raise ValueError, and write nothing, if the run would become its own ancestor. Also write
-    nothing if this source is already noted for this artifact.
+    Raise ValueError, and write nothing, if the run would become its own ancestor. Write nothing
+    either if this source is noted already for this artifact.
     """
     # TODO
     raise NotImplementedError("record")

@@ -94,8 +94,8 @@ class Registry:
     def register(self, data: bytes, run_id: str) -> int:
         """Keep the bytes as a new version, and return its number: 1, 2, 3, ...
 
-        A number is never reused. The same bytes may be registered again: that is a new version. If
-        anything fails on the way, no version without bytes is in the index.
+        A number is never given again. The same bytes may be registered again: that is a new
+        version. If anything fails on the way, no version without bytes is in the index.
         """
         # TODO: write, load and save are given.
         raise NotImplementedError("register")
@@ -119,8 +119,7 @@ class Registry:
     def read(self, which: int | str) -> bytes:
         """Return the bytes of a version, by its number or an alias.
 
-        Raise CorruptError if their file is missing, or holds different bytes from those that were
-        registered.
+        Raise CorruptError if their file is missing, or holds other bytes than were registered.
         """
         # TODO
         raise NotImplementedError("read")

@@ -55,7 +55,7 @@ def paired(champion: Mapping[str, float], challenger: Mapping[str, float]) -> to
 
 
 def resampled(gains: torch.Tensor, rounds: int, dice: torch.Generator) -> torch.Tensor:
-    """Return the mean gain of each of `rounds` resamples; all randomness comes from `dice`.
+    """Return the mean gain of each of `rounds` resamples; all that is random comes from `dice`.
 
     A resample has as many gains as there are, each drawn from all of them.
     """
@@ -80,7 +80,7 @@ def promote(
 ) -> bool:
     """Return whether the challenger beats the champion in ROUNDS resamples.
 
-    If there is no champion yet (None), any challenger is promoted.
+    If there is no champion yet, None, any challenger is promoted.
     """
     # TODO
     raise NotImplementedError("promote")

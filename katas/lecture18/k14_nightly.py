@@ -119,8 +119,8 @@ def chain(stages: Sequence[Stage], scheduler: str) -> None:
 def promote(registry: Registry, model: bytes, loss: float) -> bool:
     """Register the model, and point the alias "champion" at it if its loss is lower.
 
-    Without a champion any loss is low enough; NaN never is. Return whether the model is the
-    champion now. Register the model even if it is not.
+    Without a champion any loss is low enough, except NaN, which never is. Return whether the model
+    is the champion now. A model that is not is registered all the same.
     """
     # TODO
     raise NotImplementedError("promote")

@@ -46,7 +46,7 @@ def readable(request: Request) -> str:
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
     Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
-    it still occurs, as <here>, and the id as <id>.
+    it remains, as <here>, and the id as <id>.
     """
     text = ""
     for role, replicas in request.role_params.items():

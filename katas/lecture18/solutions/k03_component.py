@@ -36,7 +36,7 @@ def descriptions(component: Callable[..., Any]) -> dict[str, str]:
 def options(component: Callable[..., Any]) -> list[Option]:
     """Return an option for each parameter in the order of the signature, but none for ``*args``.
 
-    Raise TypeError with the name of a parameter that has no annotation, which may be ``*args``. The
+    Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
     help of a parameter without a description is "". No parameter is positional-only or
     ``**kwargs``.
     """
@@ -54,8 +54,7 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     """Return what the component returns for the words of a command line.
 
     - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
-      This may be ``-h``, so only ``--help`` prints help: the descriptions, which may contain a
-      ``%``.
+      This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
     - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
       lists of the first three (``1,2``, perhaps with spaces). An option left out has its default.
     - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component

@@ -104,9 +104,9 @@ class Stubborn(Scheduler):
         """Look at a RUNNING app's tasks, restart those that failed, and return `answer`.
 
         Return None if there is no such app. Ask each task for its code once: the next answer may
-        differ. A failed task with retries left is restarted, and then it runs. One without retries
-        left ends the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state
-        but RUNNING is final: an app that has ended restarts nothing.
+        differ. A failed task with retries left is started again, and then it runs. One without them
+        ends the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but
+        RUNNING is final: an app that has ended starts nothing again.
         """
         if app_id not in self.apps:
             return None
