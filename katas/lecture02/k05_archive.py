@@ -35,7 +35,7 @@ from typing import BinaryIO
 import torch
 
 
-# Given: the dtype that a storage class of the pickle stands for.
+# Given: the dtype of each storage class that a pickle names.
 DTYPES = {
     "DoubleStorage": torch.float64,
     "FloatStorage": torch.float32,
@@ -95,7 +95,7 @@ def rebuild(  # noqa: PLR0917 - the pickle calls it so
 
     It requires a gradient if `requires_grad` is true. `hooks` and `metadata` are empty here.
     """
-    # TODO: which view takes all three?
+    # TODO: which method makes a view from all three?
     raise NotImplementedError("rebuild")
 
 

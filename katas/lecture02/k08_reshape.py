@@ -13,7 +13,7 @@ elements in this order? Answer it from sizes and strides alone.
 1. Merge old dims into evenly spaced chunks. When does the next outer dim continue a chunk?
 2. Split the chunks among the new dims, also last to first. Each must be used up exactly.
 
-An old dim of size 1 ends no chunk. About 20 lines, using only ints.
+An old dim of size 1 does not end a chunk. About 20 lines, using only ints.
 
 Begin on paper: why is (2, 3) with strides (6, 2) one chunk, and with (4, 1) two?
 Afterwards read ``computeStride_impl`` in PyTorch's ``aten/src/ATen/TensorUtils.cpp``.

@@ -19,7 +19,7 @@ import torch
 
 # TODO: there are six bugs below, at least one in each function.
 def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
-    """Return a table with one copy of the 1-D `template` per place, and a 1 there."""
+    """Return a table with one copy of the 1-D `template` per place, and a 1 at that place."""
     table = template.expand(len(places), -1)
     for row, place in enumerate(places):
         table[row, place] = 1

@@ -1,7 +1,7 @@
 """Take a key apart: the half of ``x[0, :, rows, None, mask]`` that costs nothing.
 
 Ints, slices, ``None`` and ``...`` move strides and give a view. Index tensors pick elements one by
-one and copy. PyTorch does the first half first, and keeps the dims whole that the second half
+one and copy. PyTorch does the first half first, and keeps whole the dims that the second half
 needs:
 
     x (2, 3, 4, 5)     x[1, ..., rows, None]
@@ -13,7 +13,7 @@ needs:
 1. `spell_out`: one entry for each dim, no ``...``, no masks. A mask covers as many dims as it has.
 2. `apply_basic`: the view, and the index tensor of each of its dims.
 
-About 18 lines. The checks are given. Compare with ``...`` by ``is``: a tensor's == returns a
+About 18 lines. The checks are given. Compare with ``...`` using ``is``: a tensor's == returns a
 tensor.
 
 Begin on paper: spell out ``(mask, ..., 0)`` for sizes (2, 3, 4, 5), where mask is (2, 3).

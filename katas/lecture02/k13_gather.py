@@ -13,7 +13,7 @@ them, the block goes to the front.
 2. `positions`: where in the storage each element of the result is: a sum of one term per dim, index
    times stride, as always. Shape each term so that all of them broadcast.
 
-`gather`, which then reads them, is given. About 15 lines, without indexing by a tensor.
+`gather`, which then reads them, is given. About 15 lines, without indexing with a tensor.
 
 Begin on paper: the shape of each term of ``x[:, i, :, i]``.
 Afterwards read ``reshape_indexer`` in ``aten/src/ATen/native/TensorAdvancedIndexing.cpp``.

@@ -41,7 +41,7 @@ def schema_of(name: str) -> Any:
 
 
 def effects(name: str) -> Effects:
-    """Return which arguments an operator writes to, and which it may return, by its schema.
+    """Return which arguments an operator writes to, and may return, according to its schema.
 
     An argument that is annotated but not written to may be returned.
     """

@@ -99,7 +99,9 @@ def test_shared_storages_stay_shared() -> None:
         "saved as views of one storage, but yours are two copies: a write to one must show in the "
         "other"
     )
-    assert 0.0 == float(yours["other"][0, 2]), "the third tensor has a storage of its own: key '1'"
+    assert 0.0 == float(yours["other"][0, 2]), (
+        "the third tensor must have a storage of its own, key '1'"
+    )
 
 
 def test_gradients_are_asked_for() -> None:
@@ -110,8 +112,8 @@ def test_gradients_are_asked_for() -> None:
     yours = load(saved({"leaf": x.detach().requires_grad_(), "plain": x}))
     asked = yours["leaf"].requires_grad, yours["plain"].requires_grad
     assert asked == (True, False), (
-        f"of one storage, saved with requires_grad True and False: yours {asked}. Two tensors "
-        f"are two objects, even if both cover the whole storage"
+        f"two tensors on one storage, saved with requires_grad True and False: yours {asked}. "
+        "Return two objects, even if both cover the whole storage"
     )
 
 

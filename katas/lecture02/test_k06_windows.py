@@ -23,7 +23,7 @@ UNFOLD = ("torch.Tensor.unfold", "torch.nn.functional.unfold", "torch.nn.Unfold"
 
 
 class Operators(TorchDispatchMode):
-    """Records every operator that reaches a kernel, and those that fill other memory."""
+    """Records every operator that reaches a kernel, and those that fill new memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ def test_columns_are_those_of_unfold(
 
 
 def test_a_convolution_is_one_product_of_columns() -> None:
-    """It is what im2col is for."""
+    """The product is what im2col is for."""
     image, weight = torch.randn(2, 3, 5, 6).double(), torch.randn(4, 3, 2, 3).double()
     product = weight.flatten(1) @ im2col(image, 2, 3)
 
@@ -259,9 +259,13 @@ def test_columns_are_copied_once() -> None:
         with Operators() as seen:
             im2col(x, 2, 2)
 
-        assert not {"im2col", "unfold"} & set(seen.names), "F.unfold is the kata itself"
-        assert "convolution" not in seen.names, "a convolution is what columns are for"
+        assert not {"im2col", "unfold"} & set(seen.names), (
+            "yours calls F.unfold, which is the kata itself"
+        )
+        assert "convolution" not in seen.names, (
+            "yours calls a convolution: build the columns that it would use"
+        )
         assert len(seen.fills) == 1, (
-            f"these operators of yours fill other memory: {seen.fills}; expected one, "
-            f"which copies the patches in order"
+            f"these operators of yours fill new memory: {seen.fills}; expected one, which copies "
+            "the patches in order"
         )

@@ -17,8 +17,8 @@ from plugins.kit import tensors
 from plugins.kit import unchanged
 
 
-# Windows and a reduction in one, which is what the kata asks to put together. A convolution is one
-# too.
+# Each does windows and a reduction at once, which the kata asks you to combine; so does a
+# convolution.
 POOLINGS = (
     *(
         f"aten::{kind}_pool{dims}d"
@@ -74,7 +74,7 @@ def test_the_maximum_of_three_neighbours() -> None:
 
 @given(x=tensors([torch.float64], min_dims=2, max_dims=2), size=st.integers(1, 4))
 def test_the_moving_maximum_is_a_pooling(x: torch.Tensor, size: int) -> None:
-    """With a step of one; NaN is larger than any number."""
+    """With a step of one; NaN counts as larger than any number."""
     if 0 in x.shape or size > x.size(-1):
         return
     with unchanged(x=x):

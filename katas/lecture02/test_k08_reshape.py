@@ -127,7 +127,7 @@ def test_without_elements_every_view_is_possible() -> None:
 
 @st.composite
 def reshapes(draw: st.DrawFn) -> tuple[Shape, Shape, Shape]:
-    """Draw sizes, strides and a shape with as many elements; most of the views are possible."""
+    """Draw sizes, strides and a shape of equally many elements; most of the views are possible."""
     # Split a row into dims, lay them out in any order, and give some a larger step than needed.
     sizes = draw(st.lists(st.sampled_from([1, 2, 2, 3]), max_size=4))
     order = draw(st.permutations(range(len(sizes))) | st.just(range(len(sizes))))
@@ -182,7 +182,8 @@ def test_no_tensor_is_made() -> None:
         for a, b, c in numbers:
             cut = fresh.view_strides((a, b * c), (b * c + 1, 1), (a, b, c))
             assert (b * c + 1, c, 1) == cut, (
-                f"{a} rows of {b * c}, with a gap after each: yours {cut}"
+                f"{a} rows of {b * c}, with a gap after each, cut into {(a, b, c)}: yours {cut}, "
+                f"expected {(b * c + 1, c, 1)}"
             )
             merged = fresh.view_strides((b, a), (1, b), (a * b,))
             assert merged is None, (

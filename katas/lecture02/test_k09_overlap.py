@@ -162,8 +162,12 @@ def test_internal_overlap_is_what_torch_says(window: Window) -> None:
     inside(window, expected, "See has_internal_overlap in MemoryOverlap.cpp.")
     places = positions(window)
     repeats = len(set(places)) < len(places)
-    assert expected is not Overlap.YES or repeats, f"{window} says YES without a repeat: {places}"
-    assert expected is not Overlap.NO or not repeats, f"{window} says NO with a repeat: {places}"
+    assert expected is not Overlap.YES or repeats, (
+        f"{window}: yours says YES, but no place repeats: {places}"
+    )
+    assert expected is not Overlap.NO or not repeats, (
+        f"{window}: yours says NO, but a place repeats: {places}"
+    )
 
 
 def test_the_same_window_overlaps_fully() -> None:

@@ -66,7 +66,7 @@ def test_columns_of_a_row_major_matrix_are_cleared(device: str) -> None:
     result = clear_columns_(matrix, 2)
     same(matrix, [[0, 0, 1], [0, 0, 1]], "clear_columns_ of a row-major matrix; what was cleared?")
     assert result is matrix, (
-        "clear_columns_ returns the matrix itself; yours returns another object"
+        "clear_columns_ must return the matrix itself; yours returns another object"
     )
 
 
@@ -100,7 +100,7 @@ def test_windows_step_as_the_signal_steps(device: str) -> None:
 
 @given(start=st.integers(0, 3), step=st.integers(1, 3), size=st.integers(1, 5))
 def test_windows_are_views_of_any_signal(start: int, step: int, size: int) -> None:
-    """They are those of ``Tensor.unfold``, even for a column."""
+    """They equal those of ``Tensor.unfold``, even for a column."""
     signals = torch.arange(60).reshape(20, 3)[start::step, 1], torch.arange(20)[start::step]
     for signal in signals:
         case = f"stride {signal.stride()}, offset {signal.storage_offset()}, {size=}"

@@ -162,7 +162,7 @@ def test_strides_are_those_of_expand(
 
 
 def test_what_was_repeated_is_summed() -> None:
-    """A bias is summed over the batch, a repeated dim where it is."""
+    """Sum over the batch for a bias, and over each dim that was repeated."""
     dims_of((3,), (8, 3), (0,), "A bias is used 8 times: its gradient is a sum of 8.")
     dims_of((2, 1), (2, 3), (1,), "Dim 1 was repeated.")
     dims_of((1, 4, 1), (5, 2, 4, 3), (0, 1, 3), "The new dim, and two that were repeated.")

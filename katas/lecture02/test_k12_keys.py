@@ -1,4 +1,4 @@
-"""Tests of k12_keys: PyTorch finishes what your key begins, and must come to its own result."""
+"""Tests of k12_keys: PyTorch indexes your view by your list, and must get what the key gives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CORNERS = torch.tensor([[True, False, False], [False, False, False], [False, Fal
 
 @st.composite
 def keys(draw: st.DrawFn) -> tuple[torch.Tensor, tuple[object, ...]]:
-    """Draw a strided tensor and a key of any mixture for it."""
+    """Draw a strided tensor and a key for it, of any mixture of entries."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
     order = draw(st.permutations(range(len(sizes))))
     block = draw(st.sampled_from([(2,), (3, 1), (0,), (2, 3)]))
@@ -86,7 +86,7 @@ def agree(x: torch.Tensor, key: tuple[object, ...]) -> None:
         entries = spell_out(key, tuple(x.shape))
         view, indices = apply_basic(x, entries)
     assert view.dim() == len(indices), (
-        f"{case}: yours has a view of {view.dim()} dims and {len(indices)} entries in the list"
+        f"{case}: your view has {view.dim()} dims, but your list {len(indices)} entries"
     )
     yours = view[tuple(ALL if entry is None else entry for entry in indices)]
     theirs = x[key]
@@ -169,7 +169,7 @@ def test_basic_entries_make_a_view() -> None:
 
     assert theirs.tolist() == view.tolist(), f"x[1, 1:, ::2]: yours {view}, PyTorch's {theirs}"
     assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), "yours is a copy"
-    assert [None, None] == indices, f"the int's dim is gone: yours {indices}, expected two None"
+    assert [None, None] == indices, f"an int removes its dim: yours {indices}, expected two None"
     assert 3 == len(entries), f"do not change the list that is passed in; yours left {entries}"
 
 
@@ -185,7 +185,7 @@ def test_the_dims_of_index_tensors_stay_whole() -> None:
         f"{(tuple(theirs.shape), theirs.stride())}"
     )
     expected = [ROWS, None, COLUMN, None]
-    assert len(indices) == 4, f"yours has {len(indices)} entries, the view 4 dims"
+    assert len(indices) == 4, f"your list has {len(indices)} entries, the view 4 dims"
     assert all(a is b for a, b in zip(expected, indices, strict=True)), (
         f"yours {text(indices)}, expected {text(expected)}: the same tensor objects as in the key"
     )
@@ -212,7 +212,7 @@ def test_a_key_is_what_torch_makes_of_it(device: str, key: tuple[object, ...]) -
 
 
 def test_samples_of_pytorchs_own_tests() -> None:
-    """The keys from PyTorch's own tests of ``x[key]``, with lists made tensors."""
+    """The keys from PyTorch's own tests of ``x[key]``, with lists turned into tensors."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     getitem = next(op for op in op_db if op.name == "__getitem__")

@@ -97,7 +97,7 @@ def test_neighbouring_index_tensors_stay_in_place() -> None:
 
 
 def test_separated_index_tensors_come_to_the_front() -> None:
-    """No single place lies between them."""
+    """No single place in between would fit them all."""
     starts([None, ROWS, None, COLUMN], 0, "Dim 2 lies between: print x[:, i, :, j].shape.")
     starts([None, ROWS, None, ROWS, ROWS], 0, "Dim 2 lies between.")
     starts([None, ROWS, ROWS, None, ROWS], 0, "Dim 3 lies between.")

@@ -99,11 +99,13 @@ def test_other_numbers_of_dims_have_no_channels_last(sizes: tuple[int, ...]) -> 
 
     assert is_channels_last_contiguous(sizes, strides) is False, "without C, no channels-last"
     assert is_strides_like_channels_last(sizes, strides) is False, "without C, no channels-last"
-    assert torch.contiguous_format == suggest_memory_format(sizes, strides), "so row-major it is"
+    assert torch.contiguous_format == suggest_memory_format(sizes, strides), (
+        "without channels-last, suggest row-major"
+    )
 
 
 def test_contiguous_in_one_format_is_not_in_the_other() -> None:
-    """If both C and the pixels have more than one element; a tensor with gaps is in neither."""
+    """If C and the pixels both have more than one element; a tensor with gaps is in neither."""
     dense((2, 3, 4, 5), (60, 1, 15, 3), "As a new channels-last tensor has them.")
     dense((2, 3, 4, 5), (60, 20, 5, 1), "Row-major.")
     dense((2, 3, 4, 5, 6), (360, 1, 90, 18, 3), "As a new channels-last volume has them.")
@@ -199,7 +201,9 @@ def test_operators_follow_the_suggestion(device: str, part: slice) -> None:
     assert torch.channels_last == suggested, (
         f"yours suggests {suggested} for strides {sliced.stride()}"
     )
-    assert pooled.is_contiguous(memory_format=suggested), f"max_pool2d gave {pooled.stride()}"
+    assert pooled.is_contiguous(memory_format=suggested), (
+        f"max_pool2d returned strides {pooled.stride()}, not channels-last"
+    )
 
 
 def test_no_tensor_is_made() -> None:

@@ -71,12 +71,16 @@ def test_each_operator_gets_images_in_channels_last(device: str) -> None:
     )
     (x,) = seen
     n, c, h, w = x.shape
-    assert n >= 2, f"N is {n}"
-    assert c >= 4, f"C is {c}"
-    assert min(h, w) >= 6, f"H and W are {h} and {w}"
+    assert n >= 2, f"N is {n}, expected 2 or more"
+    assert c >= 4, f"C is {c}, expected 4 or more"
+    assert min(h, w) >= 6, f"H and W are {h} and {w}, expected 6 or more"
     assert (0, 0, 0) == (c % 2, h % 2, w % 2), f"C, H and W are {c}, {h} and {w}, not all even"
-    assert "channels_last" == ordered(x), f"the input of yours is {ordered(x)}, {x.stride()}"
-    assert (torch.float32, device) == (x.dtype, x.device.type), f"{x.dtype} on {x.device}"
+    assert "channels_last" == ordered(x), (
+        f"your input is {ordered(x)}, with strides {x.stride()}, expected channels_last"
+    )
+    assert (torch.float32, device) == (x.dtype, x.device.type), (
+        f"your input is {x.dtype} on {x.device}, expected torch.float32 on {device}"
+    )
 
 
 def test_the_survey_names_all_four_formats() -> None:
@@ -95,7 +99,7 @@ def test_the_survey_names_all_four_formats() -> None:
         yours = survey(operators)
 
     assert yours == {**expected, "relu": "contiguous"}, (
-        f"run the operators passed in; yours: {yours}"
+        f"run the operators passed in; yours: {yours}, expected {expected} and relu contiguous"
     )
 
 

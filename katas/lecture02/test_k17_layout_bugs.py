@@ -145,7 +145,7 @@ def test_each_row_has_its_score(device: str) -> None:
     yours = scores_of(scores, torch.tensor([2, 0])).tolist()
 
     assert yours == [2.0, 3.0], (
-        f"beside -inf and NaN: expected the scores [2.0, 3.0], yours are {yours}"
+        f"next to -inf and NaN: expected the scores [2.0, 3.0], yours are {yours}"
     )
 
 
@@ -192,7 +192,9 @@ def test_more_channels_are_zeros(device: str) -> None:
     shaped(more, (2, 6, 3, 4), "add_channels of 2 to 4")
     same(more[:, :4], x, "add_channels, the old ones")
     same(more[:, 4:], torch.zeros_like(more[:, 4:]), "add_channels, the new ones")
-    assert more.is_contiguous(), "row-major images stay row-major"
+    assert more.is_contiguous(), (
+        f"row-major images must stay row-major, but yours have the strides {more.stride()}"
+    )
 
 
 @pytest.mark.parametrize("count", [1, 3, 9])

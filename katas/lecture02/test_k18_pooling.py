@@ -70,7 +70,7 @@ class Copies(TorchDispatchMode):
         self.inside = False
 
     def leave_out(self, layer: Layer) -> Layer:
-        """Return the layer so that its own operators are not listed."""
+        """Wrap the layer so that its own operators are not listed."""
 
         def call(x: torch.Tensor) -> torch.Tensor:
             self.inside = True
@@ -127,9 +127,9 @@ def test_each_layer_gets_channels_last(last: bool) -> None:  # noqa: FBT001
     run(layers, x)
     formats = [x.is_contiguous(memory_format=LAST) for x in seen]
     assert formats == [True] * 4, (
-        f"the images are in channels-last at the start, after a pooling, after a layer that gives "
-        f"row-major images, after one that cuts columns off: yours {formats}, expected True. "
-        f"Gaps matter too: `to` leaves them, `contiguous` does not"
+        "whether layers got channels-last images at the start, after a pooling, after a layer "
+        f"that gives row-major images and after one that cuts columns off: yours {formats}, "
+        "expected True each time. Gaps matter too: `to` leaves them, `contiguous` does not"
     )
 
 

@@ -96,7 +96,9 @@ def test_the_survey_is_what_torch_believes() -> None:
         theirs = (operator._schema.is_mutable, operator.is_view)  # noqa: SLF001
         yours = (bool(found.writes), bool(found.views))
         assert theirs == yours, f"{name} (writes, views): yours {yours}, PyTorch's {theirs}"
-        assert not (found.writes and found.views), f"{name} writes, and returns a view"
+        assert not (found.writes and found.views), (
+            f"{name}: yours says that it writes and returns a view, but no operator does both"
+        )
 
 
 def test_a_write_is_observed() -> None:
@@ -104,7 +106,9 @@ def test_a_write_is_observed() -> None:
     x, y = torch.zeros(3), torch.ones(3)
 
     does(Effects(SELF, NONE), aten.add_.Tensor, x, y)
-    assert [1.0, 1.0, 1.0] == x.tolist(), f"run it on the arguments themselves: x is {x.tolist()}"
+    assert [1.0, 1.0, 1.0] == x.tolist(), (
+        f"run the operator on the arguments themselves: x is {x.tolist()}"
+    )
 
 
 def test_a_write_of_what_was_there_is_a_write() -> None:
@@ -117,7 +121,9 @@ def test_an_argument_by_name_is_observed() -> None:
     x, out = torch.ones(3), torch.empty(3)
 
     does(Effects(frozenset({"out"}), NONE), aten.add.out, x, x.clone(), out=out)
-    assert [2.0, 2.0, 2.0] == out.tolist(), f"run it on the arguments themselves: {out.tolist()}"
+    assert [2.0, 2.0, 2.0] == out.tolist(), (
+        f"run the operator on the arguments themselves: out is {out.tolist()}"
+    )
 
 
 def test_a_view_is_observed() -> None:
@@ -141,7 +147,7 @@ def test_no_effect_is_observed() -> None:
             observe(aten.max.dim, x, 0),
         ]
 
-    assert seen == [Effects(NONE, NONE)] * 3, f"nothing is written, no view comes back: {seen}"
+    assert seen == [Effects(NONE, NONE)] * 3, f"yours {seen}, expected no writes and no views"
 
 
 def test_a_schema_says_what_may_happen() -> None:
@@ -166,7 +172,9 @@ def test_a_schema_can_keep_a_secret() -> None:
     )
     says("aten::native_batch_norm")
     honest = effects("aten::_native_batch_norm_legit").writes
-    assert seen.writes == honest, f"the operator that replaces it says so: yours {set(honest)}"
+    assert seen.writes == honest, (
+        f"the schema of the operator that replaces it announces both writes: yours {set(honest)}"
+    )
 
 
 def test_what_happens_counts_whatever_is_announced() -> None:

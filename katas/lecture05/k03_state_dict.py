@@ -67,7 +67,7 @@ class Module:
     def state_dict(self, prefix: str = "") -> dict[str, torch.Tensor]:
         """Return all tensors in the tree by path, detached, sharing the module's memory.
 
-        For each module list first the parameters, then the buffers, then the children. Leave out
+        For each module, list first the parameters, then the buffers, then the children. Leave out
         None and buffers that are not persistent. A tensor with two paths has two keys.
         """
         # TODO: the keys of a child begin with its name and a dot.

@@ -1,6 +1,6 @@
 """Perf: save only the elements that you see.
 
-You save one row of a table, four kilobytes, and the file has four million bytes:
+You save one row of a table, four kilobytes, and the file takes four million bytes:
 
     table = torch.randn(1000, 1000)
     torch.save(table[:1], "row.pt")                # 4001485 bytes

@@ -14,7 +14,7 @@ all six: change one line each, or swap two lines.
 Begin with two questions about each: is it in ``named_parameters()``, and is that object still the
 one that ``forward`` uses?
 Afterwards read ``Optimizer.add_param_group`` in ``torch/optim/optimizer.py``, in site-packages: it
-keeps the parameters, but no Module.
+keeps the parameters, but not the Module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Call a model with other parameters.
+"""Call a model with different parameters.
 
 How good is a model after one more step? And if it had started elsewhere? The second question needs
 the gradient through the step, and ``optimizer.step()`` has none by default, because it writes in
@@ -49,7 +49,7 @@ def adapted(model: nn.Module, loss: Loss, steps: int, lr: float) -> dict[str, to
 def meta_gradients(
     model: nn.Module, tasks: Sequence[tuple[Loss, Loss]], lr: float
 ) -> dict[str, torch.Tensor]:
-    """Return the gradients of the mean loss after a step, by name of the parameter of `model`.
+    """Return the gradients of the mean loss after a step, by parameter name of `model`.
 
     A task has two losses: take the step on the first, and evaluate the result with the second. Each
     task starts from the parameters of `model`.

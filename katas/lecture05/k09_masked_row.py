@@ -33,7 +33,7 @@ def by_softmax(v: torch.Tensor) -> torch.Tensor:
 
 
 def by_large_number(v: torch.Tensor) -> torch.Tensor:
-    """Replace all scores of the row by -1e9, and take the softmax."""
+    """Replace all scores of the row with -1e9, and take the softmax."""
     scores = v @ v.t()
     scores[0] = -1e9
     return scores.softmax(-1) @ v
@@ -67,7 +67,7 @@ def module_without_weights(v: torch.Tensor) -> torch.Tensor:
 
 
 def module_gradient(v: torch.Tensor) -> torch.Tensor:
-    """Return the gradient of that, of the sum of both rows, with respect to the values."""
+    """Sum both rows of that, and return the gradient with respect to the values."""
     v = v.clone().requires_grad_()
     return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
 

@@ -8,7 +8,7 @@ masks.
       scores = q k^T / sqrt(e/h)  + mask  ->  softmax  ->  times v  ->  out_proj
 
 Write `Attention`, about 16 lines: it loads the weights of an ``nn.MultiheadAttention`` and gives
-the same results. Compute scores and softmax yourself; torch functions that do it all are not
+the same results. Compute scores and softmax yourself; torch functions that do all of it are not
 allowed.
 
 Begin with one head and no mask, on paper: which of the three e by e blocks of in_proj_weight
@@ -40,7 +40,7 @@ class Attention(nn.Module):
         attn_mask: torch.Tensor | None = None,
         key_padding_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return the attention of the positions of `x` (n, t, e) to each other, (n, t, e).
+        """Return the attention of the positions of `x` (n, t, e) to one another, (n, t, e).
 
         `attn_mask` (t, t), rows for queries, and `key_padding_mask` (n, t), for keys, are bool,
         where True forbids, or float, which is added to the scores. A fully masked row is NaN.

@@ -1,7 +1,7 @@
 """Pass a subclass of Tensor around.
 
 A ``Tagged`` is a Tensor, so you can use it wherever you can use a Tensor: a subclass promises that.
-Which type comes back?
+But which type do you get back?
 
     class Tagged(torch.Tensor): ...
     x = torch.tensor([1.0, 2.0, 3.0]).as_subclass(Tagged)
@@ -43,7 +43,7 @@ def tensor(x: torch.Tensor) -> object:
 
 
 def as_tensor(x: torch.Tensor) -> object:
-    """Make it a tensor, unless it is one."""
+    """Convert it to a tensor, unless it is one."""
     return torch.as_tensor(x)
 
 

@@ -48,7 +48,7 @@ def layers(base: type) -> SimpleNamespace:
             self.gain = nn.Parameter(torch.ones(n))
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            """Subtract the mean in training, and nothing in evaluation."""
+            """Subtract the mean in training, but not in evaluation."""
             return self.gain * (x - self.mean if self.training else x)
 
     class Block(base):
@@ -98,7 +98,7 @@ def both(name: str, *args: Any) -> tuple[Any, Any]:
 
 
 def where(module: Any) -> dict[str, list[str]]:
-    """Return which names are in which drawer."""
+    """Return the names in each drawer."""
     return {key: [*module.__dict__[key]] for key in ("_parameters", "_buffers", "_modules")}
 
 
@@ -138,7 +138,7 @@ def test_a_parameter_lies_in_its_drawer() -> None:
 
 @one
 def test_modules_lie_in_theirs() -> None:
-    """So does the place of one that was replaced by None."""
+    """The place of one that was replaced with None stays there too."""
     same_drawers(*both("Block", 2, 3), "None keeps the place of a module")
     mine, _ = both("Block", 2, 3)
     assert mine.skip is None, f"yours has {mine.skip} there, expected None"
@@ -179,7 +179,9 @@ def test_a_name_is_in_one_place(second: str, first: str) -> None:
     same_drawers(mine, real, f"x was a {first} and is a {second} now")
     names = {"module": "Norm", "parameter": "Parameter"}
     found = type(mine.x).__name__
-    assert names[second] == found, f"m.x is the old {found}: __dict__ is asked before __getattr__"
+    assert names[second] == found, (
+        f"m.x is the old {found}: Python looks in __dict__ before it calls __getattr__"
+    )
 
 
 @one
@@ -197,7 +199,9 @@ def test_what_does_not_fit_is_refused() -> None:
             setattr(real, attribute, value)
         with pytest.raises(TypeError, match=f"to '{attribute}'"):
             setattr(mine, attribute, value)
-        assert before is getattr(mine, attribute), f"{attribute}: yours has replaced it anyway"
+        assert before is getattr(mine, attribute), (
+            f"{attribute}: yours has replaced the value, expected the old one"
+        )
 
 
 @one
@@ -255,9 +259,11 @@ def test_before_init() -> None:
 
 @one
 def test_what_is_not_there_is_an_attribute_error() -> None:
-    """The functions hasattr and copy rely on it, copy even before __init__."""
+    """Both hasattr and copy rely on an AttributeError, copy even before __init__."""
     mine, _ = both("Linear", 2, 3)
-    assert not hasattr(mine, "wieght"), "yours has a wieght"
+    assert not hasattr(mine, "wieght"), (
+        "hasattr finds a `wieght` in yours, expected no such attribute"
+    )
     with pytest.raises(AttributeError, match="no attribute 'wieght'"):
         _ = mine.wieght
     twin = copy.deepcopy(mine)
@@ -273,7 +279,7 @@ def test_named_modules_of_a_block() -> None:
     expected = [name for name, _ in real.named_modules()]
 
     assert expected == yours, f"yours {yours}\nPyTorch's {expected}"
-    assert mine is next(iter(mine.named_modules()))[1], "the first one is the module itself"
+    assert mine is next(iter(mine.named_modules()))[1], "expected the module itself first"
 
 
 @two
@@ -347,12 +353,12 @@ def test_train() -> None:
     x = torch.randn(3, 2)
     for mode in (False, True):
         with unchanged(dict(mine.named_parameters())):
-            assert mine.train(mode) is mine, "train returns the module itself"
+            assert mine.train(mode) is mine, "yours does not return the module itself from train"
         real.train(mode)
         modes = {name: module.training for name, module in mine.named_modules()}
-        assert {mode} == {*modes.values()}, f"train({mode}): yours has {modes}"
+        assert {mode} == {*modes.values()}, f"train({mode}): in your tree `training` is {modes}"
         torch.testing.assert_close(mine(x), real(x), msg=f"train({mode}): forward\n".__add__)
-    assert mine.train(False).train().training, "train() without a mode is train(True)"  # noqa: FBT003
+    assert mine.train(False).train().training, "train() is not train(True) in yours"  # noqa: FBT003
 
 
 @three
@@ -364,7 +370,7 @@ def test_to_converts_what_is_floating(dtype: torch.dtype) -> None:
         module.scale.requires_grad = False
         module.register_buffer("mask", torch.tensor([True, False]))
         module.to(torch.float16)
-    assert mine.to(dtype) is mine, "to returns the module itself"
+    assert mine.to(dtype) is mine, "yours does not return the module itself from to"
     real.to(dtype)
     for (name, yours), (_, theirs) in zip(mine.named_modules(), real.named_modules(), strict=True):
         for drawer in ("_parameters", "_buffers"):
@@ -392,8 +398,12 @@ def test_to_keeps_the_parameters() -> None:
         assert x is before[name], f"{name} is a new Parameter: the optimizer has the old one"
         assert x.requires_grad, f"{name} no longer requires a gradient"
         assert x.is_leaf, f"{name} is no longer a leaf"
-        assert (x.grad is None) == (grads[name] is None), f"{name}.grad: yours is {x.grad}"
-        assert x.grad is None or x.grad.dtype == torch.float64, f"{name}.grad is {x.grad.dtype}"
+        assert (x.grad is None) == (grads[name] is None), (
+            f"{name}.grad: yours is {x.grad}, expected None exactly where it was None"
+        )
+        assert x.grad is None or x.grad.dtype == torch.float64, (
+            f"{name}.grad has dtype {x.grad.dtype}, expected torch.float64"
+        )
     mine(torch.ones(1, 2, dtype=torch.float64)).sum().backward()
 
 

@@ -31,7 +31,7 @@ def layers(base: type) -> SimpleNamespace:
             self.register_buffer("empty", None)
 
     class Block(base):
-        """Has a child that comes before its own parameter, and a child that is None."""
+        """Has a child registered before its own parameter, and a child that is None."""
 
         def __init__(self, dtype: torch.dtype) -> None:
             super().__init__()
@@ -135,10 +135,10 @@ def test_tensors_stay_the_same_objects() -> None:
     after = (mine.block.first.weight, mine.head.mean, mine.block.scale)
 
     for old, new in zip(before, after, strict=True):
-        assert old is new, "yours puts another tensor there, but the optimizer has the old one"
+        assert old is new, "yours puts a new tensor there, but the optimizer has the old one"
     assert mine.head.weight is mine.block.first.weight, "yours unties the weight"
     assert mine.block.scale.requires_grad, "scale no longer requires a gradient"
-    assert mine.block.scale.is_leaf, "scale has a history now: was the copy recorded?"
+    assert mine.block.scale.is_leaf, "scale now has a grad_fn: was the copy recorded?"
 
 
 def test_a_copy_is_a_copy() -> None:
@@ -152,7 +152,7 @@ def test_a_copy_is_a_copy() -> None:
         state["bias"].zero_()
 
     torch.testing.assert_close(mine.bias.detach(), expected, msg="yours is not a copy\n".__add__)
-    assert mine.bias.is_leaf, "bias has a history now, which leads to the state's Parameter"
+    assert mine.bias.is_leaf, "bias now has a grad_fn, which leads to the state's Parameter"
 
 
 def test_the_modules_dtype_stays() -> None:

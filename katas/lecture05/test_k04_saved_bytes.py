@@ -93,7 +93,7 @@ def test_a_tied_weight_stays_tied() -> None:
 
 
 def test_a_tied_view_stays_tied() -> None:
-    """Two names of one view share a copy; a view that begins elsewhere has another."""
+    """Two names of one view share a copy; a view that begins elsewhere has its own."""
     table = torch.randn(1000, 50)
     state = {"a": table[10:20], "b": table[10:20], "c": table[20:30], "again": table[10:20]}
     back = check(state, 2 * 10 * 50 * 4)
@@ -121,7 +121,7 @@ def test_views_that_begin_at_one_place_may_differ() -> None:
 
     check(state, 70 * 4)
     bits = compact({"row": table[0, :20], "bits": table[0, :20].view(torch.int32)})["bits"]
-    assert bits.dtype == torch.int32, f"the bits of a row: yours are {bits.dtype}"
+    assert bits.dtype == torch.int32, f"the bits of a row: yours have dtype {bits.dtype}"
 
 
 def test_a_storage_of_another_dtype() -> None:

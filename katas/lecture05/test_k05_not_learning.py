@@ -1,4 +1,4 @@
-"""Tests of k05_not_learning: each Module takes a step, and so does a plain formula."""
+"""Tests of k05_not_learning: each Module takes a step, and so does the formula it stands for."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_each_layer_of_the_ensemble_learns() -> None:
     names = [f"layers.{n}.{kind}" for n in range(2) for kind in ("weight", "bias")]
 
     learns(model, names, lambda a, b, c, d: ((X @ a.t() + b) + (X @ c.t() + d)) / 2)
-    assert len([*Ensemble(3, 5).parameters()]) == 10, "five layers have ten parameters"
+    assert len([*Ensemble(3, 5).parameters()]) == 10, "expected ten parameters for five layers"
     assert model(X).shape == (2, 1), (
         f"expected one number for each row; yours has shape {tuple(model(X).shape)}"
     )
@@ -87,7 +87,9 @@ def test_the_head_learns_and_the_backbone_does_not() -> None:
     weight, bias = (x.detach().clone() for x in backbone.parameters())
     deep = Tuned(nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3))), head)
     trained = [name for name, x in deep.named_parameters() if x.requires_grad]
-    assert trained == ["head.weight", "head.bias"], f"of a deep backbone yours trains {trained}"
+    assert trained == ["head.weight", "head.bias"], (
+        f"yours trains {trained} in a deep backbone, expected only the head"
+    )
     model = Tuned(backbone, head)
     hidden = X @ weight.t() + bias
 
@@ -115,7 +117,7 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
         "diverged training is restarted too, and NaN times 0 is NaN"
     )
     assert model.weight is weight, (
-        "restart makes another Parameter, but the optimizer has the old one"
+        "restart makes a new Parameter, but the optimizer has the old one"
     )
     optimizer.zero_grad()
     learns(model, ["weight"], lambda weight: X @ weight)
@@ -124,7 +126,7 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
 
 
 def test_a_resumed_model_goes_on() -> None:
-    """It uses the memory of the state dict and the returned optimizer."""
+    """The model uses the state dict's memory, and the returned optimizer trains it."""
     devices = []
 
     def make() -> nn.Module:
@@ -136,10 +138,12 @@ def test_a_resumed_model_goes_on() -> None:
     values = {key: x.clone() for key, x in state.items()}
     devices.clear()
     model, optimizer = resumed(make, state)
-    assert devices == ["meta"], f"make one model, on meta; yours makes models on {devices}"
+    assert devices == ["meta"], f"expected one model, made on meta; yours makes models on {devices}"
     for key, x in model.state_dict().items():
-        assert x.device.type == "cpu", f"{key} is on {x.device}"
-        assert x.data_ptr() == state[key].data_ptr(), f"{key} is a copy"
+        assert x.device.type == "cpu", f"{key} is on {x.device}, expected cpu"
+        assert x.data_ptr() == state[key].data_ptr(), (
+            f"{key} is a copy, expected the memory of `state`"
+        )
         torch.testing.assert_close(x, values[key], msg=f"{key}: other values\n".__add__)
     model(X).sum(1).exp().sum().backward()
     optimizer.step()

@@ -287,6 +287,6 @@ def test_it_is_your_own() -> None:
     assert kinds == [fresh.Handle] * 3, f"yours returns {kinds}, expected your Handle"
     keys = [handle.key for handle in handles]
     assert len({*keys}) == 3, (
-        f"no other handle may have the key, not even for another module: {keys}"
+        f"two handles have the same key, expected different ones, even for two modules: {keys}"
     )
     assert (3, [(1, 2)]) == (result, log), f"yours {result} and {log}, expected 3 and [(1, 2)]"

@@ -41,7 +41,7 @@ def mlp() -> nn.Module:
 
 
 def normed() -> nn.Module:
-    """Return a network with a BatchNorm, whose buffers each call writes to."""
+    """Return a network with a BatchNorm, which writes to its buffers in each call."""
     return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
 
 
@@ -99,7 +99,7 @@ def test_no_step() -> None:
 
     compare(yours, model, "without a step they are those of the model")
     for name, x in model.named_parameters():
-        assert yours[name] is x, f"{name}: yours is another tensor, without a graph to the model's"
+        assert yours[name] is x, f"{name}: yours is a new tensor without a graph to the model's"
 
 
 def test_one_step() -> None:

@@ -17,7 +17,7 @@ PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv",
 
 
 class Shifted(nn.Module):
-    """Adds a constant that is in no state dict."""
+    """Adds a constant that is not in any state dict."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -157,7 +157,7 @@ def test_gradients(mode: bool) -> None:  # noqa: FBT001
     for what, yours, theirs in zip(("x", "weight", "bias"), *pairs, strict=True):
         says = f"training={mode}: the gradient by {what}: yours is not PyTorch's\n".__add__
         torch.testing.assert_close(yours, theirs, **CLOSE, msg=says)
-    assert gradcheck(mine, x), "finite differences disagree"
+    assert gradcheck(mine, x), "your gradients differ from finite differences"
 
 
 def test_buffers_stay_the_same_tensors() -> None:

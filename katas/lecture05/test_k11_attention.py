@@ -148,7 +148,7 @@ def test_the_weights_go_back() -> None:
 
 
 def test_it_is_your_own() -> None:
-    """Torch functions that do it all must not run."""
+    """Torch functions that do all of it must not run."""
     with forbids(
         kata,
         *("torch.nn.functional", "torch.nn.MultiheadAttention", "torch.nn.attention"),
@@ -158,12 +158,12 @@ def test_it_is_your_own() -> None:
 
 
 def test_gradients_of_a_masked_row() -> None:
-    """Differences agree with the gradients by the input, past a mask and through the softmax."""
+    """Finite differences agree with the input's gradient, past a mask and through the softmax."""
     mine, _ = pair(4, 2)
     for each in mine.parameters():
         each.detach_()
     x = rows(2, 3, 4).requires_grad_()
 
     assert torch.autograd.gradcheck(lambda x: mine(x, attn_mask=future(3)), (x,)), (
-        "finite differences disagree with yours"
+        "your gradients differ from finite differences"
     )

@@ -83,7 +83,7 @@ def test_a_quotient() -> None:
 
 @pytest.mark.parametrize("name", ["add", "sub", "maximum"])
 def test_a_sum_wants_one_unit(name: str) -> None:
-    """With two equal units, the unit stays."""
+    """If both units are equal, the sum has that unit."""
     way, other = metres(6.0, 8.0), metres(1.0, 9.0)
     value = getattr(torch, name)(plain(way), plain(other))
     check(getattr(torch, name)(way, other), value, {"m": 1}, f"torch.{name}")
@@ -107,7 +107,7 @@ def test_a_number_has_no_metres() -> None:
             program()
         except UnitError:
             refused = True
-        assert refused, f"{what}: yours is not refused, but adds a number to metres"
+        assert refused, f"{what}: yours adds a number to metres, expected a UnitError"
     ratio = way / metres(2.0, 2.0)
     check(1 - ratio, 1 - plain(ratio), {}, "1 - way / way")
     check(ratio.exp(), plain(ratio).exp(), {}, "exp(way / way)")
@@ -128,7 +128,7 @@ def test_arguments_by_name() -> None:
 
 
 def test_functions_of_one() -> None:
-    """After the first operand there are no further operands, but a dim, an index or a shape."""
+    """What follows the first operand is not an operand, but a dim, an index or a shape."""
     way = metres(6.0, 8.0, -1.0)
     programs: dict[str, Callable] = {
         "sum": lambda x: x.sum(0),
@@ -151,7 +151,9 @@ def test_a_refusal_writes_nothing(operand: str) -> None:
     for name in ("add_", "sub_"):
         with unchanged(way=way, other=other), pytest.raises(UnitError):
             getattr(way, name)(other)
-    assert way.unit == {"m": 1}, f"the unit of what was refused: yours {way.unit}"
+    assert way.unit == {"m": 1}, (
+        f"the unit after a refused operation: yours {way.unit}, expected the old unit"
+    )
     out = torch.zeros(2, dtype=torch.float64)
     with unchanged(way=way, other=other, out=out), pytest.raises(UnitError):
         torch.add(way, other, out=out)
@@ -163,7 +165,7 @@ def test_in_place() -> None:
     value = plain(way) * plain(time)
     result = way.mul_(time)
 
-    assert result is way, "mul_ returns the tensor that it writes to"
+    assert result is way, "yours does not return the tensor that mul_ writes to"
     check(way, value, {"m": 1, "s": 1}, "way.mul_(time)")
     assert time.unit == {"s": 1}, f"the other operand: your unit is {time.unit}"
 

@@ -2,7 +2,7 @@
 
 For a model of 20 parameters the loop makes 140 launches a step, for 2000 parameters 14000; on a GPU
 each takes microseconds, however small the tensor. Try it in ``python -i
-katas/lecture12/k04_foreach.py``. It prints 180 for the loop: 20 launches more count steps, and 20
+katas/lecture12/k04_foreach.py``. It prints 180 for the loop: 20 more launches count steps, and 20
 read a count (``_local_scalar_dense``; foreach has 40 of those).
 
     for more in ({}, {"foreach": True}, {"fused": True}):
@@ -101,7 +101,8 @@ def foreach_step(
 ) -> None:
     """Do what `loop_step` does, in seven launches per kind, for any number of tensors.
 
-    Equal to the bit for float32 and float64. Change `ps`, `ms` and `vs` in place, `grads` not.
+    Results are equal bit for bit, in float32 and float64. Change `ps`, `ms` and `vs` in place, but
+    not `grads`.
     """
     # TODO: loop over kinds(ps), with seven calls inside.
     raise NotImplementedError("foreach_step")

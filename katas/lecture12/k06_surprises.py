@@ -15,8 +15,8 @@ Afterwards read ``LRScheduler`` in ``torch/optim/lr_scheduler.py``, in site-pack
 from __future__ import annotations
 
 
-# Each begins with lr = 1.0. The schedulers are in torch.optim.lr_scheduler; `run` is a training
-# loop of that many steps, with scheduler.step() after each, and `set_lr` is an edit by hand.
+# Each begins with lr = 1.0. The schedulers are in torch.optim.lr_scheduler; `run` trains for
+# `steps` steps, with scheduler.step() after each, and `set_lr` is an edit by hand.
 PROGRAMS = {
     "constructor": """
 LinearLR(optimizer, start_factor=0.25)
@@ -48,6 +48,6 @@ run(scheduler, steps=2)
 
 
 def last_lr() -> dict[str, float]:
-    """Return, for each program, the lr of the optimizer's group at its end, to 0.0001."""
+    """Return, for each program, the lr of the optimizer's group at its end, to within 0.0001."""
     # TODO: return {"constructor": ..., ...}
     raise NotImplementedError("last_lr")

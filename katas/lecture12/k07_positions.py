@@ -6,7 +6,7 @@ model; the old checkpoint still loads without an error:
     saved by [a, b]         0: momentum of a     1: momentum of b
     loaded into [b, a]      b gets 0             a gets 1
 
-An optimizer made of ``named_parameters()`` saves the names too, and still loads by position.
+An optimizer built from ``named_parameters()`` saves the names too, and still loads by position.
 
 Fix `resume`, in under 10 lines.
 
@@ -29,8 +29,8 @@ def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
 
     Both optimizers have named parameters, in any order and group. The options of a group, such as
     ``lr``, go to the group at the same place; the optimizer keeps its names and order. Raise
-    ``KeyError`` for a name that `saved` lacks, before loading anything. A name without state is no
-    error, nor is one that has been removed; drop its state.
+    ``KeyError`` for a name that `saved` lacks, before loading anything. A name without state is not
+    an error. Nor is a name that has been removed: drop its state.
     """
     # TODO: nothing raises NotImplementedError here. This code works, but by position.
     optimizer.load_state_dict(saved)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
-    """Scale the gradients to a common 2-norm of at most `max_norm`; return the norm from before.
+    """Scale the gradients to a common 2-norm of at most `max_norm`; return the old norm.
 
     The factor is ``max_norm / (norm + 1e-6)``, but at most 1. Some parameters may lack a gradient,
     but not all.

@@ -6,8 +6,8 @@ nor a seed:
 
     what hashes a string?   who draws besides me?   who finishes first?   what was here before?
 
-Fix them; each needs a word or a line. Each must then repeat in another process, beside other code,
-and on a busy machine. None may set a seed that belongs to the whole process.
+Fix them; each takes a word or a line. Each must then repeat in another process, alongside other
+code, and on a busy machine. None may set a seed that belongs to the whole process.
 
 Begin with `vocabulary`: run it in two shells.
 Afterwards read the docstring of ``use_deterministic_algorithms`` in ``torch/__init__.py``, in

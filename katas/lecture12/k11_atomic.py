@@ -59,5 +59,5 @@ def save(payload: bytes, folder: Path, step: int, keep: int = 2) -> None:
     Afterwards keep only the `keep` newest (at least one), and nothing left behind by a killed
     `save`. Do not touch other files. ``fsync`` only sees what has left Python's buffer.
     """
-    # TODO: write to a file beside it. What comes next?
+    # TODO: write to another file in the folder. What comes next?
     raise NotImplementedError("save")

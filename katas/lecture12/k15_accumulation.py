@@ -1,7 +1,8 @@
 """Micro-batches that equal the large batch.
 
 A batch does not fit in memory, so you split it, call ``(loss / 2).backward()`` for each half, and
-step. If both halves have equally many targets, that equals the large batch. With texts it does not:
+step. If both halves have the same number of targets, that equals the large batch. With texts it
+does not:
 
     micro-batch    tokens    mean loss
     A                   2          4.0        mean of the means   (4 + 1) / 2           = 2.5

@@ -15,7 +15,8 @@ There is a floor that no size gets below. Subtract it, and the rest is a line.
 
 Begin with a single floor, 0: two columns, ``torch.linalg.lstsq``, a slope.
 
-Real life differs: the data grows too, so there are two terms; fits minimise a Huber loss by L-BFGS.
+Real life differs: the data grows too, so there are two terms; fits minimise a Huber loss with
+L-BFGS.
 Afterwards read ``lstsq`` in ``torch/linalg/__init__.py``, in site-packages: which shapes may `B`
 have?
 """

@@ -6,7 +6,7 @@ node is preempted: sweep and trials get SIGKILL. On Monday you type the same com
     journal.jsonl                           trial
     {"trial": 0, "loss": 0.31}              0      done: its line is all you need
     {"trial": 2, "exit": -9}                2      failed: not run again
-    {"trial": 1, "lo                        1      killed in mid-line: run again
+    {"trial": 1, "lo                        1      killed mid-line: run again
                                             3      was running: run again, in its own folder,
                                                    where its checkpoint is
 

@@ -1,4 +1,4 @@
-"""Tests of k02_sgd: its steps equal those of torch.optim.SGD with foreach=False, to the bit."""
+"""Tests of k02_sgd: its steps equal those of torch.optim.SGD with foreach=False, bit for bit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def gradient(p: torch.Tensor, t: int) -> torch.Tensor:
 
 
 def alike(yours: torch.Tensor, theirs: torch.Tensor, what: str) -> None:
-    """Compare two tensors to the bit."""
+    """Compare two tensors bit for bit."""
     __tracebackhide__ = True
     says = (
         f"{what}: yours is not PyTorch's to the bit; see _single_tensor_sgd for the operators\n"

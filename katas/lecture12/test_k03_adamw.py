@@ -1,4 +1,4 @@
-"""Tests of k03_adamw: torch.optim.Adam and AdamW with foreach=False are the oracle, to the bit."""
+"""Tests of k03_adamw: torch.optim.Adam and AdamW with foreach=False are the oracle, bit for bit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gradient(p: torch.Tensor, t: int, scale: float = 1.0) -> torch.Tensor:
 
 
 def alike(yours: torch.Tensor, theirs: torch.Tensor, what: str) -> None:
-    """Compare two tensors to the bit."""
+    """Compare two tensors bit for bit."""
     __tracebackhide__ = True
     says = (
         f"{what}: yours is not PyTorch's to the bit; see _single_tensor_adam for the operators\n"

@@ -1,4 +1,4 @@
-"""Tests of k04_foreach: launches are counted, and results equal the loop's to the bit."""
+"""Tests of k04_foreach: launches are counted, and results equal the loop's bit for bit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def lists(*dtypes: torch.dtype) -> tuple[Tensors, Tensors, Tensors, Tensors]:
 
 
 def compare(*dtypes: torch.dtype, steps: int = 3) -> None:
-    """Step yours and the loop, and compare to the bit."""
+    """Step yours and the loop, and compare bit for bit."""
     __tracebackhide__ = True
     yours, right = lists(*dtypes), lists(*dtypes)
     for t in range(1, steps + 1):
@@ -102,7 +102,7 @@ def test_how_many_pytorch_launches(how: str) -> None:
 
 @pytest.mark.given
 def test_the_loop_is_that_of_pytorch() -> None:
-    """The given loop equals torch.optim.Adam to the bit."""
+    """The given loop equals torch.optim.Adam bit for bit."""
     mine, theirs = lists(DOUBLE, FLOAT), lists(DOUBLE, FLOAT)[0]
     adam = torch.optim.Adam(theirs, RATE, betas=(BETA1, BETA2), eps=EPS, foreach=False)
     for t in (1, 2, 3):
@@ -125,7 +125,7 @@ def test_two_dtypes() -> None:
     yours = kinds(lists(FLOAT, DOUBLE, DOUBLE, FLOAT)[0])
     assert yours == [[0, 3], [1, 2]], f"yours {yours}, expected [[0, 3], [1, 2]]"
     yours = kinds(lists(DOUBLE, FLOAT)[0])
-    assert yours == [[0], [1]], f"float64 comes first: yours {yours}, expected [[0], [1]]"
+    assert yours == [[0], [1]], f"float64 appears first: yours {yours}, expected [[0], [1]]"
 
 
 def test_two_devices() -> None:
@@ -143,7 +143,7 @@ def test_no_tensor_no_kind() -> None:
 
 
 def test_one_parameter() -> None:
-    """Three steps of a single parameter, to the bit."""
+    """Three steps of a single parameter, bit for bit."""
     compare(DOUBLE)
 
 
@@ -172,7 +172,7 @@ def test_it_is_done_in_place() -> None:
     same = all(
         a is b for xs, ys in zip(held, every, strict=True) for a, b in zip(xs, ys, strict=True)
     )
-    assert same, "yours put other tensors into its argument lists"
+    assert same, "yours put different tensors into its argument lists"
 
 
 @pytest.mark.parametrize("count", [1, 20, 200])
@@ -201,7 +201,7 @@ def test_no_launch_is_hidden() -> None:
     with watched_operators() as names:
         foreach_step(*every, t=4)
     ran = {name.removeprefix("aten::") for name in names if "_foreach_" in name}
-    assert ran, "no foreach operator has run: replace the loop by foreach operators"
+    assert ran, "no foreach operator has run: replace the loop with foreach operators"
     assert ran <= seen, f"yours runs {sorted(ran - seen)} where `launches` does not see it"
 
     every = lists(*[DOUBLE] * 3)

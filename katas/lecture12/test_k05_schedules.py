@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-# Each shape, as yours and as PyTorch's.
+# Each shape of a schedule, yours and PyTorch's.
 SHAPES: dict[str, tuple[Callable[[], Callable[[int], float]], Callable[[Any], Any]]] = {
     "warmup": (lambda: warmup(0.1, 4), lambda o: theirs.LinearLR(o, 0.1, total_iters=4)),
     "cosine": (lambda: cosine(5), lambda o: theirs.CosineAnnealingLR(o, 5)),
@@ -173,7 +173,10 @@ def test_the_state_is_a_snapshot() -> None:
 
     spoil(state)
     yours.step()
-    assert lrs(one) == [0.3], f"lr at the milestone: yours {lrs(one)}, expected [0.3]: a copy"
+    assert lrs(one) == [0.3], (
+        f"lr at the milestone: yours {lrs(one)}, expected [0.3]: changing a saved state must not "
+        "change the schedules"
+    )
 
 
 def spoil(value: Any) -> None:
@@ -197,7 +200,7 @@ def test_it_is_written_here() -> None:
 @pytest.mark.parametrize("first", ["optimizer", "schedule"])
 @pytest.mark.parametrize("stop", range(8))
 def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
-    """Stopped after any step, also at a milestone or after an edit: equal to the bit.
+    """Stopped after any step, including at a milestone or after an edit: equal bit for bit.
 
     Loading an optimizer replaces the dicts in its param_groups.
     """

@@ -84,7 +84,7 @@ def test_two_groups() -> None:
     """A name may have moved to another group; the options stay with the group's place."""
     new = check(built("abc", "de", lrs=(0.25, 0.5)), "eca", "bd")
     yours = [group["lr"] for group in new.param_groups]
-    assert [0.25, 0.5] == yours, f"the groups of yours have lr {yours}, expected [0.25, 0.5]"
+    assert [0.25, 0.5] == yours, f"your groups have lr {yours}, expected [0.25, 0.5]"
 
 
 def test_the_names_stay_where_they_are() -> None:
@@ -125,14 +125,17 @@ def test_what_is_saved_stays() -> None:
 
 
 def test_a_name_that_is_new() -> None:
-    """A new name raises KeyError: stopping beats starting from nothing. A removed one does not."""
+    """A new name raises KeyError: better stop than start from nothing. A removed one is fine."""
     new = built("ax", lrs=(0.5,), step=False)
     said = "loads it"
     try:
         resume(new, built("ab").state_dict())
     except KeyError as error:
         said = str(error)
-    assert "x" in said, f"`saved` has a and b, the optimizer a and x: yours {said}"
+    assert "x" in said, (
+        f"`saved` has a and b, the optimizer a and x: yours {said}, expected a KeyError that names "
+        "x"
+    )
     yours = (new.param_groups[0]["lr"], len(new.state))
     assert (0.5, 0) == yours, f"lr and states of the optimizer: yours {yours}, expected (0.5, 0)"
     # A layer was removed: drop its state, or the next checkpoint saves it under another number.
@@ -154,7 +157,7 @@ def test_another_number_of_groups() -> None:
 
 
 def test_a_run_goes_on() -> None:
-    """AdamW and a model whose layers were reordered: equal to the uninterrupted run, to the bit."""
+    """AdamW and a model with reordered layers: equal to the uninterrupted run, bit for bit."""
 
     def model(names: str) -> nn.ModuleDict:
         torch.manual_seed(3)

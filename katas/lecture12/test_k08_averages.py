@@ -95,8 +95,10 @@ def test_clip_takes_an_iterator_and_writes_in_place() -> None:
     bucket = before.view(1, 2)
     with unchanged(weights=[each.detach() for each in parameters]):
         kata.clip(iter(parameters), 0.1)
-    assert before is parameters[0].grad, "yours replaces the gradient by a new tensor"
-    assert before.norm().item() == pytest.approx(0.1, rel=1e-5), f"yours has norm {before.norm()}"
+    assert before is parameters[0].grad, "yours replaces the gradient with a new tensor"
+    assert before.norm().item() == pytest.approx(0.1, rel=1e-5), (
+        f"your clipped gradient has norm {before.norm()}, expected 0.1"
+    )
     norm = bucket.norm().item()
     assert norm == pytest.approx(0.1, rel=1e-5), (
         f"a view of the gradient has norm {norm}, expected 0.1: yours has replaced the memory of"
@@ -199,13 +201,16 @@ def test_refresh_puts_things_back(*, training: bool) -> None:
     with unchanged(weights=list(model.parameters()), batches=batches):
         kata.refresh(model, batches)
     momenta = [layer.momentum for layer in kata.norms(model)]
-    assert [0.3, 0.1] == momenta, f"momenta after yours {momenta}, expected [0.3, 0.1]"
+    assert [0.3, 0.1] == momenta, f"momenta afterwards: yours {momenta}, expected [0.3, 0.1]"
     modes = {name: layer.training for name, layer in model.named_modules()}
-    assert before == modes, f"training, by module: after yours {modes}, before {before}"
+    assert before == modes, (
+        f"training flag of each module: yours {modes} afterwards, expected {before} as before"
+    )
     moved = [name for name, x in model.named_buffers() if x.data_ptr() != buffers[name]]
     assert not moved, f"yours moves {moved} to other memory: write in place"
     assert [False, False] == seen, (
-        f"grad mode during your two batches is {seen}: that builds a graph"
+        f"grad mode during your two batches is {seen}, expected False for both: grad mode builds a "
+        "graph"
     )
 
 

@@ -44,7 +44,9 @@ print(json.dumps(vocabulary(sys.argv[1])))
 def test_vocabulary() -> None:
     """Each word has its own number."""
     yours = vocabulary(TEXT)
-    assert set(TEXT.split()) == set(yours), f"yours numbers the words {sorted(yours)}"
+    assert set(TEXT.split()) == set(yours), (
+        f"yours numbers the words {sorted(yours)}, expected {sorted(set(TEXT.split()))}"
+    )
     numbers = sorted(yours.values())
     assert [*range(16)] == numbers, f"yours numbers the 16 words {numbers}, expected 0 to 15"
 
@@ -66,8 +68,8 @@ def test_vocabulary_in_another_process(pytestconfig: pytest.Config) -> None:
     assert done.returncode == 0, f"the other process failed:\n{done.stderr[-1500:]}"
     moved = [word for word, number in json.loads(done.stdout).items() if mine[word] != number]
     assert not moved, (
-        f"in another process {len(moved)} of 16 words have other numbers: {moved}. In which order"
-        " does a set yield its elements?"
+        f"in another process {len(moved)} of 16 words have different numbers: {moved}. In which "
+        "order does a set yield its elements?"
     )
 
 
@@ -175,7 +177,7 @@ def finishing(order: tuple[int, ...], values: list[float]) -> list[Callable[[], 
 def test_total() -> None:
     """The sum of jobs that run at once: each waits until the others have begun."""
     yours = total(finishing((2, 0, 1), [1.0, 2.5, 4.0]))
-    assert yours == 7.5, f"1 + 2.5 + 4: yours {yours}"
+    assert yours == 7.5, f"1 + 2.5 + 4: yours {yours}, expected 7.5"
 
 
 def test_total_on_a_busy_machine() -> None:
@@ -184,7 +186,7 @@ def test_total_on_a_busy_machine() -> None:
     orders = list(permutations(range(3)))
     yours = {order: total(finishing(order, values)) for order in orders}
     assert len(set(yours.values())) == 1, (
-        f"sums of {values}, by the order in which the jobs end: yours {yours}"
+        f"sums of {values}, by the order in which the jobs end: yours {yours}, expected equal sums"
     )
 
 
@@ -211,7 +213,9 @@ def check(yours: torch.Tensor, where: str) -> None:
     """Compare with the counts of 0 to 4 in [0, 0, 3, 1, 0]."""
     __tracebackhide__ = True
     expected = torch.tensor([3.0, 1.0, 0.0, 1.0, 0.0])
-    assert expected.dtype == yours.dtype, f"yours has dtype {yours.dtype}"
+    assert expected.dtype == yours.dtype, (
+        f"yours has dtype {yours.dtype}, expected {expected.dtype}"
+    )
     assert torch.equal(expected, yours), f"{where}: yours {yours}, expected {expected}"
 
 

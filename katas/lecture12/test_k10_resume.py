@@ -1,4 +1,4 @@
-"""Tests of k10_resume: a resumed run is compared with an uninterrupted one, to the bit."""
+"""Tests of k10_resume: a resumed run is compared with an uninterrupted one, bit for bit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def losses(run: Run, count: int = 6) -> list[float]:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are equal to the bit, including the tensors in them."""
+    """Whether two values are equal bit for bit, including the tensors in them."""
     if other is None:
         return one is None
     if isinstance(one, torch.Tensor):

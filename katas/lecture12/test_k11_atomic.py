@@ -17,7 +17,7 @@ from katas.lecture12.k11_atomic import path_of
 from katas.lecture12.k11_atomic import save
 
 
-# Longer than Python's buffer; and short enough to stay in it.
+# Longer than Python's buffer, and short enough to stay in it.
 SIZE, SMALL = 20_000, 100
 # Saves steps 1 and 2, forks a child that saves a step and is killed, and reports what is left:
 # for each place the complete and the broken checkpoints, then those and all names after step 4.
@@ -103,11 +103,13 @@ def names(folder: Path) -> list[str]:
 
 def test_the_first_checkpoint(tmp_path: Path) -> None:
     """One complete file under its name."""
-    assert [] == checkpoints(tmp_path), "an empty folder has no checkpoints"
+    assert [] == checkpoints(tmp_path), "yours finds checkpoints in an empty folder, expected none"
     save(b"\x00first", tmp_path, 7)
     assert ["step-7.pt"] == names(tmp_path), f"yours leaves {names(tmp_path)}, expected step-7.pt"
     yours = path_of(tmp_path, 7).read_bytes()
-    assert b"\x00first" == yours, f"your file holds {yours!r}"
+    assert b"\x00first" == yours, (
+        f"your file holds {yours!r}, expected the payload and nothing else"
+    )
     found = checkpoints(tmp_path)
     assert [path_of(tmp_path, 7)] == found, f"yours finds {found}, expected only step-7.pt"
 
@@ -153,7 +155,8 @@ def test_two_are_kept(tmp_path: Path) -> None:
         save(b"first" if step < 3 else b"again", tmp_path, step)
     yours = {path.name: path.read_bytes() for path in checkpoints(tmp_path)}
     assert {"step-2.pt": b"first", "step-3.pt": b"again"} == yours, (
-        f"after saving steps 1, 2, 3, 3: yours has {yours}"
+        f"after saving steps 1, 2, 3, 3: yours has {yours}, expected the first step 2 and the "
+        "second step 3"
     )
 
 
@@ -162,7 +165,9 @@ def test_killed_at_a_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     places = (0, 1, 8191, 8192, 8193, SIZE - 1)
     for byte, _, right, broken, _ in killed(tmp_path, pytestconfig.rootpath, 2, *places):
         assert not broken, f"killed at byte {byte}: {broken} exists but is not complete"
-        assert ["step-1.pt", "step-2.pt"] == right, f"killed at byte {byte}: {right} is left"
+        assert ["step-1.pt", "step-2.pt"] == right, (
+            f"killed at byte {byte}: {right} are left, expected step-1.pt and step-2.pt"
+        )
 
 
 @pytest.mark.parametrize(
@@ -176,8 +181,12 @@ def test_killed_at_any_call(
     for call, _, right, broken, _ in report:
         where = f"step {step}, keep={keep}, {size} bytes, killed at call {call} of {len(report)}"
         assert not broken, f"{where}: {broken} exists but is not complete"
-        assert len(right) >= keep, f"{where}: {right} is left, expected {keep} complete checkpoints"
-        assert right[-1] in {"step-2.pt", "step-3.pt"}, f"{where}: the newest is gone, {right}"
+        assert len(right) >= keep, (
+            f"{where}: {right} are left, expected {keep} complete checkpoints"
+        )
+        assert right[-1] in {"step-2.pt", "step-3.pt"}, (
+            f"{where}: the newest is gone, only {right} are left"
+        )
 
 
 def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) -> None:

@@ -47,7 +47,7 @@ def counted(points: torch.Tensor, cuts: tuple[int, ...]) -> torch.Tensor:
 
 
 def compare(yours: torch.Tensor, right: torch.Tensor, what: str, whose: str, why: str) -> None:
-    """Compare two tensors to the bit, including dtype and size."""
+    """Compare two tensors bit for bit, including dtype and size."""
     __tracebackhide__ = True
     assert yours.dtype is right.dtype, f"{what}: yours is {yours.dtype}, {whose} {right.dtype}"
     says = f"{what}\nyours\n{yours}\n{whose}\n{right}\n{why}"
@@ -68,7 +68,7 @@ def test_two_dimensions() -> None:
 
 @given(st.integers(1, 300), st.integers(1, 6))
 def test_any_number_of_points(count: int, dimension: int) -> None:
-    """Up to six dimensions, to the bit."""
+    """Up to six dimensions, bit for bit."""
     yours = sobol(count, dimension)
     right = engine(count, dimension)
     why = "a row is a point, a column a dimension"

@@ -62,7 +62,7 @@ def deadline() -> Iterator[None]:
         if frame is not None:
             line = linecache.getline(file, frame.f_lineno).strip()
             where = f"in line {frame.f_lineno} of your file, {line}"
-        raise AssertionError(f"nothing has come for {LIMIT} seconds: the sweep waits {where}")
+        raise AssertionError(f"nothing has happened for {LIMIT} seconds: the sweep waits {where}")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
@@ -143,8 +143,8 @@ def found_in(journal: Path, what: str) -> list[dict[str, Any]]:
     except ValueError as error:
         said = f"{type(error).__name__}: {error}"
     raise AssertionError(
-        f"{what}\nyours raises {said}\nexpected the entries of its whole lines: a line without its"
-        " newline was being written when the sweep was killed, and is none"
+        f"{what}\nyours raises {said}\nexpected the entries of its whole lines: a line without its "
+        "newline was being written when the sweep was killed, and is not an entry"
     )
 
 
@@ -158,7 +158,9 @@ def written(journal: Path, entries: list[dict[str, Any]]) -> bytes:
 def test_no_journal(tmp_path: Path) -> None:
     """A new sweep has no journal: no entries, and reading creates no file."""
     compare(read(tmp_path / "j"), [], "entries of a journal that does not exist", "none yet")
-    assert not (tmp_path / "j").exists(), "yours has made a journal, expected none: it only reads"
+    assert not (tmp_path / "j").exists(), (
+        "yours has created a journal, expected none: `read` only reads"
+    )
 
 
 @one
@@ -172,7 +174,7 @@ def test_entries_come_back(tmp_path: Path) -> None:
     compare([json.loads(line) for line in text.split("\n")[:-1]], ENTRIES, text, "JSON lines")
     append(tmp_path / "j", {"trial": 3, "loss": math.nan})
     loss = read(tmp_path / "j")[-1]["loss"]
-    assert math.isnan(loss), f"a loss of NaN comes back as yours {loss}, expected NaN"
+    assert math.isnan(loss), f"yours returns a loss of NaN as {loss}, expected NaN"
 
 
 @one

@@ -1,6 +1,6 @@
 """A dry run: read the command before it runs.
 
-A job waits two days in a queue, then dies of a misspelt option. A dry run gives you the request
+A job waits two days in a queue, then dies from a misspelt option. A dry run gives you the request
 that the scheduler would get, and starts nothing:
 
     print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Replica(NamedTuple):
-    """The fields of TorchX's ``ReplicaParam`` that matter here: a process to be."""
+    """The fields of TorchX's ``ReplicaParam`` that matter here: a process to be started."""
 
     args: list[str]
     env: dict[str, str]
@@ -33,7 +33,7 @@ class Replica(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The fields of TorchX's ``PopenRequest`` that matter here; a dict of replicas by role."""
+    """The fields of TorchX's ``PopenRequest`` that matter here: lists of replicas, by role."""
 
     app_id: str
     log_dir: str
@@ -59,7 +59,7 @@ def readable(request: Request) -> str:
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
     Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
-    it is left, as <here>, and the id as <id>.
+    it remains, as <here>, and the id as <id>.
     """
-    # TODO: shlex.join quotes. Which of the three texts may hold another?
+    # TODO: shlex.join quotes. Which of the three texts may contain another?
     raise NotImplementedError("readable")

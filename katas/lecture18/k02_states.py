@@ -17,7 +17,8 @@ all is over:
 Predict on paper, then fill in `outcomes`. Begin with the docstring of ``LocalScheduler`` in
 ``torchx/schedulers/local_scheduler.py``: what does it ignore?
 Afterwards read its ``describe``, and ``_invoke_run`` in
-``torch/distributed/elastic/agent/server/api.py``: torchrun stops the others, and tries again.
+``torch/distributed/elastic/agent/server/api.py``: torchrun stops the other workers, and tries
+again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A component is a typed function: make a command line of its signature.
+"""A component is a typed function: turn its signature into a command line.
 
     def fit(script: str, *args: str, num_replicas: int = 2, fast: bool = False) -> AppDef: ...
 
     torchx run FILE.py:fit --script fit.py --num_replicas 4 --fast false -- --lr 0.1
 
-Nobody has written a parser for that: TorchX reads the function. So a missing annotation is an error
-before anything starts, and a default is a promise to all who leave the option out.
+Nobody wrote a parser for that: TorchX reads the function. So a missing annotation is an error
+before anything starts, and a default is a promise to everyone who leaves the option out.
 
 1. `options`: which options the command line has, read from the signature.
 2. `call`: make a parser for them, and call the component with what it finds.
@@ -47,7 +47,7 @@ class Option(NamedTuple):
 
 
 def descriptions(component: Callable[..., Any]) -> dict[str, str]:
-    """Return the texts of the parameters in the part "Args:" of a docstring in Google's style."""
+    """Return the descriptions in the "Args:" section of a Google-style docstring, by parameter."""
     _, _, text = (inspect.getdoc(component) or "").partition("Args:\n")
     return dict(re.findall(r"^ +(\w+): (.*)$", text.partition("\n\n")[0], re.MULTILINE))
 
@@ -56,7 +56,8 @@ def options(component: Callable[..., Any]) -> list[Option]:
     """Return an option for each parameter in the order of the signature, but none for ``*args``.
 
     Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
-    help of a parameter without description is "". No parameter is positional-only or ``**kwargs``.
+    help of a parameter without a description is "". No parameter is positional-only or
+    ``**kwargs``.
     """
     # TODO: inspect.signature has kinds, annotations and defaults.
     raise NotImplementedError("options")
@@ -68,9 +69,9 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
       This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
     - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
-      lists of the first three (``1,2``, perhaps with spaces). What is left out has its default.
+      lists of the first three (``1,2``, perhaps with spaces). An option left out has its default.
     - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
-      without ``*args``, words after ``--`` are an error like an option that is unknown.
+      without ``*args``, words after ``--`` are an error, like an unknown option.
     """
     # TODO: cut the words at "--", add an argument for each option, and call.
     raise NotImplementedError("call")

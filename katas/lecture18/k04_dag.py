@@ -1,6 +1,6 @@
-"""Run a pipeline that may be killed at any moment, and go on where it stopped.
+"""Run a pipeline that may be killed at any moment, and continue where it stopped.
 
-TorchX starts one app. Which app comes after which, and what need not run again, is up to you:
+TorchX starts one app. Which app comes after which, and what need not run again, are up to you:
 
     clean ---> train ---> judge ---> report        the code of `train` changes:
       `------> stats --------------'               which stages run again?
@@ -15,7 +15,7 @@ TorchX starts one app. Which app comes after which, and what need not run again,
 
 Stages here are functions in threads. About 45 lines, an hour.
 
-Begin on paper: `stats` fails while `train` runs. Which states have `judge` and `report` in the end?
+Begin on paper: `stats` fails while `train` runs. Which states do `judge` and `report` end in?
 Afterwards read ``write_atomic`` in ``torch/_inductor/codecache.py``, in site-packages: the cache of
 torch.compile names its files by hashes, too.
 
@@ -62,7 +62,7 @@ class Stage:
 
 
 def open_store(store: Path) -> None:
-    """Make the store if it is missing, and delete what a killed run was working on."""
+    """Create the store if it is missing, and delete what a killed run was working on."""
     shutil.rmtree(store / "work", ignore_errors=True)
     (store / "work").mkdir(parents=True)
 
@@ -73,7 +73,7 @@ def new_folder(store: Path) -> Path:
 
 
 def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
-    """Return the plan with what became of it: a line for each stage."""
+    """Return the plan and what became of it: a line for each stage."""
     rows = (f"{s.name:8}{states[s.name]:9}{' + '.join(s.parents)}".rstrip() for s in stages)
     return "\n".join(rows) + "\n"
 
@@ -83,7 +83,7 @@ def order(stages: Sequence[Stage]) -> list[str]:
 
     Raise ValueError if that is impossible: a cycle, or a parent that is no stage.
     """
-    # TODO: step 1. All whose parents are placed are ready, and come next.
+    # TODO: step 1. Stages whose parents are all placed come next.
     raise NotImplementedError("order")
 
 

@@ -1,6 +1,6 @@
 """Retries that mean something: some failures go away, and some come back every night.
 
-A machine that was taken away is worth another try. A ``ValueError`` is the same ValueError at
+A job whose machine was taken away is worth another try. A ``ValueError`` is the same ValueError at
 3 am, with four more hours of GPU spent. ``local_cwd`` never tries again; TorchX's script for Slurm
 does after any exit code but 0. So ask what has happened.
 
@@ -17,7 +17,7 @@ Begin by making an error file: decorate a function that raises with ``record`` o
 ``torch.distributed.elastic.multiprocessing.errors``, and set ``TORCHELASTIC_ERROR_FILE``.
 Afterwards read ``torch/distributed/elastic/multiprocessing/errors/error_handler.py``.
 
-Real life differs: waits get a random part, so that a thousand jobs do not come back at once.
+Real life differs: waits have a random part, so that a thousand jobs do not come back at once.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ NEVER = frozenset({"ValueError", "TypeError", "KeyError", "ModuleNotFoundError",
 def verdict(code: int, error_file: Path) -> str:
     """Return "done", "again" or "never" for a process that has ended.
 
-    A code below 0 is a signal's number, negated, as `subprocess` has it; above 128 it is 128 and a
-    signal's number, as a shell has it. A signal decides, whatever the file says. The "message" of
-    the file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
+    A code below 0 is a signal's number, negated, as in `subprocess`; above 128 it is 128 plus a
+    signal's number, as in a shell. A signal decides, whatever the file says. The "message" of the
+    file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
     retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
 
     If the file is missing or not whole, or holds no such text (null or a list is none), try again.

@@ -1,7 +1,7 @@
-"""A scheduler of your own: TorchX runs on it what it runs on Slurm.
+"""A scheduler of your own: TorchX can run on it whatever it runs on Slurm.
 
-``local_cwd`` never tries again, and when a replica has died for good, the others go on (k02). The
-runner of TorchX does not care who schedules: it wants a class with a few methods, and a factory:
+``local_cwd`` never tries again, and when a replica has died for good, the others go on (k02).
+TorchX's runner does not care who schedules: it wants a class with a few methods, and a factory:
 
     Runner("me", {"stubborn": create}).run(app, "stubborn", {"folder": "/tmp"})
             |
@@ -9,11 +9,11 @@ runner of TorchX does not care who schedules: it wants a class with a few method
             |--> schedule          start them, and return the app's id
             `--> describe          called again and again: look at the tasks, act, report
 
-Write these three; the rest is given. `Stubborn` starts a failed replica again, as
-``RetryPolicy.REPLICA`` means it. When one has no tries left it ends the others, and the app has
+Write these three; the rest is given. `Stubborn` restarts a failed replica, which is what
+``RetryPolicy.REPLICA`` means. When one has no tries left it ends the others, and the app has
 failed. About 25 lines.
 
-Begin on paper: `describe` starts a replica again, and it fails at once. What is the app's state?
+Begin on paper: `describe` restarts a replica, and it fails at once. What is the app's state?
 Afterwards read ``schedulers/local_scheduler.py`` of TorchX, and ``_invoke_run`` in
 ``torch/distributed/elastic/agent/server/api.py``.
 
@@ -54,7 +54,7 @@ class Task:
 
     def __init__(self, role: Role, folder: str) -> None:
         self.role, self.folder = role, folder
-        # How often it was started, and how often it may be after the first time.
+        # How often it was started, and how often it may be restarted.
         self.starts, self.retries = 0, role.max_retries
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -102,7 +102,8 @@ class Stubborn(Scheduler):
         """Return the request for the app, with `repr` as its format. Start nothing.
 
         The id is unique and begins with the app's name. ``cfg["folder"]`` is the root of the image
-        and where tasks run. For ``${rank0_env}`` write TORCHX_RANK0_HOST; you need not set it.
+        and where tasks run. Replace ``${rank0_env}`` with TORCHX_RANK0_HOST; you need not set that
+        variable.
         """
         # TODO: make_unique, and macros.Values(...).apply for each replica.
         raise NotImplementedError("_submit_dryrun")
@@ -113,24 +114,24 @@ class Stubborn(Scheduler):
         raise NotImplementedError("schedule")
 
     def describe(self, app_id: str) -> DescribeAppResponse | None:
-        """Look at a RUNNING app's tasks, start again what failed, and return `answer`.
+        """Look at a RUNNING app's tasks, restart those that failed, and return `answer`.
 
-        None if there is no such app. Ask each task for its code once: the next answer may differ.
-        A failed task with retries left is started again, and then it runs. One without them ends
-        the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but RUNNING
-        is final: an app that has ended starts nothing again.
+        Return None if there is no such app. Ask each task for its code once: the next answer may
+        differ. A failed task with retries left is started again, and then it runs. One without them
+        ends the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but
+        RUNNING is final: an app that has ended starts nothing again.
         """
-        # TODO: one code for each task; what is started again has None.
+        # TODO: one code for each task; a restarted task has None.
         raise NotImplementedError("describe")
 
     def answer(self, app_id: str) -> DescribeAppResponse:
-        """Return the state of an app, and how often its tasks were started again."""
+        """Return the state of an app, and how often its tasks were restarted."""
         restarts = sum(task.starts - 1 for task in self.apps[app_id])
         state = self.states[app_id]
         return DescribeAppResponse(app_id=app_id, state=state, num_restarts=restarts)
 
     def end(self, app_id: str, state: AppState) -> None:
-        """Kill what runs of an app, whose state is `state` from now on."""
+        """Kill an app's running tasks; its state is `state` from now on."""
         self.states[app_id] = state
         for task in self.apps[app_id]:
             task.kill()

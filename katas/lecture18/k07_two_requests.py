@@ -7,10 +7,10 @@ the other containers, and what you asked for is not written in the same places:
     torchx run --dryrun --workspace="" -s local_docker FILE.py:app
 
 Write `compare`. Begin in ``test_k07_two_requests.py``: `SCRIPT` and `CONTAINERS` are such requests
-for one app. How often is each replica tried again?
+for one app. How often is each replica retried?
 
-Afterwards read ``_restart_workers`` in ``torch/distributed/elastic/agent/server/api.py``: whom does
-torchrun start again?
+Afterwards read ``_restart_workers`` in ``torch/distributed/elastic/agent/server/api.py``: which
+workers does torchrun restart?
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Container(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """The memory of a replica in megabytes, and how often it is started again if it fails."""
+    """The memory of a replica in megabytes, and how often it is restarted if it fails."""
 
     memory: int
     retries: int

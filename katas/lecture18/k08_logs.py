@@ -9,7 +9,7 @@ that loses it:
     alive()? no: stop
 
 1. `follow`: yield the lines of one growing file.
-2. `merged`: the lines of several logs, in the order of their time. About 23 lines in all.
+2. `merged`: the lines of several logs, in the order of their times. About 23 lines in all.
 
 A log has lines such as ``19:04:07 loss 0.31``. Lines without a time, as in a traceback, belong to
 the line before.
@@ -53,9 +53,9 @@ def time_of(line: str) -> str | None:
 def follow(path: Path, alive: Callable[[], bool], pause: Callable[[], None]) -> Iterator[str]:
     """Yield each line of a growing file, without its newline, until its writer is dead.
 
-    A line is yielded when its newline has been written; what a dead writer left without one is
-    the last line. The file may not exist yet, or ever. A character of UTF-8 may be written in two
-    parts; bytes that are no UTF-8 are replaced, as ``decode(errors="replace")`` does. Call `pause`
+    A line is yielded when its newline has been written; what a dead writer left without one is the
+    last line. The file may not exist yet, or ever. A character of UTF-8 may be written in two
+    parts; bytes that are not UTF-8 are replaced, as ``decode(errors="replace")`` does. Call `pause`
     after each read that found nothing, while the writer lives.
     """
     # TODO: use read_from, and decode whole lines.
@@ -65,7 +65,7 @@ def follow(path: Path, alive: Callable[[], bool], pause: Callable[[], None]) -> 
 def merged(
     logs: Mapping[str, Iterable[str]], since: str = "00:00:00", until: str = "24:00:00"
 ) -> Iterator[str]:
-    """Yield ``[NAME] LINE`` for the lines of all logs with since <= time < until, by their time.
+    """Yield ``[NAME] LINE`` for the lines of all logs with since <= time < until, by time.
 
     A log keeps its own order: a line without a time, or with an earlier one than the line before,
     has the time of the line before. Lines before a log's first time have "00:00:00". At equal

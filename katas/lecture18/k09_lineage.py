@@ -1,4 +1,4 @@
-"""Find the models to recall when a label of March turns out to be wrong.
+"""Find the models to recall when labels from March turn out to be wrong.
 
 A tracker notes for each run what it was made from, its sources:
 
@@ -10,7 +10,7 @@ TorchX has trackers, and a method ``lineage`` for such questions. In its ``Fsspe
 method is one line: ``raise NotImplementedError``. Write what is missing, for any tracker:
 
 1. `reach`: everything that can be reached from a run, and in how many steps.
-2. `ancestors` and `descendants`, by it.
+2. `ancestors` and `descendants`, with `reach`.
 3. `record`: note a source, unless it makes no sense.
 4. `suspects`: three models are bad and two are good; where did it begin? About 25 lines in all.
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """What a run was made from. Ids are strings: "0042" is another run than "42"."""
+    """What a run was made from. Ids are strings: "0042" and "42" are different runs."""
 
     source_run_id: str
     artifact_name: str | None = None
 
 
 class Tracker(Protocol):
-    """What you may ask of a tracker; TorchX's have these methods, and more."""
+    """What you may ask a tracker; TorchX's trackers have these methods, and more."""
 
     def add_source(self, run_id: str, source_id: str, artifact_name: str | None = None, /) -> None:
         """Note a source, without any check."""
 
     def sources(self, run_id: str, /) -> Iterable[Source]:
-        """Return the sources of a run: none, if the run is unknown."""
+        """Return the sources of a run, none if the run is unknown."""
 
     def run_ids(self) -> Iterable[str]:
         """Return the runs that have sources, each once, and perhaps others."""

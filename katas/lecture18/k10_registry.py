@@ -5,7 +5,7 @@ models keeps three things apart:
 
     champion --.                       an alias moves
                 v
-      1    2    3    4                 a number is given once, even if its version is deleted
+      1    2    3    4                 a number is never reused, even if its version is deleted
       |    |    |    |
     9f3a 07be 9f3a c411                a hash of the bytes, which is also the name of their file
 
@@ -13,8 +13,8 @@ Write the five methods of `Registry`, about 24 lines. All that it knows is on di
 in one file for each hash: two registries with the same folder are the same registry.
 
 Begin on paper: versions 1 to 3, and 3 is deleted. Which number is next? Who could be harmed by 3?
-Afterwards look for ``check_hash`` in ``torch/hub.py``, in site-packages: which part of a hash does
-a file of PyTorch's own carry in its name?
+Afterwards look for ``check_hash`` in ``torch/hub.py``, in site-packages: which part of the hash is
+in the names of PyTorch's own files?
 
 Real life differs: a registry is a service, and a transaction keeps two writers apart. MLflow's has
 the same rules for numbers and aliases, but keeps no hash.
@@ -44,7 +44,7 @@ class CorruptError(RuntimeError):
 
 @dataclass(frozen=True)
 class Version:
-    """What is known of a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
+    """What is known about a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
 
     digest: str
     run_id: str
@@ -109,9 +109,9 @@ class Registry:
         raise NotImplementedError("find")
 
     def point(self, alias: str, number: int) -> None:
-        """Let the alias point to a version, wherever it pointed before.
+        """Point the alias at a version, wherever it pointed before.
 
-        Raise NotFoundError if there is no such version; nothing has changed then.
+        Raise NotFoundError if there is no such version, and change nothing.
         """
         # TODO
         raise NotImplementedError("point")

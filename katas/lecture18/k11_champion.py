@@ -17,7 +17,7 @@ draw as many gains as there are, *with replacement*, take their mean, and repeat
 
 Begin on paper: how many different means can three gains have?
 Afterwards read ``RandomSampler`` in ``torch/utils/data/sampler.py``, in site-packages: what does
-its `replacement` draw?
+`replacement` change about its draws?
 
 Real life differs: whoever looks at a hundred challengers promotes five by luck.
 """
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# How often the gains of a night are drawn again.
+# How many resamples of a night's gains are drawn.
 ROUNDS = 1000
 
 
 def check(champion: Mapping[str, float], challenger: Mapping[str, float]) -> None:
-    """Raise ValueError if there are no examples, or others for one model. Given."""
+    """Raise ValueError if there are no examples, or if the models have different ones. Given."""
     if champion.keys() != challenger.keys() or not champion:
         other = sorted(champion.keys() ^ challenger.keys())
         raise ValueError(f"both models need a loss for the same examples; not so for {other}")
@@ -66,7 +66,7 @@ def resampled(gains: torch.Tensor, rounds: int, dice: torch.Generator) -> torch.
 def beats(means: torch.Tensor, margin: float = 0.0, level: float = 0.05) -> bool:
     """Return whether the share of means that are not above `margin` is at most `level`.
 
-    With 100 means and a level of 0.29, 29 of them may be.
+    With 100 means and a level of 0.29, up to 29 of them may be at or below `margin`.
     """
     # TODO
     raise NotImplementedError("beats")
@@ -80,7 +80,7 @@ def promote(
 ) -> bool:
     """Return whether the challenger beats the champion in ROUNDS resamples.
 
-    Where there is no champion yet, None, any challenger is promoted.
+    If there is no champion yet, None, any challenger is promoted.
     """
     # TODO
     raise NotImplementedError("promote")

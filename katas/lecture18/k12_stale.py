@@ -1,6 +1,6 @@
 """Debug: a nightly pipeline that is green, and ships last month's model.
 
-Stages run only if something has changed, models get versions, the best one is the champion. All
+Stages run only if something has changed, models get versions, and the best one is the champion. All
 nights are green. The tickets:
 
     key        "I mended the tokenizer, and the numbers are the same to the last digit."
@@ -14,7 +14,7 @@ nights are green. The tickets:
                one again. When the evaluation crashed, it never was.
                 Then came a score of NaN."
 
-Find and mend them: the docstrings are right, about 20 lines are not.
+Find and fix the bugs: the docstrings are right, about 20 lines are not.
 
 Begin with `key`: which of a stage's fields could you change without a new key?
 Afterwards read ``FxGraphHashDetails`` and ``write_atomic`` in ``torch/_inductor/codecache.py``, in
@@ -62,12 +62,12 @@ def digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-# TODO: find and mend the bugs. Nothing raises NotImplementedError here: the code is written, and
+# TODO: find and fix the bugs. Nothing raises NotImplementedError here: the code is written, and
 # wrong.
 
 
 def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]) -> str:
-    """Return a name for what a stage makes of its inputs.
+    """Return a name for what a stage makes from its inputs.
 
     It depends on all that decides the output: the stage's name, code and options, what is in each
     input by its role, and the versions in the environment. It does not depend on anything else:
@@ -107,7 +107,7 @@ def publish(registry: Registry, model: str, clock: Callable[[], float]) -> int:
 def release(
     registry: Registry, version: int, evaluate: Callable[[str], float], alias: str = "champion"
 ) -> bool:
-    """Let the alias point to the version if its model scores higher than the model at the alias.
+    """Point the alias at the version if its model scores higher than the model at the alias.
 
     The first version needs no score to beat, but it must be possible to evaluate it. Readers never
     see an alias at a version that has not been evaluated, or that did not win. Return whether the

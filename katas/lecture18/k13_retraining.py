@@ -1,13 +1,13 @@
-"""Run again what a change asks for, and nothing else.
+"""Rerun what a change requires, and nothing else.
 
-Somebody mends a comment in `clean`. A pipeline that runs everything below it computes for six
-hours, and all outputs are what they were. One that compares outputs stops after a minute:
+Somebody fixes a comment in `clean`. A pipeline that runs everything below it computes for six
+hours, and all outputs are the same as before. One that compares outputs stops after a minute:
 
     raw -> clean -> features -> train -> report          clean has changed: it runs.
                         `-----> stats -----^             Its output is the same: nothing else does.
 
 1. `rerun`: run as few stages as possible. Each run costs; the tests count them.
-2. `ends`: when each stage ends if there are machines enough.
+2. `ends`: when each stage ends if there are enough machines.
 3. `critical`: the path to make shorter if the night is too long.
 4. `decide`: the rules of a bot that retrains. About 25 lines in all.
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     # The parents of each stage, whose outputs it reads. Every stage is a key.
     Parents = Mapping[str, Collection[str]]
 
-# Hours after a training in which there is no other, percent of new rows, failures, and a score.
+# Hours to wait after a training, percent of new rows, failures, and a difference of scores.
 PAUSE, PERCENT, FAILURES, TOLERANCE = 12.0, 10, 2, 0.125
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a bot knows: a score is better if it is higher; times are in hours."""
+    """What a bot knows: higher scores are better; times are in hours."""
 
     now: float
     trained: float = -math.inf
@@ -61,7 +61,7 @@ def order(parents: Parents) -> list[str]:
 
 
 def drawn(ends: Mapping[str, float], seconds: Mapping[str, float], ran: Collection[str]) -> str:
-    """Return a line for each stage that ran, a letter for each second. Given."""
+    """Return a line for each stage that ran, with a character for each second. Given."""
     return "\n".join(
         f"{name:<9}{' ' * round(end - seconds[name])}{'=' * round(seconds[name])} {end:.0f}"
         for name, end in ends.items()

@@ -1,6 +1,6 @@
 """A night of its own: train on two ranks, compare, promote; here or on a cluster.
 
-All parts are there: TorchX starts and watches jobs, a registry keeps models, an alias says which
+You have all the parts: TorchX starts and watches jobs, a registry keeps models, an alias says which
 one serves. What is left is the order, and what happens if something fails at 3 am.
 
     prepare --> train --> judge --> register --> champion?
@@ -9,8 +9,8 @@ one serves. What is left is the order, and what happens if something fails at 3 
     `---- jobs, by TorchX ----'     `---- this process ----'
 
 1. `trainer`: the app of a training on several ranks.
-2. `run`: start an app and wait. A failure has the job's last words; nothing is left running.
-3. `chain`: stage after stage; no file of yesterday is taken for one of tonight.
+2. `run`: start an app and wait. A failure shows the job's last words; nothing is left running.
+3. `chain`: stage after stage; no file from yesterday is taken for tonight's.
 4. `promote`: register the model, and move the alias if it is better.
 5. `nightly`: all of it, about 26 lines. Its `scheduler` is the only thing that a cluster changes.
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Seconds between looks at a job, and how many of its last lines an error has.
+# Seconds between looks at a job, and how many of its last lines an error shows.
 POLL, LINES = 0.1, 5
 
 
@@ -77,7 +77,7 @@ class Registry:
 
 
 def last_lines(runner: Any, handle: str, app: Any) -> str:
-    """Return the end of what each replica of an app wrote to its standard error. Given."""
+    """Return the last lines that each replica of an app wrote to its standard error. Given."""
     told = []
     for role in app.roles:
         for k in range(role.num_replicas):
@@ -89,7 +89,7 @@ def last_lines(runner: Any, handle: str, app: Any) -> str:
 def trainer(script: str, *args: str, ranks: int = 2) -> Any:
     """Return TorchX's app for a script on `ranks` ranks of one host, with these arguments.
 
-    It is that of the component ``dist.ddp``.
+    It is the app that the component ``dist.ddp`` returns.
     """
     # TODO
     raise NotImplementedError("trainer")
@@ -102,7 +102,7 @@ def run(app: Any, scheduler: str) -> None:
     raise a StageError with the app's name and its `last_lines`. If waiting is interrupted by any
     exception, cancel the job first. Close the runner in any case.
     """
-    # TODO: run writes to the roles that it gets.
+    # TODO: TorchX writes to the roles that it gets.
     raise NotImplementedError("run")
 
 
@@ -117,7 +117,7 @@ def chain(stages: Sequence[Stage], scheduler: str) -> None:
 
 
 def promote(registry: Registry, model: bytes, loss: float) -> bool:
-    """Register the model, and let the alias "champion" point to it if its loss is lower.
+    """Register the model, and point the alias "champion" at it if its loss is lower.
 
     Without a champion any loss is low enough, except NaN, which never is. Return whether the model
     is the champion now. A model that is not is registered all the same.
@@ -130,7 +130,7 @@ def nightly(registry: Registry, stages: Sequence[Stage], scheduler: str = "local
     """Run the stages, promote what they made, and return whether it is the champion.
 
     The output of the last stage but one is the model; that of the last is a text, its loss. If a
-    stage fails, or that text is no float (ValueError; NaN is one), the registry is as it was.
+    stage fails, or that text is not a float (ValueError; NaN is one), the registry does not change.
     """
     # TODO
     raise NotImplementedError("nightly")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def request(app_id: str = "fit-j9jzscjrwsv5hc", here: str = "/home/me", logs: str = "") -> Request:
-    """Return what TorchX 0.7 asks of its local scheduler for `app`."""
+    """Return TorchX 0.7's request to its local scheduler for `app`."""
     folder = f"{logs or here + '/logs'}/torchx/{app_id}"
 
     def replica(role: str, number: int, *args: str, **env: str) -> Replica:
@@ -47,7 +47,7 @@ def test_one_command() -> None:
 
 
 def test_words_are_quoted() -> None:
-    """Two words and one word with a space look different, and an empty word is seen."""
+    """Two words look different from one word with a space, and an empty word is visible."""
     words = ["echo", "a b", "", "$HOME", "it's"]
     yours = kata.readable(Request("x-1", "/logs/x-1", {"a": [Replica(words, {}, "/home")]}))
     right = "a/0: echo 'a b' '' '$HOME' 'it'\"'\"'s'\n"
@@ -65,7 +65,7 @@ def test_variables() -> None:
 
 
 def test_wherever_they_occur() -> None:
-    """Twice in a line; and each replica has a working folder of its own."""
+    """Twice in a line; each replica has its own working folder."""
     replicas = [
         Replica(["cp", f"{here}/a", f"{here}/b"], {"TO": "/l/x-1:/l/x-1:x-1 x-1"}, here)
         for here in ("/home", "/root")
@@ -127,7 +127,7 @@ def test_the_request_stays_as_it_is() -> None:
     before = copy.deepcopy(asked)
     texts = kata.readable(asked), kata.readable(asked)
     assert before == asked, "yours changes the request"
-    assert texts[0] == texts[1], f"called again, yours returns {texts[1]}"
+    assert texts[0] == texts[1], f"called again, yours returns {texts[1]}, expected the same text"
     order = [*before.role_params["judge"][0].env] == [*asked.role_params["judge"][0].env]
     assert order, "yours sorts the variables in the request; sort their names for the text only"
 
@@ -147,6 +147,8 @@ def test_torchx_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     judge = Role("judge", image="", entrypoint="python", args=["judge.py", "--title", "a b", *out])
     asked = kata.dry_run(AppDef("fit", [trainer, judge]), str(tmp_path / "logs"))
     yours, right = kata.readable(asked), kata.readable(request())
-    assert right == yours, f"of TorchX's request yours makes\n{yours}\nof the given one\n{right}"
+    assert right == yours, (
+        f"from TorchX's request yours makes\n{yours}\nfrom the given one\n{right}"
+    )
     made = [*tmp_path.iterdir()]
-    assert not made, f"a dry run has made {made}"
+    assert not made, f"a dry run has created {made}, expected nothing"

@@ -44,7 +44,7 @@ COLUMNS = ("the state after a second", "the state in the end", "the number of pr
 
 
 def by_the_rules(name: str) -> tuple[str, str, int]:
-    """Return what the local scheduler says: an app runs while a process does; nobody retries."""
+    """Return what the local scheduler says: an app runs while a process does, without retries."""
     replicas = [replica for some, _ in APPS[name].values() for replica in some]
     end = "FAILED" if any(replica.code for replica in replicas) else "SUCCEEDED"
     first = "RUNNING" if any(replica.slow for replica in replicas) else end
@@ -88,7 +88,7 @@ def test_app(name: str) -> None:
     assert not wrong, f"{name}: yours is not TorchX's in {', '.join(wrong)}. {RULES[name]}"
 
 
-# Notes that it has begun, waits for the file `go` if it is slow, notes its end, and ends.
+# Notes its start, waits for the file `go` if it is slow, notes its end, and ends.
 SCRIPT = """
 import json, os, sys, time
 name, number = sys.argv[1], int(sys.argv[3])
@@ -108,7 +108,7 @@ sys.exit(code)
 
 
 def until(what: str, count: int) -> None:
-    """Wait for that many files."""
+    """Wait until there are so many files."""
     end = time.monotonic() + 30
     while len([*Path().glob(what)]) < count and time.monotonic() < end:
         time.sleep(0.02)
@@ -117,7 +117,7 @@ def until(what: str, count: int) -> None:
 @pytest.mark.backend("torchx")
 @pytest.mark.time_limit(60)
 def test_torchx_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All six at once; what takes four seconds waits here until all others have ended."""
+    """All six at once; a replica that takes four seconds waits here until all others have ended."""
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing
@@ -145,7 +145,7 @@ def test_torchx_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         until("begun-*", 9)
         until("done-*", 5)
         runner.cancel(handles["cancelled"])
-        # What has noted its end is about to end.
+        # A process that has noted its end is about to end.
         time.sleep(0.3)
         for when in ("after a second", "in the end"):
             states[when] = {n: runner.status(handle).state.name for n, handle in handles.items()}
@@ -156,4 +156,4 @@ def test_torchx_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         begun = {name: len([*Path().glob(f"begun-{name}-*")]) for name in APPS}
     for name in APPS:
         seen = (states["after a second"][name], states["in the end"][name], begun[name])
-        assert seen == yours[name], f"{name}: yours {yours[name]}, TorchX says otherwise"
+        assert seen == yours[name], f"{name}: yours {yours[name]}, but TorchX says otherwise"

@@ -54,7 +54,7 @@ def test_no_parameters() -> None:
 
 
 def test_options() -> None:
-    """In the order of the signature; what has a default is not required, and args is no option."""
+    """In the order of the signature; what has a default is not required, args is not an option."""
     yours = kata.options(fit)
     right = [
         Option("script", str, required=True, default=None, help="the program"),
@@ -65,7 +65,7 @@ def test_options() -> None:
 
 
 def test_a_default_may_be_nothing() -> None:
-    """None, 0 and "" are defaults like others."""
+    """None, 0 and "" are defaults like any other."""
 
     def nothing(a: str = None, b: int = 0, c: str = "", d: str = "x") -> Any:  # noqa: RUF013
         return a, b, c, d
@@ -74,11 +74,13 @@ def test_a_default_may_be_nothing() -> None:
     right = [(False, None), (False, 0), (False, ""), (False, "x")]
     assert right == yours, f"(required, default): yours {yours}, expected {right}"
     result = said(nothing, "--d y")
-    assert result == (None, 0, "", "y"), f"yours calls it with {result}"
+    assert result == (None, 0, "", "y"), (
+        f"yours calls it with {result}, expected (None, 0, '', 'y')"
+    )
 
 
 def test_a_missing_annotation() -> None:
-    """Wherever it is missing, the parameter's name is said."""
+    """Wherever it is missing, the error names the parameter."""
 
     def first(wrong, a: str) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
 
@@ -92,7 +94,7 @@ def test_a_missing_annotation() -> None:
 
 
 def test_words_become_types() -> None:
-    """An int, a float and a text; what is left out has its default."""
+    """An int, a float and a text; an option left out has its default."""
     yours = said(fit, "--script fit.py --num_replicas 4 --lr 1e-3")
     right = {"script": "fit.py", "args": (), "num_replicas": 4, "lr": 0.001}
     assert right == yours, f"yours calls fit with {yours}, expected {right}"
@@ -113,7 +115,7 @@ def test_words_become_types() -> None:
     ],
 )
 def test_a_bool_is_read(line: str, right: tuple[bool, bool]) -> None:
-    """Every text but "" is true for Python; here only "true" is."""
+    """Every text but "" is true in Python; here only "true" is."""
     yours = said(many, line)[:2]
     assert right == yours, f"many {line}: fast and slow are {yours} in yours, expected {right}"
     assert {bool} == {*map(type, yours)}, f"many {line}: yours {yours}, expected bools"
@@ -128,11 +130,11 @@ def test_a_list_is_read() -> None:
     one = said(many, "--fast true --sizes 6 --names x")[2:]
     assert one == ([6], ["x"]), f"lists of one: yours {one}, expected ([6], ['x'])"
     default = said(many, "--fast true")[2:]
-    assert default == ((), ("z",)), f"a default is taken as it is: yours {default}"
+    assert default == ((), ("z",)), f"a default must be passed as it is: yours {default}"
 
 
 def test_one_letter() -> None:
-    """With one dash or two; `h` is a letter like others."""
+    """With one dash or two; `h` is a letter like any other."""
     yours = said(short, "-j a -n 3 -h 5")
     assert yours == ("a", 5, 3, ""), f"yours {yours}, expected ('a', 5, 3, '')"
     yours = said(short, "--j a --n 3 --h 5 --word b")
@@ -140,7 +142,7 @@ def test_one_letter() -> None:
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what the docstring says, and calls nothing."""
+    """It prints what the docstring says, and calls nothing."""
     with pytest.raises(SystemExit) as end:
         kata.call(fit, ["--help"])
     text = capsys.readouterr().out
@@ -170,7 +172,9 @@ def test_help_with_a_percent_sign(capsys: pytest.CaptureFixture[str]) -> None:
         raise AssertionError(f"--help, of '50% of it': yours raises {error!r}; write %%") from None
     else:
         raise AssertionError("--help: yours calls the component")
-    assert "50% of it, or %(prog)s" in text, f"--help: the text as it is, expected in yours: {text}"
+    assert "50% of it, or %(prog)s" in text, (
+        f"--help: expected the text '50% of it, or %(prog)s' as it is, yours: {text}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -230,7 +234,7 @@ def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert end.value.code == 2, f"fit {line}: yours ends with {end.value.code}, expected 2"
     assert not called, f"fit {line}: yours calls the component"
     text = capsys.readouterr().err
-    assert "fit" in text, f"fit {line}: expected the component's name in the message: {text}"
+    assert "fit" in text, f"fit {line}: expected the component's name in the message, yours: {text}"
 
 
 LINES: list[tuple[Any, str]] = [

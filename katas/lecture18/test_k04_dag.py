@@ -36,7 +36,7 @@ two = pytest.mark.step(2, "what an output is made from")
 three = pytest.mark.step(3, "whole or not at all")
 four = pytest.mark.step(4, "all that is ready")
 five = pytest.mark.step(5, "killed, and going on")
-# Seconds that a stage waits for another, which comes at once if yours is right.
+# Seconds that a stage waits for another, which starts at once if yours is right.
 PATIENCE = 2
 # Each stage of the brief, and its parents.
 PARENTS = {
@@ -53,12 +53,12 @@ def nothing(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any])
 
 
 def plan(run: Function = nothing, **changed: Any) -> list[Stage]:
-    """Return the pipeline of the brief, in which one stage may be another."""
+    """Return the pipeline of the brief, in which stages may be replaced."""
     stages = {name: Stage(name, run, parents, {"lr": 0.1}) for name, parents in PARENTS.items()}
     return [*(stages | changed).values()]
 
 
-# The pipeline whose runner is killed: it has few files, as it runs often.
+# The pipeline whose runner is killed: it has few files, because it runs often.
 DIAMOND = {"clean": (), "train": ("clean",), "stats": ("clean",), "judge": ("train", "stats")}
 
 
@@ -81,7 +81,7 @@ class Workers:
         return Stage(name, run, parents, **fields)
 
     def plan(self, **changed: Any) -> list[Stage]:
-        """Return the pipeline of the brief; a stage may have another code."""
+        """Return the pipeline of the brief; a stage may have different code."""
         return [self.of(n, p, code=changed.get(n, "1")) for n, p in PARENTS.items()]
 
     def text(self, store: Path, stages: list[Stage], name: str) -> str:
@@ -103,7 +103,7 @@ def test_a_chain() -> None:
 @one
 @given(data=st.data(), count=st.integers(0, 8))
 def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
-    """Stages that need none, one or several others; each is there once."""
+    """Stages that need none, one or several others; each occurs once."""
     parents = {
         f"s{k}": tuple(f"s{p}" for p in data.draw(st.sets(st.integers(0, k - 1)))) if k else ()
         for k in range(count)
@@ -114,7 +114,7 @@ def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
 
     assert sorted(parents) == sorted(yours), f"yours {yours}, expected each of {sorted(parents)}"
     early = [n for n in yours if {*parents[n]} - {*yours[: yours.index(n)]}]
-    assert not early, f"yours {yours}: {early} before a parent, of {parents}"
+    assert not early, f"yours {yours}: {early} come before a parent; the parents are {parents}"
     kept = [stage.name for stage in stages] == names
     assert kept, "yours changes the list of stages; it is the caller's"
 
@@ -127,7 +127,7 @@ def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
     ids=["itself", "a cycle", "no stage"],
 )
 def test_no_order_is_possible(parents: dict[str, tuple[str, ...]]) -> None:
-    """What is no pipeline is a ValueError, and neither a shorter list nor an endless loop."""
+    """An impossible pipeline raises ValueError: no shorter list, and no endless loop."""
     stages = [Stage(name, nothing, above) for name, above in parents.items()]
     try:
         yours = kata.order(stages)
@@ -142,7 +142,9 @@ def test_a_key_for_each_stage() -> None:
     yours = kata.keys(plan())
 
     assert {*PARENTS} == {*yours}, f"yours has keys for {sorted(yours)}, expected {sorted(PARENTS)}"
-    assert len({*yours.values()}) == 5, f"train and stats differ by name: yours {yours}"
+    assert len({*yours.values()}) == 5, (
+        f"train and stats have different names, so expected different keys: yours {yours}"
+    )
     odd = [key for key in yours.values() if "/" in key or not 0 < len(key) <= 128]
     assert not odd, f"a key names a folder: yours {odd}; a hash in hexadecimal would do"
 
@@ -150,7 +152,7 @@ def test_a_key_for_each_stage() -> None:
 @two
 @pytest.mark.parametrize("field", ["code", "params", "parents"])
 def test_a_change_reaches_what_is_below(field: str) -> None:
-    """Change one thing in `train`: what is made from it has another key, and nothing else."""
+    """Change one thing in `train`: it and what is below it get new keys, and nothing else does."""
     values = {"code": "2", "params": {"lr": 0.2}, "parents": ("clean", "stats")}
     old, train = plan(), plan()[1]
     before = kata.keys(old)
@@ -158,7 +160,9 @@ def test_a_change_reaches_what_is_below(field: str) -> None:
     yours = sorted(name for name in PARENTS if before[name] != after[name])
     right = ["judge", "report", "train"]
 
-    assert right == yours, f"other {field} of train: yours changes {yours}, expected {right}"
+    assert right == yours, (
+        f"a different {field} of train: yours changes the keys of {yours}, expected {right}"
+    )
 
 
 @two
@@ -195,11 +199,11 @@ def test_order_does_not_matter() -> None:
     }
     for what, stages in cases.items():
         same = first == kata.keys(stages)
-        assert same, f"{what}: yours has other keys, expected the same"
+        assert same, f"{what}: yours has different keys, expected the same"
     other = kata.keys(
         [a, b, Stage("c", nothing, ("a", "b"), {**params, "net": {"wide": 3, "deep": [2, 1]}})]
     )
-    assert first["c"] != other["c"], "a list in params has an order: yours ignores it"
+    assert first["c"] != other["c"], "the order of a list in params counts: yours ignores it"
 
 
 @three
@@ -255,7 +259,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 
 @three
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
-    """KeyboardInterrupt is no Exception, and what the stage has written goes all the same."""
+    """KeyboardInterrupt is not an Exception, but what the stage has written is still deleted."""
     kata.open_store(tmp_path)
 
     def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
@@ -304,14 +308,15 @@ def test_all_that_is_ready_runs_at_once(tmp_path: Path) -> None:
     states = kata.run(stages, tmp_path)
     right = dict.fromkeys([stage.name for stage in stages], "ran")
     assert right == states, (
-        f"yours {states}: four ready stages, four workers; did all four run at the same time?"
+        f"yours {states}: four stages are ready and there are four workers; did all four run at "
+        "the same time?"
     )
 
 
 @four
 @pytest.mark.time_limit(8)
 def test_no_more_than_the_workers(tmp_path: Path) -> None:
-    """Six stages are ready, and two workers are there: both work, and no third."""
+    """Six stages are ready, and there are two workers: both work, and no third stage runs."""
     lock, now, peak = threading.Lock(), 0, 0
     pair = threading.Barrier(2)
 
@@ -321,14 +326,16 @@ def test_no_more_than_the_workers(tmp_path: Path) -> None:
             now += 1
             peak = max(peak, now)
         pair.wait(PATIENCE)
-        # Time for a third to begin, if anybody lets it.
+        # Time for a third to begin, if yours lets it.
         time.sleep(0.05)
         with lock:
             now -= 1
 
     states = kata.run([Stage(f"s{k}", run) for k in range(6)], tmp_path, 2)
-    assert {*states.values()} == {"ran"}, f"yours {states}: two were never at work together"
-    assert peak == 2, f"at work at the same time: yours {peak}, expected 2"
+    assert {*states.values()} == {"ran"}, (
+        f"yours {states}: no two stages ran at the same time, expected two"
+    )
+    assert peak == 2, f"stages running at the same time: yours {peak}, expected 2"
 
 
 @four
@@ -345,7 +352,7 @@ def test_a_stage_does_not_wait_for_strangers(tmp_path: Path) -> None:
 
     stages = [Stage("slow", slow), Stage("fast", nothing), Stage("child", child, ("fast",))]
     states = kata.run(stages, tmp_path)
-    assert states.get("slow") == "ran", "child's only parent is done, and yours waits for slow too"
+    assert states.get("slow") == "ran", "child's only parent is done, but yours waits for slow too"
 
 
 @four
@@ -399,7 +406,8 @@ def test_who_waits_takes_no_place(tmp_path: Path) -> None:
     states = kata.run(stages, tmp_path, 2)
     right = dict.fromkeys(("slow", "first", "child", "other"), "ran")
     assert right == states, (
-        f"yours {states}: other is ready and one of two workers is free; who is in its place?"
+        f"yours {states}: other is ready and one of two workers is free: what holds the other "
+        "worker's slot?"
     )
 
 
@@ -412,7 +420,9 @@ def test_what_comes_after_a_failure_is_skipped(tmp_path: Path) -> None:
     right = dict.fromkeys(PARENTS, "ran") | {"train": "failed", "judge": "skipped"}
     right["report"] = "skipped"
     assert right == states, f"train fails: yours {states}, expected {right}"
-    assert not {"judge", "report"} & {*workers.ran}, f"yours runs {[*workers.ran]}"
+    assert not {"judge", "report"} & {*workers.ran}, (
+        f"yours runs {[*workers.ran]}, expected neither judge nor report"
+    )
 
 
 @four
@@ -427,8 +437,8 @@ def test_skipped_although_its_output_is_there(tmp_path: Path) -> None:
     right = dict.fromkeys(PARENTS, "cached") | {"train": "failed", "judge": "skipped"}
     right["report"] = "skipped"
     assert right == states, (
-        f"train fails, and judge and report have outputs of another day: yours {states}, "
-        f"expected {right}; ask for the parents before you look into the store"
+        f"train fails, and judge and report have outputs from another day: yours {states}, "
+        f"expected {right}; check the parents before you look in the store"
     )
 
 
@@ -440,13 +450,15 @@ def test_a_failure_stops_no_stranger(tmp_path: Path) -> None:
     stages = [workers.of("train"), workers.of("stats"), workers.of("plot", ("stats",))]
     states = kata.run(stages, tmp_path, workers=1)
     right = {"train": "failed", "stats": "ran", "plot": "ran"}
-    assert right == states, f"plot is not below train: yours {states}, expected {right}"
+    assert right == states, (
+        f"train fails, but plot is not below train: yours {states}, expected {right}"
+    )
 
 
 @four
 @pytest.mark.time_limit(8)
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
-    """The second run does what is left; the third nothing."""
+    """The second run does what is left, and the third nothing."""
     kata.run(Workers("train").plan(), tmp_path)
     for todo in (["judge", "report", "train"], []):
         workers = Workers()
@@ -472,7 +484,7 @@ def test_a_store_may_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @four
 @pytest.mark.time_limit(8)
 def test_what_became_of_the_plan(tmp_path: Path) -> None:
-    """A day: stats fails, is mended, and somebody changes one line of train."""
+    """A day: stats fails and is fixed, then somebody changes one line of train."""
     mended, changed = {"stats": "2"}, {"stats": "2", "train": "2"}
     days = (("stats",), {}), ((), mended), ((), changed), ((), mended), (("clean",), {"clean": "2"})
     text = ""
@@ -617,23 +629,32 @@ def test_killed_anywhere_and_started_again(tmp_path: Path) -> None:
     """A kill before each file event: no output is half there, and nothing finished runs twice."""
     report = killed(tmp_path)
 
-    assert len(report) > 20, f"yours ran to its end at once, with {len(report)} events"
+    assert len(report) > 20, (
+        f"yours ran to its end at once, with {len(report)} file events, expected more than 20"
+    )
     for number, (first, second) in enumerate(report, 1):
         when = f"killed before file event {number}"
         assert not first["broken"], f"{when}: yours shows half of the output of {first['broken']}"
         for name in first["there"]:
             missing = {*DIAMOND[name]} - {*first["there"]}
-            assert not missing, f"{when}: yours has {name} without {sorted(missing)}"
+            assert not missing, (
+                f"{when}: yours has the output of {name} without that of {sorted(missing)}"
+            )
         again = {*first["there"]} & {*second["names"]}
-        assert not again, f"{when}: {sorted(again)} had finished, and yours runs them again"
+        assert not again, f"{when}: {sorted(again)} had finished, but yours runs them again"
         left = sorted({*DIAMOND} - {*first["there"]})
         assert left == sorted(second["names"]), (
             f"{when}: then yours runs {sorted(second['names'])}, expected {left}"
         )
         right = {name: "ran" if name in left else "cached" for name in DIAMOND}
         assert right == second["states"], f"{when}: yours {second['states']}, expected {right}"
-        assert not second["broken"], f"{when}: then {second['broken']} are not what they should be"
-        assert len(second["there"]) == 4, f"{when}: then yours has {second['there']} only"
+        assert not second["broken"], (
+            f"{when}: after the next run the outputs of {second['broken']} are wrong"
+        )
+        assert len(second["there"]) == 4, (
+            f"{when}: after the next run yours has only the outputs of {second['there']}, expected "
+            "all"
+        )
 
 
 @five
@@ -656,7 +677,7 @@ def test_another_process_has_the_same_keys() -> None:
         )
         assert done.returncode == 0, f"keys in another process: {done.stderr[-300:]}"
         same = json.loads(done.stdout) == yours
-        assert same, "yours has other keys in another process, where all would run again"
+        assert same, "yours has different keys in another process, where all stages would run again"
 
 
 @pytest.mark.backend("torchx")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def error_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where PyTorch writes an error to; nothing is there yet."""
+    """Return where PyTorch writes an error; there is no file yet."""
     file = tmp_path / "error.json"
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(file))
     return file
@@ -54,7 +54,7 @@ def test_done(error_file: Path) -> None:
 
 @pytest.mark.parametrize("code", [-9, 137, -15, 143])
 def test_what_was_taken_away(code: int, error_file: Path) -> None:
-    """SIGKILL and SIGTERM, as subprocess and as a shell says it; no file is looked at."""
+    """SIGKILL and SIGTERM, as subprocess and as a shell report them; no file is read."""
     judged(code, error_file, "again", "a signal from outside")
     record(ValueError("while it was stopped"))
     judged(code, error_file, "again", "a signal from outside, and a file")
@@ -69,7 +69,7 @@ def test_other_signals(code: int, error_file: Path) -> None:
 
 
 def test_no_file(error_file: Path) -> None:
-    """Nobody knows, so it is tried again; 9, 15 and 128 are codes like 1, and no signals."""
+    """Nobody knows, so it is tried again; 9, 15 and 128 are codes like 1, not signals."""
     for code in (1, 2, 9, 11, 15, 127, 128):
         judged(code, error_file, "again", "no file")
 
@@ -118,7 +118,7 @@ def test_other_files(error_file: Path) -> None:
 
 
 def test_files_without_a_text(error_file: Path) -> None:
-    """JSON may be null, a number or a list; and a file may end inside of a character."""
+    """JSON may be null, a number or a list, and a file may end within a character."""
     for value in ("null", "5", '["ValueError: 1"]'):
         for text in (value, f'{{"message": {value}}}', f'{{"message": {{"message": {value}}}}}'):
             error_file.write_text(text, encoding="utf-8")
@@ -135,7 +135,9 @@ class Process:
 
     def start(self) -> int:
         """Return the next code, or 1 after an exception."""
-        assert self.ends, f"yours starts once more after {self.log}"
+        assert self.ends, (
+            f"yours starts the process once more after {self.log}, expected no further try"
+        )
         self.stale += self.file.exists()
         self.log.append("start")
         end = self.ends.pop(0)
@@ -184,7 +186,9 @@ def test_it_never_goes_away(error_file: Path) -> None:
     process = Process(error_file, 137, ValueError("bad"))
     happened(process, [137, 1], ["start", 1.0, "start"], process.insist())
     kept = error_file.exists()
-    assert kept, "the file of the last try says why it ended: yours deletes it, expected to stay"
+    assert kept, (
+        "yours deletes the file of the last try, which says why it ended: expected it to stay"
+    )
 
 
 @pytest.mark.time_limit(5)
@@ -214,11 +218,13 @@ def test_sleeps_are_limited(error_file: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_an_old_file_is_not_read(error_file: Path) -> None:
-    """Of the try before, or of yesterday: the next one may die before it writes its own."""
+    """From the previous try, or from yesterday: the next try may die before it writes its own."""
     record(ValueError("yesterday"))
     process = Process(error_file, 3, OSError("reset"), 3, 0)
     yours = process.insist()
-    assert not process.stale, f"yours starts {process.stale} times beside a file of the try before"
+    assert not process.stale, (
+        f"yours starts {process.stale} times with an old file still there, expected 0"
+    )
     log = ["start", 1.0, "start", 2.0, "start", 4.0, "start"]
     happened(process, [3, 1, 3, 0], log, yours)
 
@@ -242,7 +248,7 @@ def test_real_processes(error_file: Path, tmp_path: Path) -> None:
 @pytest.mark.backend("torchx")
 @pytest.mark.time_limit(30)
 def test_torchx_has_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It tells each replica where to write, and has the text in the app's status."""
+    """It tells each replica where to write, and shows the text in the app's status."""
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing

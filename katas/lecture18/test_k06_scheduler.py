@@ -1,4 +1,4 @@
-"""Tests of k06_scheduler: the runner of TorchX on your scheduler; most processes are played."""
+"""Tests of k06_scheduler: TorchX's runner on your scheduler; most processes are simulated."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def seen(runner: Any, handle: str, right: str, restarts: int = 0) -> None:
     """Ask for the state, and compare it."""
     __tracebackhide__ = True
     status = runner.status(handle)
-    assert status is not None, f"describe: yours returns None for an app that is there: {handle}"
+    assert status is not None, f"describe: yours returns None for an app that exists: {handle}"
     yours = status.state.name, status.num_restarts
     assert yours == (right, restarts), (
         f"(state, restarts): yours {yours}, expected {(right, restarts)}"
@@ -123,28 +123,30 @@ def test_a_request(stage: type[Played], runner: Any) -> None:
     words = ["1", app_id, "/here/w", "TORCHX_RANK0_HOST"]
     assert words == tasks[1].role.args, f"words: yours {tasks[1].role.args}, expected {words}"
     env = {"WHO": "trainer-1", "TORCHX_JOB_ID": f"stubborn://me/{app_id}"}
-    # Whoever sets the address of rank 0 as well does more than is asked, and nothing wrong.
+    # Setting the address of rank 0 as well is more than is asked for, but not wrong.
     yours = {k: v for k, v in tasks[1].role.env.items() if k != "TORCHX_RANK0_HOST"}
     assert env == yours, f"variables: yours {yours}, expected {env}"
     assert tasks[1].folder == "/here", f"folder: yours {tasks[1].folder!r}, expected '/here'"
-    assert app_id.startswith("night-"), f"the id: yours {app_id!r}, expected 'night-' and more"
+    assert app_id.startswith("night-"), (
+        f"the id: yours {app_id!r}, expected one that begins with 'night-'"
+    )
     assert "Request" in repr(info), f"printed with repr, as {info.request!r}: yours {info!r}"
 
 
 def test_a_dry_run_starts_nothing(stage: type[Played], runner: Any) -> None:
-    """It changes nothing in the app's commands either; and two requests have two ids."""
+    """It does not change the app's commands either, and two requests have two ids."""
     made = app(trainer=2)
     args = copy.deepcopy(made.roles[0].args)
     ids = {runner.dryrun(made, "stubborn", {"folder": "/"}).request.app_id for _ in range(2)}
     assert len(ids) == 2, f"two dry runs: yours has ids {ids}, expected two"
     begun = [task.name for task in stage.made if task.starts]
-    assert not begun, f"a dry run starts {begun}"
-    assert args == made.roles[0].args, f"yours writes to the app: {made.roles[0].args}"
+    assert not begun, f"a dry run starts {begun}, expected nothing"
+    assert args == made.roles[0].args, f"yours changes the app: {made.roles[0].args}"
 
 
 @pytest.mark.usefixtures("stage")
 def test_what_torchx_refuses(runner: Any) -> None:
-    """An option is missing, or a role says nothing of its resources: TorchX finds out."""
+    """An option is missing, or a role does not name its resources: TorchX refuses it."""
     from torchx import specs  # noqa: PLC0415 - may be missing
 
     with pytest.raises(specs.InvalidRunConfigException, match="folder"):
@@ -165,11 +167,13 @@ def test_an_app_is_started(stage: type[Played], runner: Any) -> None:
     listed = [each.state.name for each in runner.list("stubborn")]
     assert listed == ["RUNNING"], f"listed at once: yours {listed}, expected ['RUNNING']"
     seen(runner, handle, "RUNNING")
-    assert handle.startswith("stubborn://me/night-"), f"yours returns the handle {handle}"
+    assert handle.startswith("stubborn://me/night-"), (
+        f"yours returns the handle {handle}, expected one that begins with stubborn://me/night-"
+    )
 
 
 def test_no_such_app(stage: type[Played], runner: Any) -> None:
-    """Of yesterday, or of another scheduler."""
+    """One from yesterday, or of another scheduler."""
     started(runner, app(a=1))
     yours = runner.status("stubborn://me/night-0")
     assert yours is None, f"an app that is not there: yours {yours}, expected None"
@@ -206,7 +210,7 @@ def test_started_again_is_running(stage: type[Played], runner: Any) -> None:
 
 
 def test_one_alone_may_be_last(stage: type[Played], runner: Any) -> None:
-    """The others have succeeded, and the one that is started again runs."""
+    """The others have succeeded, and the restarted one runs."""
     stage.script = {"a/0": [[0]], "a/1": [[2], [None, 0]]}
     handle = started(runner, app(a=(2, 1)))
     for state in ("RUNNING", "RUNNING", "SUCCEEDED"):
@@ -225,7 +229,7 @@ def test_no_tries_left(stage: type[Played], runner: Any) -> None:
 
 
 def test_failed_is_final(stage: type[Played], runner: Any) -> None:
-    """What was killed is not started again, although it has tries left."""
+    """A killed task is not restarted, although it has tries left."""
     stage.script = {"b/0": [[1]]}
     handle = started(runner, app(a=(1, 5), b=1))
     for _ in range(3):
@@ -235,7 +239,7 @@ def test_failed_is_final(stage: type[Played], runner: Any) -> None:
 
 
 def test_one_without_tries_ends_the_others(stage: type[Played], runner: Any) -> None:
-    """Two fail between two looks, of which one has tries left: the app has failed, and is over."""
+    """Two fail between two looks, and only one has tries left: the app has failed, and is over."""
     for first, second in ((0, 3), (3, 0)):
         stage.made.clear()
         stage.script = {"a/0": [[1]], "b/0": [[1]]}
@@ -243,13 +247,13 @@ def test_one_without_tries_ends_the_others(stage: type[Played], runner: Any) -> 
         status = runner.status(handle)
         state, retries = status.state.name, (first, second)
         assert state == "FAILED", (
-            f"both fail, with {retries} retries: yours is {state}, expected FAILED, "
-            "as one has no tries left"
+            f"both fail, with {retries} retries: your state is {state}, expected FAILED, as one "
+            "has no tries left"
         )
         alive = [task.name for task in stage.made if task.code() is None]
         assert not alive, (
-            f"both fail, with {retries} retries: yours has ended the app, and then starts {alive} "
-            "again; look at all codes before you act"
+            f"both fail, with {retries} retries: yours has ended the app, but then restarts "
+            f"{alive}; look at all codes before you act"
         )
 
 

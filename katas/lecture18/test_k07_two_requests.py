@@ -1,4 +1,4 @@
-"""Tests of k07_two_requests: requests of TorchX 0.7 for one app, and new ones where it is there."""
+"""Tests of k07_two_requests: TorchX 0.7's requests for one app, and new ones if it is installed."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def test_each_replica() -> None:
     names = ["trainer-0", "trainer-1", "judge-0"]
     assert names == [*yours], f"replicas: yours {[*yours]}, expected {names}"
     turned = kata.compare(SCRIPT, CONTAINERS[::-1])
-    assert turned == yours, f"other order of containers: yours {turned}, expected {yours}"
+    assert turned == yours, f"containers in a different order: yours {turned}, expected {yours}"
 
 
 def test_memory() -> None:
-    """What was asked for, and no option of a program that looks like it."""
+    """What was asked for, and not an option of a program that looks like it."""
     yours = {name: (slurm[0], docker[0]) for name, (slurm, docker) in both().items()}
     right = {"trainer-0": (1024, 1024), "trainer-1": (1024, 1024), "judge-0": (512, 512)}
     assert right == yours, f"(Slurm, Docker) in MB: yours {yours}, expected {right}"
@@ -120,7 +120,7 @@ def test_retries() -> None:
 
 
 def test_no_retries() -> None:
-    """The judge has none: Slurm requeues nobody then, and its container has no policy."""
+    """The judge has none: then Slurm requeues nothing, and the judge's container has no policy."""
     script = SCRIPT.replace("TORCHX_MAX_RETRIES=2", "TORCHX_MAX_RETRIES=0")
     before = copy.deepcopy(asked := [*CONTAINERS[:2], container("judge", 0, 512, 0)])
     yours = {k: (slurm[1], docker[1]) for k, (slurm, docker) in both(script, asked).items()}
@@ -139,7 +139,7 @@ def test_larger_numbers() -> None:
 
 
 def test_names_of_roles() -> None:
-    """Hyphens, capitals, digits and underscores; one name may end like another."""
+    """Hyphens, capitals, digits and underscores; one name may end with another."""
     script = SCRIPT.replace("trainer-0 ", "data-reader-0 ").replace("trainer-1 ", "reader-0 ")
     script = script.replace("judge-0 ", "GPU_2-0 ").replace("--mem=1024", "--mem=2048", 1)
     roles = (("data-reader", 2048), ("reader", 1024), ("GPU_2", 512))

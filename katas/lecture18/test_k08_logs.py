@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def writer(path: Path, *pauses: bytes, at_death: bytes | None = None) -> Writer:
     """Return `alive` and `pause` of a writer that writes the next bytes at each pause.
 
-    With nothing left it dies at the next question, having written `at_death`.
+    With nothing left it dies when `alive` is called next, having written `at_death`.
     """
     left, asked = [*pauses], count(1)
 
@@ -40,7 +40,7 @@ def writer(path: Path, *pauses: bytes, at_death: bytes | None = None) -> Writer:
 
     def alive() -> bool:
         assert next(asked) < 1000, (
-            "yours asks a thousand times, and does not pause: does each read find the same bytes?"
+            "yours polls a thousand times without a pause: does each read start at the same bytes?"
         )
         if not left:
             write(at_death)
@@ -93,7 +93,7 @@ def test_the_last_line_of_a_dead_writer(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_line_in_two_parts(tmp_path: Path) -> None:
-    """Half a line is no line yet; what a dead writer did not finish is."""
+    """Half a line is not a line yet; but what a dead writer left unfinished is one."""
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"los", b"s 0.31\nlo", b"ss 0.2", at_death=b"")
     same([*follow(path, alive, pause)], ["loss 0.31", "loss 0.2"], "lines cut by a flush")
@@ -104,14 +104,14 @@ def test_a_line_in_two_parts(tmp_path: Path) -> None:
         [*follow(path, lambda: next(asked) < 4, lambda: pauses.append(1))], ["half"], "half a line"
     )
     assert len(pauses) == 2, (
-        "the writer lives through 3 reads: the first finds half a line, two find nothing."
-        f" Expected 2 pauses, yours {len(pauses)}: finding half a line is finding something"
+        "the writer lives through 3 reads: the first finds half a line, two find nothing. "
+        f"Expected 2 pauses, yours makes {len(pauses)}: half a line is not nothing"
     )
 
 
 @pytest.mark.time_limit(5)
 def test_a_character_in_two_parts(tmp_path: Path) -> None:
-    """Bytes are cut anywhere, and some are no UTF-8."""
+    """Bytes are cut anywhere, and some are not UTF-8."""
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"\xce", b"\xb8 = 3\n\xff\n", at_death=b"\xe2")
     same([*follow(path, alive, pause)], ["θ = 3", "\ufffd", "\ufffd"], "θ, cut in the middle")
@@ -148,18 +148,19 @@ def test_a_log_that_never_exists(tmp_path: Path) -> None:
     yours = [*follow(tmp_path / "no.log", lambda: len(pauses) < 3, lambda: pauses.append(1))]
     same(yours, [], "no file")
     assert len(pauses) == 3, (
-        f"the writer lived through 3 reads that found nothing: yours paused {len(pauses)} times"
+        f"the writer lived through 3 reads that found nothing: yours paused {len(pauses)} times, "
+        "expected 3"
     )
 
 
 @pytest.mark.time_limit(5)
 def test_lines_come_at_once(tmp_path: Path) -> None:
-    """Not at the end: somebody is watching. And nothing is read before they look."""
+    """Not at the end: somebody is watching. And nothing is read before they ask for a line."""
     path = tmp_path / "stdout.log"
     path.write_bytes(b"first\n")
 
     def pause() -> None:
-        raise AssertionError("yours waits before it yields a line that is there")
+        raise AssertionError("yours pauses before it yields a line that has been written")
 
     lines = follow(path, lambda: True, pause)
     same([*islice(lines, 1)], ["first"], "the line that is there")
@@ -233,7 +234,7 @@ def test_a_clock_that_steps_back() -> None:
 
 @pytest.mark.time_limit(5)
 def test_endless_logs() -> None:
-    """Only as much is read as was asked for; a log ends at its first line at `until`."""
+    """No more is read than was asked for; a log ends at its first line at `until`."""
     taken: list[str] = []
 
     def endless() -> Iterator[str]:

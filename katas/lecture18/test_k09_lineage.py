@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Notes:
-    """A tracker in memory, which counts what it is asked and lists what was added to it."""
+    """A tracker in memory, which counts questions and lists what was added to it."""
 
     def __init__(self, **parents: str) -> None:
         self.asked: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class Notes:
 
 
 def family() -> Notes:
-    """Return the picture of the brief, with a source of `clean` that is no run."""
+    """Return the picture of the brief, with a source of `clean` that is not a run."""
     return Notes(
         clean="s3://raw", train1="clean", train2="clean", distill="train1 train2", other="s3://x"
     )
@@ -92,7 +92,7 @@ def test_the_shortest_way_counts() -> None:
 
 
 def test_descendants() -> None:
-    """What has to be recalled, also for a source that is no run of the tracker."""
+    """What has to be recalled, including for a source that is not a run of the tracker."""
     expected = {"train1": 1, "train2": 1, "distill": 2}
     same(descendants(family(), "clean"), expected, "the descendants of clean")
     raw = {"clean": 1, "train1": 2, "train2": 2, "distill": 3}
@@ -174,16 +174,16 @@ def test_record() -> None:
 
 
 def test_record_once() -> None:
-    """A job that is started again tells the same. Another artifact of the same source is new."""
+    """A restarted job reports the same source. Another artifact of that source is new."""
     tracker = Notes()
     for artifact in ("rows", None, "rows", None, "names"):
         try:
             record(tracker, "train", "clean", artifact)
         except ValueError as error:
             raise AssertionError(
-                f"record('train', 'clean', {artifact!r}) raises, after {tracker.added}: train was"
-                " made from clean, and clean was not made from train. Does yours look for a cycle"
-                " the wrong way round?"
+                f"record('train', 'clean', {artifact!r}) raises, after {tracker.added}: train was "
+                "made from clean, and clean was not made from train. Does yours look for a cycle "
+                "in the wrong direction?"
             ) from error
     same(
         [artifact for *_, artifact in tracker.added],
@@ -226,14 +226,14 @@ def test_suspects() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=20))
 def test_both_directions_agree(pairs: list[tuple[int, int]]) -> None:
-    """Each ancestor has the run as a descendant, as far away; `record` keeps out cycles."""
+    """Each ancestor has the run as a descendant, equally far away; `record` keeps out cycles."""
     tracker = Notes()
     for run, source in pairs:
         try:
             record(tracker, f"{run}", f"{source}")
         except ValueError:
             assert run == source or f"{run}" in ancestors(tracker, f"{source}"), (
-                f"yours refused {source} as a source of {run}, and there would be no cycle"
+                f"yours refused {source} as a source of {run}, but that would not make a cycle"
             )
     down = {f"{n}": descendants(tracker, f"{n}") for n in range(9)}
     for each, below in down.items():

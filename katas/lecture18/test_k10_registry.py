@@ -58,7 +58,7 @@ def test_first_version(tmp_path: Path) -> None:
 
 
 def test_versions_do_not_change(tmp_path: Path) -> None:
-    """Also not when the same run registers again, or the same bytes are registered again."""
+    """Not even if the same run registers again, or the same bytes are registered again."""
     registry = Registry(tmp_path)
     numbers = [registry.register(data, "run") for data in (b"a", b"b", b"a", b"")]
     same(numbers, [1, 2, 3, 4], "the numbers of four versions")
@@ -98,7 +98,7 @@ def test_an_alias_may_look_like_a_number(tmp_path: Path) -> None:
 
 
 def test_what_does_not_exist(tmp_path: Path) -> None:
-    """By its own error, in each method; and nothing has changed."""
+    """Each method raises NotFoundError, and nothing has changed."""
     registry = Registry(tmp_path)
     for which in (1, 0, -1, "champion", ""):
         refused(registry, "find", which)
@@ -287,7 +287,7 @@ CALLS = st.one_of(
 @settings(max_examples=40)
 @given(st.lists(CALLS, max_size=12))
 def test_any_sequence(calls: list[tuple[Any, ...]]) -> None:
-    """Call by call."""
+    """Compare call by call."""
     rules = Rules()
     with TemporaryDirectory() as folder:
         registry = Registry(Path(folder))

@@ -76,14 +76,16 @@ def test_precise_gains() -> None:
     "other", [{"a": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 1.0, "B": 1.0}]
 )
 def test_other_examples(other: dict[str, float]) -> None:
-    """Is an error, and no comparison of what both have."""
+    """Raise an error; do not compare only what both have."""
     champion = {"a": 1.0, "b": 2.0}
     for call in (lambda: paired(champion, other), lambda: promote(champion, other, dice())):
         try:
             yours = call()
         except ValueError:
             continue
-        raise AssertionError(f"examples {[*champion]} and {[*other]}: yours returns {yours}")
+        raise AssertionError(
+            f"examples {[*champion]} and {[*other]}: yours returns {yours}, expected a ValueError"
+        )
 
 
 def test_a_mean_for_each_round() -> None:
@@ -105,8 +107,8 @@ def test_all_27_resamples() -> None:
         expected[key] = expected.get(key, 0) + 1
     yours = {key: (means - key).abs().lt(1e-8).sum().item() for key in expected}
     assert sum(yours.values()) == rounds, (
-        f"{rounds - sum(yours.values())} of {rounds} means are of no three of the gains 0.3, -0.1,"
-        " 0.2: expected resamples of three"
+        f"{rounds - sum(yours.values())} of {rounds} means are not the mean of any three of the "
+        "gains 0.3, -0.1, 0.2: expected resamples of three"
     )
     for key, count in expected.items():
         share = yours[key] / rounds
@@ -122,11 +124,15 @@ def test_all_randomness_is_from_the_dice() -> None:
         first, second = resampled(GAINS, 50, dice(1)), resampled(GAINS, 50, dice(1))
     close(first, second, "two calls with generators of the same seed")
     other = resampled(GAINS, 50, dice(2))
-    assert not torch.equal(first, other), "seeds 1 and 2 give the same means"
+    assert not torch.equal(first, other), (
+        "yours gives the same means for seeds 1 and 2, expected different ones"
+    )
     going_on = dice(1)
     resampled(GAINS, 50, going_on)
     third = resampled(GAINS, 50, going_on)
-    assert not torch.equal(first, third), "a second call with the same generator draws the same"
+    assert not torch.equal(first, third), (
+        "yours draws the same samples in a second call with the same generator"
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,9 @@ def test_beats(level: str, expected: bool) -> None:  # noqa: FBT001 - a paramete
     """Of five means, one is no greater than 0."""
     means = torch.tensor([0.4, 0.1, -0.2, 0.3, 0.2], dtype=torch.float64)
     yours = beats(means, level=float(Fraction(level)))
-    assert yours is expected, f"1 of 5 means is below 0, level {level}: yours {yours!r}"
+    assert yours is expected, (
+        f"1 of 5 means is below 0, level {level}: yours {yours!r}, expected {expected!r}"
+    )
 
 
 def test_no_gain_is_no_gain() -> None:
@@ -165,7 +173,9 @@ def test_shares_are_counted() -> None:
 
 def test_the_first_champion() -> None:
     """There is nobody to beat."""
-    assert promote(None, {"a": 9.0}, dice()) is True, "there is no champion: expected True"
+    assert promote(None, {"a": 9.0}, dice()) is True, (
+        "there is no champion, but yours does not promote the challenger: expected True"
+    )
     try:
         yours = promote({}, {"a": 1.0}, dice())
     except ValueError:
@@ -177,13 +187,13 @@ def test_the_first_champion() -> None:
 
 
 def share(ask: Callable[..., bool], better: float, count: int) -> float:
-    """Return in which share of the nights the challenger is promoted."""
+    """Return the share of nights on which the challenger is promoted."""
     dices = dice(3)
     return sum(ask(*night, dices) for night in nights(better, count)) / count
 
 
 def test_twins_are_rarely_promoted() -> None:
-    """The lower mean wins half of the nights; by the bootstrap it is about one in twenty."""
+    """By the lower mean a twin wins half of the nights; by the bootstrap, about one in twenty."""
     by_mean = share(lambda old, new, _: sum(new.values()) < sum(old.values()), 0.0, 200)
     yours = share(promote, 0.0, 200)
     assert 0.01 <= yours <= 0.1, (
@@ -200,12 +210,16 @@ def test_a_better_model_is_promoted() -> None:
         " the nights, expected 90 % or more. Are the gains paired?"
     )
     worse = share(promote, -0.06, 60)
-    assert worse == 0, f"a challenger that is worse by 0.06 is promoted on {worse:.0%} of nights"
+    assert worse == 0, (
+        f"a challenger that is worse by 0.06 is promoted on {worse:.0%} of nights, expected 0 %"
+    )
 
 
 def test_a_margin() -> None:
     """A gain of 0.06 is not worth a new model if the margin is 0.1."""
     yours = share(lambda *night: promote(*night, margin=0.1), 0.06, 40)  # type: ignore[misc]
-    assert yours == 0, f"a gain of 0.06, margin 0.1: yours promotes on {yours:.0%} of nights"
+    assert yours == 0, (
+        f"a gain of 0.06, margin 0.1: yours promotes on {yours:.0%} of nights, expected 0 %"
+    )
     (night,) = nights(0.2, 1)
     assert promote(*night, dice(), margin=0.1), "a gain of 0.2 with margin 0.1: expected True"

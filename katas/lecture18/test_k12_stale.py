@@ -54,13 +54,13 @@ def test_what_changes_the_key(tmp_path: Path) -> None:
     }
     files(tmp_path / "a", train="1 2 3")
     nights["the same path, with other data"] = key(STAGE, inputs, TORCH)
-    for data in (b"\xff", b"\xfe"):  # no UTF-8: an input is bytes, and digest takes them as such
+    for data in (b"\xff", b"\xfe"):  # not UTF-8: an input is bytes, and digest takes them as such
         inputs["train"].write_bytes(data)
         nights[f"train data {data!r}"] = key(STAGE, inputs, TORCH)
     for one, other in combinations(nights, 2):
         assert nights[one] != nights[other], (
-            f"these two nights have the same key, so the second takes what the first made:\n  {one}"
-            f"\n  {other}"
+            "these two nights have the same key, so the second reuses the output of the first:\n  "
+            f"{one}\n  {other}"
         )
 
 
@@ -92,20 +92,21 @@ def test_what_does_not_change_the_key(tmp_path: Path) -> None:
     ],
 )
 def test_different_stages_differ_as_text(one: Stage, other: Stage, tmp_path: Path) -> None:
-    """What is joined can be taken apart again; 1, True and "1" are three values."""
+    """A key must not run its parts together; 1, True and "1" are three different values."""
     environment = {} if "torch" in one.options else TORCH
     other_environment = TORCH if "torch" not in one.options else {"torch": "2"}
     paths = files(tmp_path, train="1")
     first = key(one, paths, environment)
     assert first != key(other, paths, other_environment), (
-        f"the same key for different stages: {one} in {environment}, {other} in {other_environment}"
+        f"yours has the same key for different stages: {one} in {environment}, {other} in "
+        f"{other_environment}"
     )
     changed = replace(one, code=f"{one.code}#")
-    assert first != key(changed, paths, environment), "the same key for other code"
+    assert first != key(changed, paths, environment), "yours has the same key for different code"
 
 
 def test_the_key_of_another_process(tmp_path: Path) -> None:
-    """It is the same tomorrow: hash() of a text is not."""
+    """It is the same tomorrow; hash() of a text is not."""
     inputs = files(tmp_path, train="1 2")
     yours = key(STAGE, inputs, TORCH)
     program = (
@@ -121,8 +122,10 @@ def test_the_key_of_another_process(tmp_path: Path) -> None:
             env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         told = done.stdout.strip() or done.stderr[-300:]
-        assert told == yours, f"yours {yours}, and in another process {told}"
-    assert yours != key(replace(STAGE, code=""), inputs, TORCH), "the same key for other code"
+        assert told == yours, f"the key is {yours}, but in another process {told}"
+    assert yours != key(replace(STAGE, code=""), inputs, TORCH), (
+        "yours has the same key for different code"
+    )
 
 
 def in_two(
@@ -140,8 +143,8 @@ def in_two(
             file.flush()
             look()
             assert not path.exists(), (
-                "the stage has written half of its output, and the file has its name already: if"
-                " the machine stops now, the next night takes it"
+                "the stage has written half of its output, but the file already has its final "
+                "name: if the machine stops now, the next night uses it"
             )
             if fault is not None:
                 raise fault
@@ -156,18 +159,20 @@ def test_half_an_output_has_no_name(tmp_path: Path) -> None:
     yours = cached(tmp_path, "features", in_two(path, lambda: None))
     assert yours == path, f"yours {yours}, expected {path}"
     assert path.read_text("utf-8") == "first\nsecond\n", f"yours {path.read_text('utf-8')!r}"
-    cached(tmp_path, "features", lambda _: pytest.fail("the output is there, and is made again"))
+    cached(
+        tmp_path, "features", lambda _: pytest.fail("the output exists, but yours makes it again")
+    )
     left = [each.name for each in tmp_path.iterdir()]
-    assert left == ["features"], f"in the folder: {left}, expected the output alone"
+    assert left == ["features"], f"the folder holds {left}, expected only the output"
 
 
 @pytest.mark.parametrize("fault", [ValueError("no disk"), KeyboardInterrupt()])
 def test_a_stage_that_fails(fault: BaseException, tmp_path: Path) -> None:
-    """Its error comes out, and the next night it runs again."""
+    """Its error propagates, and the next night it runs again."""
     path = tmp_path / "features"
     with pytest.raises(type(fault)):
         cached(tmp_path, "features", in_two(path, lambda: None, fault))
-    assert not path.exists(), "the stage failed, and its output is there"
+    assert not path.exists(), "the stage failed, but its output exists"
     cached(tmp_path, "features", in_two(path, lambda: None))
     assert path.read_text("utf-8") == "first\nsecond\n", f"yours {path.read_text('utf-8')!r}"
 
@@ -192,7 +197,7 @@ def test_two_nights_at_once(tmp_path: Path) -> None:
 
     cached(tmp_path, "features", run)
     assert path.read_text("utf-8") == "first\nsecond\n", f"yours {path.read_text('utf-8')!r}"
-    assert runs[0] != runs[1], f"both processes write to {runs[0]}"
+    assert runs[0] != runs[1], f"both processes write to {runs[0]}, expected different files"
 
 
 def test_versions_rise() -> None:
@@ -204,9 +209,9 @@ def test_versions_rise() -> None:
         " 1 to 6"
     )
     assert [registry.models[version] for version in yours] == [*"abcdef"], (
-        f"the versions are {yours}, and the registry has {registry.models}"
+        f"the versions are {yours}, but the registry has {registry.models}"
     )
-    assert registry.aliases == {}, f"publish has moved {registry.aliases}, expected no alias"
+    assert registry.aliases == {}, f"publish has set the aliases {registry.aliases}, expected none"
 
 
 def scores(registry: Registry, seen: list[dict[str, int]]) -> Callable[[str], float]:
@@ -250,8 +255,8 @@ def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
     seen: list[dict[str, int]] = []
     yours = release(registry, 3, scores(registry, seen))
     assert yours is True, (
-        "0.7 against 0.5, the score of the model at the alias; version 2 has 0.9, and is not the"
-        f" champion: yours returns {yours}, expected True"
+        "0.7 against 0.5, the score of the model at the alias; version 2 has 0.9, but is not the "
+        f"champion: yours returns {yours}, expected True"
     )
     assert registry.aliases == {"champion": 3, "other": 2}, f"yours {registry.aliases}"
     early = [each for each in seen if each["champion"] != 1]
@@ -265,7 +270,7 @@ def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
 
 
 def test_an_evaluation_that_crashes() -> None:
-    """The alias is where it was, also if there was none."""
+    """The alias is where it was, or still missing if there was none."""
     for before in ({"champion": 1}, {}):
         registry = Registry({1: "0.5", 2: "no number"}, dict(before))
         with pytest.raises(ValueError, match="no number"):

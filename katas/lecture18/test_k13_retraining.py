@@ -50,7 +50,7 @@ def after(
         return name in different
 
     yours = rerun(parents, changed, run)
-    assert yours == calls, f"yours has run {calls} and returns {yours}"
+    assert yours == calls, f"yours has run {calls} but returns {yours}"
     assert len(calls) == len({*calls}), f"yours runs a stage twice: {calls}"
     for name in calls:
         late = [parent for parent in parents[name] if parent in calls[calls.index(name) :]]
@@ -65,13 +65,13 @@ def same(yours: object, expected: object, why: str) -> None:
 
 
 def test_nothing_has_changed() -> None:
-    """Nothing runs, though every output would be another."""
+    """Nothing runs, though every output would be different."""
     same(after((), NIGHT, NIGHT), [], "no stage has changed")
     same(after((), (), {}), [], "a pipeline without stages")
 
 
 def test_everything_below() -> None:
-    """Where each output is another: the cone of the change, in order."""
+    """If each output is different: the cone of the change, in order."""
     same(after(["clean"], NIGHT, NIGHT)[:2], ["clean", "features"], "clean has changed")
     yours = {*after(["clean"], NIGHT, NIGHT)}
     same(yours, {*NIGHT} - {"raw"}, "clean has changed, and each output is another")
@@ -80,14 +80,14 @@ def test_everything_below() -> None:
 
 
 def test_an_output_that_stays_stops_it() -> None:
-    """A mended comment: one run, in place of five."""
+    """A fixed comment: one run instead of five."""
     same(after(["clean"], (), NIGHT), ["clean"], "clean has changed, and its output is the same")
     yours = after(["clean"], ["clean"], NIGHT)
     same(yours, ["clean", "features"], "the output of clean is another, that of features is not")
 
 
 def test_any_parent_is_enough() -> None:
-    """One of two has another output; that of the other is the same."""
+    """One of two has a new output; that of the other is the same."""
     for different in ("train", "stats"):
         yours = after(["train", "stats"], [different], NIGHT)
         same(sorted(yours), ["report", "stats", "train"], f"only the output of {different} differs")
@@ -175,7 +175,7 @@ def test_a_critical_path_explains_the_night(
     path = critical(parents, seconds, names)
     end = max(ends(parents, seconds, names).values())
     assert math.isclose(sum(seconds[name] for name in path), end, abs_tol=1e-9), (
-        f"the night takes {end} s, and your path {path} {[seconds[name] for name in path]}"
+        f"the night takes {end} s, but your path is {path} {[seconds[name] for name in path]}"
     )
     same({*path} <= names, True, f"each stage of {path} is one that ran: {sorted(names)}")  # noqa: FBT003 - expected
     for upper, lower in pairwise(path):
@@ -188,7 +188,7 @@ def test_a_critical_path_explains_the_night(
 
 
 def test_a_night_as_text() -> None:
-    """A change of clean, whose output is another; stats writes what it wrote before."""
+    """A change of clean, whose output differs; stats writes what it wrote before."""
     ran = rerun(NIGHT, ["clean"], lambda name: name != "stats")
     times = ends(NIGHT, SECONDS, ran)
     text = drawn({name: times[name] for name in reversed(NIGHT)}, SECONDS, ran)

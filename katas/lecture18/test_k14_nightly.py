@@ -30,13 +30,13 @@ five = pytest.mark.step(5, "the night")
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enter an empty folder; torchrun is found beside this Python."""
+    """Enter an empty folder; torchrun is found next to this Python."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
 
 
 def job(words: str, name: str = "job", *, replicas: int = 1) -> Any:
-    """Return an app that runs words of the shell in each replica."""
+    """Return an app that runs a shell command in each replica."""
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing
 
@@ -82,12 +82,12 @@ def fails(call: Any) -> str:
         call()
     except StageError as error:
         return str(error)
-    raise AssertionError("no StageError: yours takes a stage that has failed for a success")
+    raise AssertionError("no StageError: yours takes a failed stage for a success")
 
 
 @one
 def test_the_app_of_two_ranks() -> None:
-    """As dist.ddp has it: torchrun on one host, with two ranks."""
+    """As dist.ddp makes it: torchrun on one host, with two ranks."""
     app = kata.trainer("fit.py", "--out", "a b")
     (role,) = app.roles
     command = role.args[-1]
@@ -100,7 +100,7 @@ def test_the_app_of_two_ranks() -> None:
 def test_more_ranks() -> None:
     """As many as were asked for, still on one host."""
     (role,) = kata.trainer("fit.py", ranks=3).roles
-    assert "--nproc_per_node 3" in role.args[-1], f"3 ranks: yours {role.args[-1]!r}"
+    assert "--nproc_per_node 3" in role.args[-1], f"3 ranks: your command is {role.args[-1]!r}"
     same(role.num_replicas, 1, "hosts")
 
 
@@ -109,7 +109,7 @@ def test_run_waits() -> None:
     """When it returns, the job has ended."""
     kata.run(job("sleep 0.3; echo 1 > done"), "local_cwd")
     assert Path("done").exists(), (
-        "the job writes a file at its end, and yours has not waited for it"
+        "the job writes a file at its end, but yours has not waited for it"
     )
 
 
@@ -124,8 +124,10 @@ def test_a_failure_has_last_words() -> None:
             "the job's log is gone: does yours read its last lines after the runner was closed?"
         ) from error
     for part in ("nocturne", "[part/0] boom", "[part/0] line 1"):
-        assert part in told, f"expected {part!r} in the message of the StageError, yours:\n{told}"
-    assert "early" not in told, f"the last {kata.LINES} lines are enough, yours:\n{told}"
+        assert part in told, (
+            f"expected {part!r} in the message of the StageError, yours is:\n{told}"
+        )
+    assert "early" not in told, f"expected only the last {kata.LINES} lines, yours is:\n{told}"
 
 
 @two
@@ -139,7 +141,7 @@ def test_the_app_stays_as_it_is() -> None:
 
 
 class Spy:
-    """Notes calls of a runner's methods, and by whom they were closed."""
+    """Notes the calls of a runner's methods, and who closed it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from torchx.runner import Runner  # noqa: PLC0415 - may be missing
@@ -179,14 +181,14 @@ def test_the_runner_is_closed(words: str, monkeypatch: pytest.MonkeyPatch) -> No
         calls = [*spy.calls]
     same(calls, ["schedule", "wait", "close"], f"what was called of the runner, for {words!r}")
     assert max(spy.waits) <= 0.5, (
-        f"yours looks every {max(spy.waits)} s, expected every {kata.POLL} s"
+        f"yours polls every {max(spy.waits)} s, expected every {kata.POLL} s"
     )
 
 
 @two
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, OSError])
 def test_an_interrupt_cancels(fault: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while it waits: on a cluster the job would go on."""
+    """Ctrl-C while it waits: without a cancel, the job on a cluster would go on."""
     from torchx.runner import Runner  # noqa: PLC0415 - may be missing
 
     def wait(*_args: Any, **_kwargs: Any) -> None:
@@ -199,7 +201,7 @@ def test_an_interrupt_cancels(fault: type[BaseException], monkeypatch: pytest.Mo
     except fault:
         calls = [*spy.calls]
     else:
-        raise AssertionError(f"the {fault.__name__} must come out of run")
+        raise AssertionError(f"the {fault.__name__} must propagate out of run")
     same(calls, ["schedule", "wait", "cancel", "close"], f"{fault.__name__} while it waits")
 
 
@@ -240,7 +242,7 @@ def test_a_job_that_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @two
 def test_a_job_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scheduler's error comes out, and the runner is closed in this case too."""
+    """The scheduler's error propagates, and the runner is closed in this case too."""
     from torchx.runner import Runner  # noqa: PLC0415 - may be missing
 
     def schedule(*_args: Any, **_kwargs: Any) -> None:
@@ -253,25 +255,25 @@ def test_a_job_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     except OSError:
         calls = [*spy.calls]  # while the traceback still holds the runner
     else:
-        raise AssertionError("the scheduler's error must come out of run")
+        raise AssertionError("the scheduler's error must propagate out of run")
     same(calls, ["schedule", "close"], "the start raises; is `run` called where close follows?")
 
 
 @two
 def test_the_scheduler_is_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that TorchX does not know is its error; no other scheduler is asked."""
+    """An unknown name is TorchX's error; no other scheduler is used."""
     spy = Spy(monkeypatch)
     with pytest.raises(KeyError, match="nowhere"):
         kata.run(job("true"), "nowhere")
     assert "schedule" not in spy.calls, (
-        "the scheduler 'nowhere' was asked for, and yours ran the job"
+        "the scheduler 'nowhere' was asked for, but yours ran the job"
     )
     kata.run(job("true"), "local_cwd")
 
 
 @three
 def test_stages_in_order() -> None:
-    """Each has what the one before wrote."""
+    """Each stage sees what the one before wrote."""
     kata.chain(
         [stage("a", "echo 1 > a"), stage("b", "cat a a > b"), stage("c", "cat b b > c")],
         "local_cwd",
@@ -313,7 +315,7 @@ def test_no_file_of_yesterday() -> None:
 @three
 @pytest.mark.usefixtures("quick")
 def test_outputs_are_removed_before_anything_runs() -> None:
-    """If the first stage fails, nobody finds last night's model and takes it for tonight's."""
+    """If the first stage fails, nobody mistakes last night's model for tonight's."""
     for name in ("a", "b"):
         Path(name).write_text("yesterday", encoding="utf-8")
     fails(lambda: kata.chain([stage("a", "exit 1"), stage("b", "true")], "local_cwd"))
@@ -394,7 +396,9 @@ def test_a_night_that_fails(loss: str, error: type[Exception]) -> None:
     except error:
         pass
     else:
-        raise AssertionError(f"the last stage is {loss!r}: yours returns {yours}")
+        raise AssertionError(
+            f"the last stage is {loss!r}: yours returns {yours}, expected {error.__name__}"
+        )
     same(registry, before, f"the registry after a night whose last stage was {loss!r}")
 
 
@@ -411,7 +415,7 @@ def test_a_night_of_nan() -> None:
 
 @five
 def test_another_scheduler(quick: list[str]) -> None:
-    """The argument is the only change: each stage is for that scheduler."""
+    """The argument is the only change: each stage runs on that scheduler."""
     kata.nightly(Registry(), night("echo 1 > loss"), "slurm")
     same(quick, ["slurm"] * 3, "the schedulers of three stages, for nightly(..., 'slurm')")
     quick.clear()

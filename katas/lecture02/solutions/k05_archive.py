@@ -12,7 +12,7 @@ from typing import BinaryIO
 import torch
 
 
-# Given: the dtype that a storage class of the pickle stands for.
+# Given: the dtype of each storage class that a pickle names.
 DTYPES = {
     "DoubleStorage": torch.float64,
     "FloatStorage": torch.float32,

@@ -8,8 +8,8 @@ import torch
 def windows(x: torch.Tensor, size: int, step: int) -> torch.Tensor:
     """Return a view of `x`, (..., number of windows, size): its last dim becomes two.
 
-    The first window begins at 0, each further one `step` later; leave out a remainder that does not
-    fill a window. `x` may have any strides and offset.
+    The first window begins at 0, each later one `step` further on; leave out a remainder that does
+    not fill a window. `x` may have any strides and offset.
     """
     if x.dim() == 0 or min(size, step) < 1 or size > x.size(-1):
         raise ValueError(f"no windows of {size} every {step} in a tensor of shape {x.shape}")

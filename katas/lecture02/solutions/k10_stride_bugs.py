@@ -6,7 +6,7 @@ import torch
 
 
 def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
-    """Return a table with one copy of the 1-D `template` per place, and a 1 there."""
+    """Return a table with one copy of the 1-D `template` per place, and a 1 at that place."""
     # All rows of an expanded tensor are the same row: a write to one is a write to all.
     table = template.repeat(len(places), 1)
     for row, place in enumerate(places):

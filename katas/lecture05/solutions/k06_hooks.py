@@ -38,7 +38,7 @@ class Hooked:
         self.after: OrderedDict[int, Callable] = OrderedDict()
 
     def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False) -> Handle:
-        """Call ``hook(module, args)`` before `forward`; with `prepend` before all other hooks."""
+        """Call ``hook(module, args)`` before `forward`; with `prepend`, before all other hooks."""
         handle = Handle(self.before)
         self.before[handle.key] = hook
         if prepend:
@@ -52,7 +52,7 @@ class Hooked:
         return handle
 
     def __call__(self, *args: Any) -> Any:
-        """Call the hooks before, `forward`, and the hooks after, in order; return the output.
+        """Call the pre-hooks, `forward`, and the hooks after it, in order; return the output.
 
         A pre-hook may return new arguments: a tuple, or a single one. A hook after `forward` may
         return a new output. None changes nothing. List the hooks of each kind when their turn

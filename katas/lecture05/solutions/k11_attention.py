@@ -23,7 +23,7 @@ class Attention(nn.Module):
         attn_mask: torch.Tensor | None = None,
         key_padding_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return the attention of the positions of `x` (n, t, e) to each other, (n, t, e).
+        """Return the attention of the positions of `x` (n, t, e) to one another, (n, t, e).
 
         `attn_mask` (t, t), rows for queries, and `key_padding_mask` (n, t), for keys, are bool,
         where True forbids, or float, which is added to the scores. A fully masked row is NaN.

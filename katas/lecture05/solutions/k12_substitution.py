@@ -29,7 +29,7 @@ def tensor(x: torch.Tensor) -> object:
 
 
 def as_tensor(x: torch.Tensor) -> object:
-    """Make it a tensor, unless it is one."""
+    """Convert it to a tensor, unless it is one."""
     return torch.as_tensor(x)
 
 

@@ -32,7 +32,7 @@ class Quantity(torch.Tensor):
         """Call `func`; if `RULES` has its name, give the result the unit that the rule returns.
 
         `RULES` also has the number of operands. These are the first arguments, positional or named
-        "input" and "other"; call the rule with their units, `unit_of` each. It may raise a
+        "input" and "other"; call the rule with their units, `unit_of` each. The rule may raise a
         UnitError, and then nothing may have been written yet. A function without a rule, including
         attributes such as ``shape``, returns its normal result, with unknown units; one that writes
         in place is out of scope.
@@ -71,7 +71,7 @@ def same(units: list[Unit]) -> Unit:
 
 
 def product(units: list[Unit], sign: int = 1) -> Unit:
-    """Return the sum of the exponents; the second ones with `sign`."""
+    """Return the sum of the exponents; multiply the second operand's by `sign`."""
     if None in units:
         return None
     first, second = units

@@ -42,13 +42,13 @@ class Schedule:
             group["lr"] *= factor(0)
 
     def restart(self) -> None:
-        """Go back to t = 0 by the closed form, whatever the lr was. Given."""
+        """Go back to t = 0 with the closed form, whatever the lr was. Given."""
         self.t = 0
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = base * self.factor(0)
 
     def step(self) -> None:
-        """Advance t, and update the lr of each group by the chained form."""
+        """Advance t, and update the lr of each group with the chained form."""
         self.t += 1
         before, now = self.factor(self.t - 1), self.factor(self.t)
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):

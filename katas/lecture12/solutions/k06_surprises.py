@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-# Each begins with lr = 1.0. The schedulers are in torch.optim.lr_scheduler; `run` is a training
-# loop of that many steps, with scheduler.step() after each, and `set_lr` is an edit by hand.
+# Each begins with lr = 1.0. The schedulers are in torch.optim.lr_scheduler; `run` trains for
+# `steps` steps, with scheduler.step() after each, and `set_lr` is an edit by hand.
 PROGRAMS = {
     "constructor": """
 LinearLR(optimizer, start_factor=0.25)
@@ -36,7 +36,7 @@ run(scheduler, steps=2)
 
 
 def last_lr() -> dict[str, float]:
-    """Return, for each program, the lr of the optimizer's group at its end, to 0.0001."""
+    """Return, for each program, the lr of the optimizer's group at its end, to within 0.0001."""
     return {
         "constructor": 0.25,
         "built_again": 0.0625,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Replica(NamedTuple):
-    """The fields of TorchX's ``ReplicaParam`` that matter here: a process to be."""
+    """The fields of TorchX's ``ReplicaParam`` that matter here: a process to be started."""
 
     args: list[str]
     env: dict[str, str]
@@ -20,7 +20,7 @@ class Replica(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The fields of TorchX's ``PopenRequest`` that matter here; a dict of replicas by role."""
+    """The fields of TorchX's ``PopenRequest`` that matter here: lists of replicas, by role."""
 
     app_id: str
     log_dir: str
@@ -46,7 +46,7 @@ def readable(request: Request) -> str:
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
     Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
-    it is left, as <here>, and the id as <id>.
+    it remains, as <here>, and the id as <id>.
     """
     text = ""
     for role, replicas in request.role_params.items():

@@ -1,4 +1,4 @@
-"""A component is a typed function: make a command line of its signature."""
+"""A component is a typed function: turn its signature into a command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Option(NamedTuple):
 
 
 def descriptions(component: Callable[..., Any]) -> dict[str, str]:
-    """Return the texts of the parameters in the part "Args:" of a docstring in Google's style."""
+    """Return the descriptions in the "Args:" section of a Google-style docstring, by parameter."""
     _, _, text = (inspect.getdoc(component) or "").partition("Args:\n")
     return dict(re.findall(r"^ +(\w+): (.*)$", text.partition("\n\n")[0], re.MULTILINE))
 
@@ -37,7 +37,8 @@ def options(component: Callable[..., Any]) -> list[Option]:
     """Return an option for each parameter in the order of the signature, but none for ``*args``.
 
     Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
-    help of a parameter without description is "". No parameter is positional-only or ``**kwargs``.
+    help of a parameter without a description is "". No parameter is positional-only or
+    ``**kwargs``.
     """
     made, docs = [], descriptions(component)
     for name, p in inspect.signature(component).parameters.items():
@@ -55,9 +56,9 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
       This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
     - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
-      lists of the first three (``1,2``, perhaps with spaces). What is left out has its default.
+      lists of the first three (``1,2``, perhaps with spaces). An option left out has its default.
     - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
-      without ``*args``, words after ``--`` are an error like an option that is unknown.
+      without ``*args``, words after ``--`` are an error, like an unknown option.
     """
 
     def reader(kind: Any) -> Callable[[str], Any]:

@@ -1,4 +1,4 @@
-"""Run a pipeline that may be killed at any moment, and go on where it stopped."""
+"""Run a pipeline that may be killed at any moment, and continue where it stopped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stage:
 
 
 def open_store(store: Path) -> None:
-    """Make the store if it is missing, and delete what a killed run was working on."""
+    """Create the store if it is missing, and delete what a killed run was working on."""
     shutil.rmtree(store / "work", ignore_errors=True)
     (store / "work").mkdir(parents=True)
 
@@ -50,7 +50,7 @@ def new_folder(store: Path) -> Path:
 
 
 def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
-    """Return the plan with what became of it: a line for each stage."""
+    """Return the plan and what became of it: a line for each stage."""
     rows = (f"{s.name:8}{states[s.name]:9}{' + '.join(s.parents)}".rstrip() for s in stages)
     return "\n".join(rows) + "\n"
 

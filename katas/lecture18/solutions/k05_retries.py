@@ -19,9 +19,9 @@ NEVER = frozenset({"ValueError", "TypeError", "KeyError", "ModuleNotFoundError",
 def verdict(code: int, error_file: Path) -> str:
     """Return "done", "again" or "never" for a process that has ended.
 
-    A code below 0 is a signal's number, negated, as `subprocess` has it; above 128 it is 128 and a
-    signal's number, as a shell has it. A signal decides, whatever the file says. The "message" of
-    the file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
+    A code below 0 is a signal's number, negated, as in `subprocess`; above 128 it is 128 plus a
+    signal's number, as in a shell. A signal decides, whatever the file says. The "message" of the
+    file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
     retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
 
     If the file is missing or not whole, or holds no such text (null or a list is none), try again.

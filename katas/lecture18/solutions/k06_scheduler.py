@@ -1,4 +1,4 @@
-"""A scheduler of your own: TorchX runs on it what it runs on Slurm."""
+"""A scheduler of your own: TorchX can run on it whatever it runs on Slurm."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Task:
 
     def __init__(self, role: Role, folder: str) -> None:
         self.role, self.folder = role, folder
-        # How often it was started, and how often it may be after the first time.
+        # How often it was started, and how often it may be restarted.
         self.starts, self.retries = 0, role.max_retries
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -82,7 +82,8 @@ class Stubborn(Scheduler):
         """Return the request for the app, with `repr` as its format. Start nothing.
 
         The id is unique and begins with the app's name. ``cfg["folder"]`` is the root of the image
-        and where tasks run. For ``${rank0_env}`` write TORCHX_RANK0_HOST; you need not set it.
+        and where tasks run. Replace ``${rank0_env}`` with TORCHX_RANK0_HOST; you need not set that
+        variable.
         """
         app_id, folder, tasks = make_unique(app.name), cfg["folder"], []
         for role in app.roles:
@@ -100,12 +101,12 @@ class Stubborn(Scheduler):
         return app_id
 
     def describe(self, app_id: str) -> DescribeAppResponse | None:
-        """Look at a RUNNING app's tasks, start again what failed, and return `answer`.
+        """Look at a RUNNING app's tasks, restart those that failed, and return `answer`.
 
-        None if there is no such app. Ask each task for its code once: the next answer may differ.
-        A failed task with retries left is started again, and then it runs. One without them ends
-        the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but RUNNING
-        is final: an app that has ended starts nothing again.
+        Return None if there is no such app. Ask each task for its code once: the next answer may
+        differ. A failed task with retries left is started again, and then it runs. One without them
+        ends the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but
+        RUNNING is final: an app that has ended starts nothing again.
         """
         if app_id not in self.apps:
             return None
@@ -123,13 +124,13 @@ class Stubborn(Scheduler):
         return self.answer(app_id)
 
     def answer(self, app_id: str) -> DescribeAppResponse:
-        """Return the state of an app, and how often its tasks were started again."""
+        """Return the state of an app, and how often its tasks were restarted."""
         restarts = sum(task.starts - 1 for task in self.apps[app_id])
         state = self.states[app_id]
         return DescribeAppResponse(app_id=app_id, state=state, num_restarts=restarts)
 
     def end(self, app_id: str, state: AppState) -> None:
-        """Kill what runs of an app, whose state is `state` from now on."""
+        """Kill an app's running tasks; its state is `state` from now on."""
         self.states[app_id] = state
         for task in self.apps[app_id]:
             task.kill()

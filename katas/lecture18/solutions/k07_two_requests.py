@@ -30,7 +30,7 @@ class Container(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """The memory of a replica in megabytes, and how often it is started again if it fails."""
+    """The memory of a replica in megabytes, and how often it is restarted if it fails."""
 
     memory: int
     retries: int

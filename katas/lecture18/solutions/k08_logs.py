@@ -50,7 +50,7 @@ def follow(path: Path, alive: Callable[[], bool], pause: Callable[[], None]) -> 
 def merged(
     logs: Mapping[str, Iterable[str]], since: str = "00:00:00", until: str = "24:00:00"
 ) -> Iterator[str]:
-    """Yield ``[NAME] LINE`` for the lines of all logs with since <= time < until, by their time."""
+    """Yield ``[NAME] LINE`` for the lines of all logs with since <= time < until, by time."""
 
     def timed(name: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         time = "00:00:00"

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """What a run was made from. Ids are strings: "0042" is another run than "42"."""
+    """What a run was made from. Ids are strings: "0042" and "42" are different runs."""
 
     source_run_id: str
     artifact_name: str | None = None
 
 
 class Tracker(Protocol):
-    """What you may ask of a tracker; TorchX's have these methods, and more."""
+    """What you may ask a tracker; TorchX's trackers have these methods, and more."""
 
     def add_source(self, run_id: str, source_id: str, artifact_name: str | None = None, /) -> None:
         """Note a source, without any check."""
 
     def sources(self, run_id: str, /) -> Iterable[Source]:
-        """Return the sources of a run: none, if the run is unknown."""
+        """Return the sources of a run, none if the run is unknown."""
 
     def run_ids(self) -> Iterable[str]:
         """Return the runs that have sources, each once, and perhaps others."""

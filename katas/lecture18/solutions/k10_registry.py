@@ -24,7 +24,7 @@ class CorruptError(RuntimeError):
 
 @dataclass(frozen=True)
 class Version:
-    """What is known of a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
+    """What is known about a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
 
     digest: str
     run_id: str
@@ -89,7 +89,7 @@ class Registry:
         return number
 
     def point(self, alias: str, number: int) -> None:
-        """Let the alias point to a version, wherever it pointed before."""
+        """Point the alias at a version, wherever it pointed before."""
         index = self.load()
         index.aliases[alias] = self.find(number)
         self.save(index)

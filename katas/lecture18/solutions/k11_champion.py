@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# How often the gains of a night are drawn again.
+# How many resamples of a night's gains are drawn.
 ROUNDS = 1000
 
 
 def check(champion: Mapping[str, float], challenger: Mapping[str, float]) -> None:
-    """Raise ValueError if there are no examples, or others for one model. Given."""
+    """Raise ValueError if there are no examples, or if the models have different ones. Given."""
     if champion.keys() != challenger.keys() or not champion:
         other = sorted(champion.keys() ^ challenger.keys())
         raise ValueError(f"both models need a loss for the same examples; not so for {other}")

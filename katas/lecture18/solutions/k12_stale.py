@@ -42,7 +42,7 @@ def digest(path: Path) -> str:
 
 
 def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]) -> str:
-    """Return a name for what a stage makes of its inputs."""
+    """Return a name for what a stage makes from its inputs."""
     contents = {role: digest(path) for role, path in inputs.items()}
     parts = [stage.name, stage.code, dict(stage.options), contents, dict(environment)]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -69,7 +69,7 @@ def publish(registry: Registry, model: str, clock: Callable[[], float]) -> int:
 def release(
     registry: Registry, version: int, evaluate: Callable[[str], float], alias: str = "champion"
 ) -> bool:
-    """Let the alias point to the version if its model scores higher than the model at the alias."""
+    """Point the alias at the version if its model scores higher than the model at the alias."""
     score, before = evaluate(registry.models[version]), registry.aliases.get(alias)
     if before is not None and not score > evaluate(registry.models[before]):
         return False

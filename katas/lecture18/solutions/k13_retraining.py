@@ -1,4 +1,4 @@
-"""Run again what a change asks for, and nothing else."""
+"""Rerun what a change requires, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     # The parents of each stage, whose outputs it reads. Every stage is a key.
     Parents = Mapping[str, Collection[str]]
 
-# Hours after a training in which there is no other, percent of new rows, failures, and a score.
+# Hours to wait after a training, percent of new rows, failures, and a difference of scores.
 PAUSE, PERCENT, FAILURES, TOLERANCE = 12.0, 10, 2, 0.125
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a bot knows: a score is better if it is higher; times are in hours."""
+    """What a bot knows: higher scores are better; times are in hours."""
 
     now: float
     trained: float = -math.inf
@@ -40,7 +40,7 @@ def order(parents: Parents) -> list[str]:
 
 
 def drawn(ends: Mapping[str, float], seconds: Mapping[str, float], ran: Collection[str]) -> str:
-    """Return a line for each stage that ran, a letter for each second. Given."""
+    """Return a line for each stage that ran, with a character for each second. Given."""
     return "\n".join(
         f"{name:<9}{' ' * round(end - seconds[name])}{'=' * round(seconds[name])} {end:.0f}"
         for name, end in ends.items()

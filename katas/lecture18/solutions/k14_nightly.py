@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Seconds between looks at a job, and how many of its last lines an error has.
+# Seconds between looks at a job, and how many of its last lines an error shows.
 POLL, LINES = 0.1, 5
 
 
@@ -55,7 +55,7 @@ class Registry:
 
 
 def last_lines(runner: Any, handle: str, app: Any) -> str:
-    """Return the end of what each replica of an app wrote to its standard error. Given."""
+    """Return the last lines that each replica of an app wrote to its standard error. Given."""
     told = []
     for role in app.roles:
         for k in range(role.num_replicas):
@@ -93,7 +93,7 @@ def chain(stages: Sequence[Stage], scheduler: str) -> None:
 
 
 def promote(registry: Registry, model: bytes, loss: float) -> bool:
-    """Register the model, and let the alias "champion" point to it if its loss is lower."""
+    """Register the model, and point the alias "champion" at it if its loss is lower."""
     version, before = registry.register(model, loss), registry.aliases.get("champion")
     better = not isnan(loss) if before is None else loss < registry.losses[before]
     if better:
