@@ -6,7 +6,7 @@ and note by how much the logit drops. Each pixel gets the mean drop of the windo
     width 5, window 2, stride 2      pixels    0 1 2 3 4
                                      window 0  # #
                                      window 1      # #
-                                     window 2          #     overhangs: only the part inside is hidden
+                                     window 2          #     overhangs: the part inside is hidden
 
 One forward for each window is slow: most of a small call is overhead. Run them as batches.
 
