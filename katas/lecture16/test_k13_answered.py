@@ -137,7 +137,7 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "b" not in journal.known, "the disk is full, but yours says that b was answered"
     answer(journal, model, "c", [1.0])
 
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "expected a and c"
     assert [*restarted(path).known] == ["a", "c"], "expected a and c after the next restart"
 
 

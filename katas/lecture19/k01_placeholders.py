@@ -1,7 +1,7 @@
 """Put the rows of images into a sentence of tokens.
 
 A decoder for text and images reads one sequence. The tokenizer leaves a placeholder for each row
-that the image encoder will return, and the rows replace them before the first layer:
+that the image encoder will return, and the rows replace the placeholders before the first layer:
 
     placeholder = 9,  rows of the image: [r0, r1, r2]
 

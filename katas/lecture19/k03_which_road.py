@@ -8,8 +8,8 @@ One line of Python, and three code paths below it. Which one does each of these 
     eval, no_grad    mha(x, x.clone(), x.clone())              ?
 
 1. `Operators` records what is dispatched.
-2. `road` names the road that a call took.
-3. `attend` takes the fused road in training. About 8 lines in all.
+2. `road` names the path that a call took.
+3. `attend` takes the fused path in training. About 8 lines in all.
 
 Guess first. Then run `road` for the table.
 Afterwards read ``MultiheadAttention.forward`` in ``torch/nn/modules/activation.py``, in
@@ -63,7 +63,7 @@ def road(call: Callable[[], object]) -> str:
 def attend(mha: nn.MultiheadAttention, query: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
     """Return the output when query attends to memory: a tensor, not MHA's tuple.
 
-    The road is "fused" in training without dropout.
+    The path is "fused" in training without dropout.
     """
     # TODO: one argument decides.
     raise NotImplementedError("attend")

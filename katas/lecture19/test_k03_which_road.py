@@ -154,6 +154,6 @@ def test_attend_is_fused_in_training() -> None:
         yours = attend(mha, x, memory)
 
     assert isinstance(yours, torch.Tensor), f"attend returns {type(yours)}, expected the output"
-    assert taken == "fused", f"attend takes the road {taken!r}, expected 'fused'"
+    assert taken == "fused", f"attend takes the path {taken!r}, expected 'fused'"
     assert yours.requires_grad, "attend has no graph: there is nothing to train"
     close(yours.detach(), expected.detach(), "attend, and mha(x, memory, memory)[0]")

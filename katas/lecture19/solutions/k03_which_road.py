@@ -50,6 +50,6 @@ def road(call: Callable[[], object]) -> str:
 def attend(mha: nn.MultiheadAttention, query: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
     """Return the output when query attends to memory: a tensor, not MHA's tuple.
 
-    The road is "fused" in training without dropout.
+    The path is "fused" in training without dropout.
     """
     return mha(query, memory, memory, need_weights=False)[0]
