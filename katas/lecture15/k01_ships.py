@@ -10,7 +10,7 @@ A phone has no Python and no Module. What is left of yours?
 
 Write `ships`, about 6 lines: which tensors travel with the program, and how many bytes each has.
 
-Begin with the spec of ``running_mean``, then with that of the input.
+Begin with the spec of ``running_mean``, then look at the input's.
 Afterwards read ``InputSpec`` in ``torch/export/graph_signature.py``, in site-packages.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def ships(program: ExportedProgram) -> dict[str, tuple[str, int]]:
-    """Return the kind and the bytes of each tensor that the program needs and no caller passes.
+    """Return kind and bytes of each tensor that the program needs and the caller does not pass.
 
     Keys are the names in the Module (``spec.target``), kinds those of PyTorch's `InputKind`
     ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"). Leave out a tensor that no instruction reads and

@@ -1,6 +1,6 @@
-"""Turn a graph into a program of calls, and run it in memory that is given.
+"""Turn a graph into a program of calls, and run it in the memory you are given.
 
-A phone has kernels and memory, and neither FX nor autograd. So the graph becomes a table: numbered
+A phone has kernels and memory, but neither FX nor autograd. So the graph becomes a table: numbered
 values, and calls that read some and write one.
 
     x + 1, then relu        0  float32[2, 3] input
@@ -9,13 +9,13 @@ values, and calls that read some and write one.
                             aten.add.out(%0, 1) -> %1
                             aten.relu.out(%1) -> %2
 
-1. `emit`: one value for each node; a call for each call_function, by its out variant.
+1. `emit`: one value for each node; a call of the out variant for each call_function.
 2. `execute`: make the calls. Whoever called you has made the memory; you make none.
 
 Begin with ``torch.ops.aten.permute.overloads()``: no ``out``. It returns a view of its input, so
 there is nothing to write; emit its copy, `copying` of it. This is why a program for the edge says
-``permute_copy`` where yours says ``permute``. (``conv2d`` has no ``out`` either, and is no view:
-such operators are decomposed before, and do not occur here.)
+``permute_copy`` where yours says ``permute``. (``conv2d`` has no ``out`` either, and is not a view:
+such operators are decomposed earlier, and do not occur here.)
 
 About 22 lines. Afterwards read the schema of ``permute_copy`` in
 ``aten/src/ATen/native/native_functions.yaml``.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Given: do not change.
 @dataclass(frozen=True)
 class Ref:
-    """Among the arguments of a call: the value that has this number."""
+    """An argument of a call that stands for the value with this number."""
 
     number: int
 
@@ -109,7 +109,7 @@ def copying(function: Any) -> Any:
 
 
 def replaced(arguments: Any, kind: type, by: Callable[[Any], Any]) -> Any:
-    """Return arguments in which each `x` of this kind, in lists and dicts too, is ``by(x)``."""
+    """Return arguments with ``by(x)`` for each `x` of this kind, in lists and dicts too."""
     return map_aggregate(arguments, lambda x: by(x) if isinstance(x, kind) else x)
 
 
@@ -119,8 +119,8 @@ def emit(program: ExportedProgram) -> Plan:
 
     Number the values in the order of the graph's nodes; ``node.meta["val"]`` has the shape and
     dtype of each. A constant has a ``spec.target``, an input has none. Replace each node among the
-    arguments, in lists too, by a `Ref`; keep all else. ``function.is_view`` says whether it is a
-    view.
+    arguments, in lists too, by a `Ref`; keep everything else. ``function.is_view`` says whether it
+    is a view.
     """
     # TODO: a number for each node; then what the node is.
     raise NotImplementedError("emit")
@@ -134,8 +134,8 @@ def execute(
 ) -> list[torch.Tensor]:
     """Make the calls and return the outputs.
 
-    ``memory[n]`` is where value n is written. What is there for constants and inputs is not used:
+    ``memory[n]`` is where value n is written. Its entries for constants and inputs are not used:
     these are read where they are.
     """
-    # TODO: put each value in its place, then make one call after the other.
+    # TODO: put each value in its slot, then make one call after the other.
     raise NotImplementedError("execute")

@@ -1,6 +1,6 @@
 """Open a file for ExecuTorch with ``struct``.
 
-A file with a model in it arrives, and the phone says it is not a model. What is in it? Bytes 4 to 7
+A model file arrives, and the phone says it is not a model. What is in it? Bytes 4 to 7
 are the kind, as in many FlatBuffers; a header follows, little-endian, then program and segments:
 
     offset   4       8       12        16              24                 32
@@ -29,9 +29,9 @@ class Sections(NamedTuple):
 
 
 def sections(data: bytes) -> Sections:
-    """Take a file apart; ValueError if bytes 4 and 5 are not ``ET``.
+    """Take a file apart; raise ValueError if bytes 4 and 5 are not ``ET``.
 
-    A file without ``eh00`` is all program. A header of fewer than 32 bytes says no size of the
+    A file without ``eh00`` is all program. A header of fewer than 32 bytes gives no size for the
     segments: they go on to the end. An offset of 0 means that there are none.
     """
     # TODO: the header, if there is one, then two slices.

@@ -11,12 +11,13 @@ nothing fails, but the answer is wrong.
     return b + c                 d---              256   128 bytes; the output
 
 1. `lifetimes`: a call reads while it writes, so both ends are included.
-2. `bound`: no arena is smaller than what is alive at one moment.
-3. `place`: largest first, at the lowest offset that is free all its life.
-4. `tensor_at`: an element of 8 bytes needs an offset that 8 divides; `ALIGN` serves for each dtype.
+2. `bound`: no arena is smaller than the results alive at one moment.
+3. `place`: largest first, at the lowest offset that is free during its whole lifetime.
+4. `tensor_at`: an element of 8 bytes needs an offset that 8 divides; `ALIGN` is enough for every
+   dtype.
 5. In `lifetimes` again: a view (``target.is_view``) has no bytes. Its readers read its base.
 
-Inputs and weights are somebody else's bytes: they have no place in the arena.
+Inputs and weights are somebody else's bytes: they are not in the arena.
 
 Begin on paper: why is d not placed where b was? About 33 lines, an hour and a quarter.
 Afterwards read ``torch/_inductor/codegen/memory_planning.py``, in site-packages (``LiveRange``).
@@ -71,7 +72,7 @@ def drawn(spans: Sequence[Lifetime], offsets: Mapping[str, int]) -> str:
 
 # The exercise.
 def lifetimes(graph: fx.Graph) -> list[Lifetime]:
-    """Return the lifetimes of what calls write, in the order of the graph.
+    """Return the lifetimes of the results that calls write, in graph order.
 
     The calls (``node.op == "call_function"``) are numbered from 1, views among them. What the
     graph returns is alive until the last call. ``node.meta["val"].nbytes`` is its size.
@@ -89,10 +90,10 @@ def bound(spans: Sequence[Lifetime]) -> int:
 def place(spans: Sequence[Lifetime]) -> dict[str, int]:
     """Return an offset for each name, a multiple of `ALIGN`.
 
-    The largest comes first; of equal ones, the one listed first. Each gets the lowest offset
+    The largest comes first; among equals, the one listed first. Each gets the lowest offset
     where it shares no byte with a result that was placed before and is alive at the same time.
     """
-    # TODO: in order of size; look at what is in the way from the lowest offset up.
+    # TODO: in order of size; go through what is in the way from the lowest offset up.
     raise NotImplementedError("place")
 
 

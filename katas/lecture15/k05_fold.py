@@ -1,6 +1,6 @@
-"""Fold what depends on constants only, once, before the program ships.
+"""Fold what depends only on constants, once, before the program ships.
 
-A layer with weight norm makes its weight anew at each run, from two tensors that no longer change:
+A layer with weight norm recomputes its weight in each run, from two tensors that no longer change:
 
     aten.linalg_vector_norm(v)    known: it reads a constant only
     aten.div(g, norm)             known: its inputs are
@@ -8,13 +8,13 @@ A layer with weight norm makes its weight anew at each run, from two tensors tha
     aten.addmm(b, x, permute)     not known: x comes with the run
 
 PyTorch would say nothing if you folded too much: a random number would never change, a counter
-would stand still, and a table of a few bytes, expanded, would fill the file.
+would stop, and a table of a few bytes, expanded, would fill the file.
 
 1. `never_written`: the tensors that are constants.
-2. `foldable`: which calls can be made now? Leave out random calls, with the tag
+2. `foldable`: which calls can be made now? Leave out random calls, tagged
    `torch.Tag.nondeterministic_seeded` in ``node.target.tags``, and each call whose result has more
    bytes than all the tensors it reads.
-3. `fold`: make these calls, and turn each node into a placeholder that has its result.
+3. `fold`: make these calls, and turn each node into a placeholder for its result.
 
 Begin with ``full([4], 2.0)``: which tensors does it read? About 21 lines.
 Afterwards read ``ConstantFolder`` in ``torch/_inductor/constant_folding.py``, in site-packages.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 class Folded(NamedTuple):
-    """A graph, and the tensor of each placeholder that is no input, by the placeholder's name."""
+    """A graph, and the tensor of each placeholder that is not an input, by its name."""
 
     graph: fx.Graph
     constants: dict[str, torch.Tensor]
@@ -61,11 +61,11 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
 
 
 def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
-    """Return the calls to be made now, in order; `known` has names of placeholders.
+    """Return the calls to be made now, in order; `known` has the names of known placeholders.
 
     A call that reads no tensor has read no bytes.
     """
-    # TODO: node.all_input_nodes; what is folded is known to the calls behind it.
+    # TODO: node.all_input_nodes; what is folded is known to later calls.
     raise NotImplementedError("foldable")
 
 

@@ -1,4 +1,4 @@
-"""Predict which batch sizes an exported program runs.
+"""Predict for which batch sizes an exported program runs.
 
 You export with a batch of 4, and the phone sends 3. Sometimes `torch.export` fixes the size and
 raises nothing: the example decides. Run one of the rows:

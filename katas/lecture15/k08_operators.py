@@ -1,20 +1,20 @@
 """List the operators that a model needs, by running it.
 
 The app is built with the kernels on a list. Who writes the list? Nobody by hand: `nn.Linear` calls
-``aten::addmm``, and for a 1-D input ``aten::view`` as well. So the model runs with a witness:
+``aten::addmm``, and for a 1-D input ``aten::view`` as well. So run the model with a witness:
 
     with Recorder() as recorder, torch.no_grad():
         model(torch.randn(2, 3))
     recorder.needs          # {"aten::addmm": {"float32"}, "aten::t": {"float32"}}
 
-A witness saw what happened, and no more. A branch that was not taken, a dtype that did not occur,
-a Dropout in eval mode: the phone has no kernel, months later. So runs are merged.
+A witness saw what happened, and no more. For a branch not taken, a dtype that did not occur, a
+Dropout in eval mode, the phone has no kernel, months later. So merge several runs.
 
 1. `Recorder.__torch_dispatch__`: write down the operator and the dtypes of the tensors it reads.
 2. `merged`: the needs of several runs or models, as one.
-3. `missing`: what a model needs and a list does not have.
+3. `missing`: what a model needs that is not on a list.
 
-Begin with ``print(func, func.name())``: a list has names as in the schema. About 16 lines.
+Begin with ``print(func, func.name())``: a list uses the names of the schema. About 16 lines.
 Afterwards read `combine_selective_builders` in ``torchgen/selective_build/selector.py``, in
 site-packages.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def as_yaml(needs: Needs) -> str:
-    """Return the list in the form that torchgen reads; here its kernels are named as operators."""
+    """Return the list in the form that torchgen reads; here kernels are named like operators."""
     lines = ["operators:"]
     for name in sorted(needs):
         lines += [f"  {name}:", "    is_root_operator: Yes", "    is_used_for_training: No"]
@@ -50,7 +50,7 @@ def as_yaml(needs: Needs) -> str:
 
 # The exercise.
 class Recorder(TorchDispatchMode):
-    """Writes down what runs while it is entered."""
+    """Records what runs while the mode is active."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -79,9 +79,9 @@ def merged(*several: Needs) -> dict[str, set[str]]:
 
 
 def missing(needs: Needs, listed: Needs) -> list[str]:
-    """Return what is needed and not listed, sorted: "aten::relu float16", or "aten::rand" alone.
+    """Return what is needed and not listed, sorted: "aten::relu float16", or only "aten::rand".
 
-    If the operator is not listed at all, give its name alone, without dtypes.
+    If the operator is not listed at all, give only its name, without dtypes.
     """
     # TODO: two cases for each operator.
     raise NotImplementedError("missing")

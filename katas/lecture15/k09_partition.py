@@ -1,6 +1,6 @@
 """Give a delegate as much of a graph as it can take, and never a cycle.
 
-An accelerator takes relu and add, and not sin. What it takes is cut out and becomes one call, which
+An accelerator takes relu and add, but not sin. What it takes is cut out and becomes one call, which
 needs all its inputs before it begins. Here it may not get everything at once:
 
     x ---> relu ---> sin ---> relu_1 ---> add        relu, relu_1 and add in one call:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
-    """Return whether calls wait for each other, however many there are on the way.
+    """Return whether calls wait for each other in a circle, however many there are on the way.
 
     A partition is one call, and each node in no partition is one. A call does not wait for itself.
     """

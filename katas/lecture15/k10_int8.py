@@ -11,7 +11,7 @@ machine a NaN became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0
 ``.to(torch.int8)``.
 
 1. `qparams`, then `quantize` and `dequantize`: for activations, whose range is measured.
-2. `quantize_weight`: a scale for each row, and 0 is 0.
+2. `quantize_weight`: a scale for each row, and 0 stays 0.
 3. `linear_int8`: a product of integers, in int32; the scales come last.
 
 Begin with ``torch.tensor([127], dtype=torch.int8) - (-128)``, and say why. About 22 lines.
@@ -33,8 +33,8 @@ def qparams(low: float, high: float) -> tuple[float, int]:
     """Return scale and zero point for values from `low` to `high`, and for 0.
 
     The range is widened to contain 0; its ends are `LOWEST` and `HIGHEST`. The zero point is
-    rounded as Python rounds. A range that is only 0 has scale 1.0 and zero point 0. ValueError if
-    an end is not finite.
+    rounded as Python rounds. A range that is only 0 has scale 1.0 and zero point 0. Raise
+    ValueError if an end is not finite.
     """
     # TODO: 255 steps.
     raise NotImplementedError("qparams")
@@ -43,7 +43,7 @@ def qparams(low: float, high: float) -> tuple[float, int]:
 def quantize(x: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
     """Return x in int8: x times 1/scale, rounded, plus the zero point, and within the ends.
 
-    Ties go to even, as in `torch.round`. ValueError if there is a NaN; infinities are at the ends.
+    Ties go to even, as in `torch.round`. ValueError if there is a NaN; infinities go to the ends.
     """
     # TODO: in floating point first.
     raise NotImplementedError("quantize")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A row of a profile, of one thread: what ran, from when to when."""
+    """A row of one thread's profile: what ran, from when to when."""
 
     name: str
     start: float
@@ -35,8 +35,8 @@ class Row(NamedTuple):
 def self_times(rows: Sequence[Row]) -> dict[str, float]:
     """Return the self time of each name, summed over its rows.
 
-    A row lies inside another or beside it. The rows may come in any order; of two that begin
-    together, the longer one is outside, or the one that comes first.
+    A row is either inside another or entirely outside it. The rows may come in any order; of two
+    that begin together, the longer one is outside, or the one that comes first.
     """
     # TODO: outer rows first; which rows are open when a row begins?
     raise NotImplementedError("self_times")

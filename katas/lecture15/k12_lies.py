@@ -1,19 +1,20 @@
 """Debug: a model that loads, runs, and lies.
 
 It worked on the bench. In the field the app recognises cats in a lens cap, and nothing is in any
-log. This is the whole of it: `pack` writes a file, `Phone` opens it and answers, `decide` shows.
+log. This is all of its code: `pack` writes a file, `Phone` opens it and answers, `decide` picks a
+class.
 
     data = pack(model, torch.randn(2, 3, 8, 8))
     decide(Phone(data)(photo)[0])
 
 Six things are wrong, and none raises an error: each computes with something that is not what the
-caller meant. Fix all six, one to three lines each; where the only right answer is none, raise a
+caller meant. Fix all six, one to three lines each; where no answer would be right, raise a
 ValueError that says why.
 
-Run the tests with ``--all-failures`` first, and say of each symptom: whose bytes were read?
+Run the tests with ``--all-failures`` first, and ask about each symptom: whose bytes were read?
 A photo from a camera is often ``x.to(memory_format=torch.channels_last)``: print its ``stride()``.
 Afterwards read `_check_input_constraints_pre_hook` in ``torch/export/_unlift.py``, in
-site-packages: it returns early where the graph has guards of its own. Print ``program.module()``:
+site-packages: it returns early if the graph has guards of its own. Print ``program.module()``:
 which of the six does an exported program refuse when PyTorch runs it?
 """
 
@@ -82,7 +83,7 @@ def pack(model: nn.Module, example: torch.Tensor) -> bytes:
 
 
 class Phone:
-    """Opens a file, and answers with float32 scores for a float32 input of the shape it names."""
+    """Opens a file, and answers with float32 scores for a float32 input of the file's shape."""
 
     def __init__(self, data: bytes) -> None:
         body = data[32:]
@@ -93,7 +94,7 @@ class Phone:
             empty = torch.empty(shape, dtype=getattr(torch, dtype))
             piece = bytearray(body[start + offset : start + offset + empty.nbytes])
             self.values[name] = torch.frombuffer(piece, dtype=empty.dtype).view(shape)
-        # The arena: the answer has its place in it.
+        # The arena, in which the answer is too.
         self.answer = torch.empty(self.header["answer"][1])
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -107,12 +108,12 @@ class Phone:
         return self.answer
 
     def read(self, argument: Any, values: dict[str, torch.Tensor]) -> Any:
-        """Return an argument: a number, a list, or the value of a name."""
+        """Return an argument: a number, a list, or the value that a name stands for."""
         return values[argument["value"]] if isinstance(argument, dict) else argument
 
 
 def decide(scores: Sequence[float] | torch.Tensor) -> int:
-    """Return the position of the largest score; the first of equal ones."""
+    """Return the position of the largest score; the first one among equals."""
     best = 0
     for position, score in enumerate(scores):
         if score > scores[best]:

@@ -1,7 +1,7 @@
 """Ship a model with ExecuTorch, and check the plan it comes with.
 
-You have built the pieces; this is the real thing. `torch.export` gives the graph, ExecuTorch its
-dialect, with a copy for each view, then a delegate its part, and memory its plan:
+You have built the pieces; this is the real thing. `torch.export` makes the graph, ExecuTorch turns
+it into its dialect, with a copy for each view, gives a delegate its part, and plans the memory:
 
     program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     manager = program.to_executorch()
@@ -11,10 +11,10 @@ dialect, with a copy for each view, then a delegate its part, and memory its pla
 1. `ship`: for inference, whatever mode the model is in.
 2. `answer`: load the bytes, run ``forward``. ExecuTorch refuses another batch size, but not a
    channels-last input, whose bytes it reads as if it were contiguous. And a NaN may be lost.
-3. `conflicts`: the lifetimes of k04, read from the instructions, against the offsets.
+3. `conflicts`: the lifetimes of k04, read from the instructions and checked against the offsets.
 
 Begin with ``print(manager.executorch_program.execution_plan[0])`` for a linear layer. About 20
-lines. Afterwards let the Inspector say who ran, by the given `inspected`, and read
+lines. Afterwards let the Inspector tell you what ran, with the given `inspected`, and read
 `run_decompositions` in ``torch/export/exported_program.py``, in site-packages: ExecuTorch calls it
 first.
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-# Given: do not change. Each import takes seconds, so it is made when it is needed.
+# Given: do not change. Each import takes seconds, so it happens only when it is needed.
 def lowering() -> Any:
     """Return ``to_edge_transform_and_lower``."""
     return importlib.import_module("executorch.exir").to_edge_transform_and_lower
@@ -63,7 +63,7 @@ def inspected(data: bytes, x: torch.Tensor) -> list[Any]:
 
 
 def arguments(plan: Any, instruction: Any) -> list[int]:
-    """Return the numbers of the values that an instruction reads or writes, in lists too."""
+    """Return the value numbers that an instruction reads or writes, including those in lists."""
     numbers: list[int] = []
     for number in instruction.instr_args.args:
         numbers += getattr(plan.values[number].val, "items", [number])
@@ -110,5 +110,5 @@ def conflicts(plan: Any) -> list[tuple[int, int]]:
     from the first that has it among its `arguments` to the last. Those in ``plan.inputs`` are alive
     from 0 on, those in ``plan.outputs`` until after the last.
     """
-    # TODO: first and last of each number; then all pairs of what is placed.
+    # TODO: first and last of each number; then all pairs of placed values.
     raise NotImplementedError("conflicts")

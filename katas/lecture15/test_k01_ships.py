@@ -13,7 +13,7 @@ from plugins.kit import unchanged
 
 
 class Everything(nn.Module):
-    """Has a tensor in each drawer, a number, and two conditions."""
+    """Has a tensor of each kind, a number, and two conditions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,12 +24,12 @@ class Everything(nn.Module):
         self.table = torch.arange(3)
         self.scale = 2.5
         self.flip = False
-        # Nothing of this is called.
+        # None of this is called.
         self.spare = nn.Linear(2, 2)
         self.spare_buffer = nn.Buffer(torch.ones(5))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Use all but what is spare."""
+        """Use everything except the spare tensors."""
         if self.flip:
             x = -x
         if x.shape[0] > 2:
@@ -54,18 +54,18 @@ def everything() -> torch.export.ExportedProgram:
 
 
 def entry(name: str) -> tuple[str, int] | None:
-    """Return what yours says of one tensor."""
+    """Return what yours says about one tensor."""
     return ships(everything()).get(name)
 
 
 @pytest.mark.given
 def test_the_conditions_are_gone() -> None:
-    """The number is an argument of an instruction, and no instruction asks a question."""
+    """The number is an argument of an instruction, and no instruction is a condition."""
     text = str(everything().graph)
     names = [node.name for node in everything().graph.nodes if node.op == "call_function"]
 
-    assert "2.5" in text, f"the number has no place in {text}"
-    assert "neg" not in names, f"self.flip was False, and yet there is a minus: {names}"
+    assert "2.5" in text, f"the number is missing in {text}"
+    assert "neg" not in names, f"self.flip was False, yet there is a neg: {names}"
 
 
 def test_a_linear_layer() -> None:
@@ -88,7 +88,7 @@ def test_what_the_program_reads(name: str) -> None:
 
     assert EXPECTED[name] == yours, (
         f"{name}: yours {yours}, expected {EXPECTED[name]}: an element has"
-        " element_size() bytes, and what no state dict holds is in program.constants"
+        " element_size() bytes, and tensors that are in no state dict are in program.constants"
     )
 
 
@@ -122,7 +122,7 @@ class Corners(nn.Module):
 
 
 def test_tensors_in_corners() -> None:
-    """In a list, among the outputs alone, and with a storage that has more bytes."""
+    """In a list, only among the outputs, and with a storage that has more bytes."""
     yours = ships(torch.export.export(Corners(), (torch.randn(2),)))
     expected = {
         "listed": ("PARAMETER", 12),
@@ -137,7 +137,7 @@ def test_tensors_in_corners() -> None:
 
 
 def test_a_model_without_tensors() -> None:
-    """An activation is code alone."""
+    """An activation is only code."""
     yours = ships(torch.export.export(nn.ReLU(), (torch.randn(2),)))
 
     assert {} == yours, f"yours {yours}, expected {{}}: a ReLU has no weights"

@@ -45,7 +45,7 @@ class Model(nn.Module):
         self.mean = nn.Buffer(torch.randn(3), persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Put the hidden layer beside what it was made of."""
+        """Concatenate the hidden layer and its input."""
         centred = x - self.mean
         hidden = torch.relu(torch.addmm(self.bias, centred, self.weight.permute(1, 0)))
         return torch.cat([hidden, centred], 1)
@@ -66,7 +66,7 @@ def model() -> tuple[nn.Module, torch.export.ExportedProgram]:
 
 
 def memory_for(plan: Plan) -> list[torch.Tensor]:
-    """Return memory for each value, full of what nobody expects."""
+    """Return memory for each value, full of unexpected numbers."""
     return [torch.empty(shape, dtype=dtype).fill_(77) for shape, dtype in plan.values]
 
 
@@ -92,10 +92,10 @@ def says(program: torch.export.ExportedProgram, expected: str, why: str) -> None
 
 @pytest.mark.given
 def test_the_given_functions() -> None:
-    """An operator that returns a view has no out variant, and its copy has one."""
+    """An operator that returns a view has no out variant, but its copy has one."""
     aten = torch.ops.aten
 
-    assert aten.add.out == out_variant(aten.add.Tensor), "the given out_variant has changed"
+    assert aten.add.out == out_variant(aten.add.Tensor), "the given out_variant was changed"
     with pytest.raises(LookupError, match="emit its copy"):
         out_variant(aten.permute.default)
     with pytest.raises(LookupError, match="run_decompositions"):
@@ -185,23 +185,23 @@ def test_arguments_reach_the_kernel() -> None:
 
     expected = torch.cat([x, x + 2 * y])
     assert torch.equal(expected, yours[0]), f"yours {yours[0]}, expected {expected}"
-    assert yours[1] is x, f"the second output is the first input itself: yours {yours[1]}"
+    assert yours[1] is x, f"the second output should be the first input itself, yours is {yours[1]}"
 
 
 def test_it_writes_to_the_given_memory() -> None:
-    """What is returned is the memory of the last value, and each value is in its own."""
+    """The result is the memory of the last value, and each value is in its own memory."""
     program, x = model()[1], torch.randn(2, 3)
     memory = memory_for(emit(program))
     (yours,) = run(program, x, memory=memory)
 
-    assert yours is memory[-1], "yours returns another tensor than memory[8]"
+    assert yours is memory[-1], "yours returns a different tensor from memory[8]"
     assert torch.equal(memory[4], x - program.constants["mean"]), "value 4 is not in memory[4]"
     kept = all(bool((memory[number] == 77).all()) for number in range(4))
     assert kept, "memory of constants and inputs was written: read them where they are"
 
 
 def test_it_makes_no_memory() -> None:
-    """A kernel that writes to out= asks for none, and nothing is copied."""
+    """A kernel that writes to out= allocates none, and nothing is copied."""
     x = torch.randn(2, 3)
     plan = emit(program_of(lambda x: torch.sigmoid(torch.neg(x)), x))
     memory = memory_for(plan)
@@ -209,7 +209,9 @@ def test_it_makes_no_memory() -> None:
         execute(plan, {}, [x], memory)
     extra = sorted({"aten::empty", "aten::clone", "aten::copy_", "aten::empty_like"} & {*ran})
 
-    assert not extra, f"yours runs {extra}: each call writes to the memory of its value, by out="
+    assert not extra, (
+        f"yours runs {extra}: each call should write to the memory of its value, with out="
+    )
 
 
 def test_a_plan_runs_again() -> None:

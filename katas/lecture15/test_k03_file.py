@@ -1,4 +1,4 @@
-"""Tests of k03_file: files that the tests write, and one that ExecuTorch has written."""
+"""Tests of k03_file: files that the tests write, and one that ExecuTorch wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from katas.lecture15.k03_file import sections
 
 
-# What stands for a program, behind its header, and for weights.
+# Stand-ins for a program, after its header, and for weights.
 CODE, WEIGHTS = struct.pack("<Q", 256) + b"a program of some length", bytes(range(256)) * 3
 
 
@@ -24,11 +24,11 @@ def written(
     weights: bytes = WEIGHTS,
     after: bytes = b"signature",
 ) -> bytes:
-    """Return a file: header, program, padding, weights, and something behind them."""
+    """Return a file: header, program, padding, weights, and something after them."""
     start = 8 + length + len(CODE)
     fields = struct.pack("<IQQ", length, start, start + gap if weights else 0)
     fields += struct.pack("<Q", len(weights)) if length >= 32 else b""
-    # A header that is longer than any of today.
+    # A header that is longer than today's.
     fields += bytes(length - 4 - len(fields))
     head = struct.pack("<I", 48) + kind + magic + fields
     return head + CODE + (bytes(gap) + weights + after if weights else b"")
@@ -43,12 +43,12 @@ def compare(data: bytes, program: bytes, segments: bytes, why: str) -> None:
     )
     assert segments == yours.segments, (
         f"segments: yours has {len(yours.segments)} bytes, expected {len(segments)}. {why}; a"
-        " header of 32 bytes or more has their size at 32, a shorter one none"
+        " header of 32 bytes or more has their size at 32, a shorter one has none"
     )
 
 
 def test_a_file_with_weights() -> None:
-    """The program is as long as the header says, from byte 0; weights begin behind padding."""
+    """The program is as long as the header says, from byte 0; weights begin after padding."""
     data = written()
     program = data[: 8 + 32 + len(CODE)]
 
@@ -56,7 +56,7 @@ def test_a_file_with_weights() -> None:
     yours = sections(data).kind
     assert "ET12" == yours, f"kind: yours {yours!r}, expected 'ET12', a str"
     later = sections(written(kind=b"ET13")).kind
-    assert "ET13" == later, f"kind: yours {later!r}, expected 'ET13': only ET is asked for"
+    assert "ET13" == later, f"kind: yours {later!r}, expected 'ET13': only the ET is fixed"
 
 
 def test_what_is_behind_the_weights_is_none() -> None:
@@ -67,7 +67,7 @@ def test_what_is_behind_the_weights_is_none() -> None:
 
 
 def test_an_older_header_has_no_size() -> None:
-    """What stands behind 24 bytes is program already, and the segments end with the file."""
+    """What follows the 24 bytes is already program, and the segments end with the file."""
     for length in (24, 31):
         data, program = written(length=length, after=b""), 8 + length + len(CODE)
         why = f"a header of {length} bytes, as the length at 12 says, has no size in full"
@@ -76,14 +76,14 @@ def test_an_older_header_has_no_size() -> None:
 
 
 def test_a_newer_header_is_longer() -> None:
-    """Fields that you do not know stand behind those that you do."""
+    """Fields that you do not know come after those that you do."""
     data = written(length=40)
 
     compare(data, data[: 48 + len(CODE)], WEIGHTS, "a header of 40 bytes has a size, too")
 
 
 def test_a_program_without_weights() -> None:
-    """The offset is 0, also where there is no size."""
+    """The offset is 0, even where there is no size."""
     for length in (24, 32):
         data = written(length=length, weights=b"")
 
@@ -91,7 +91,7 @@ def test_a_program_without_weights() -> None:
 
 
 def test_a_file_without_a_header() -> None:
-    """All of it is program, and bytes 12 on are no numbers of ours."""
+    """All of it is program, and the bytes from 12 on are not header fields."""
     for magic in (b"\x10\0\0\0", b"eh\0\0"):
         data = written(magic=magic, after=b"and eh00 later")
 
@@ -100,7 +100,7 @@ def test_a_file_without_a_header() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4a zip of torch.save", written(kind=b"PT01")])
 def test_what_is_no_file_of_executorch(data: bytes) -> None:
-    """A ValueError, from a file that is something else or empty."""
+    """A file that is something else, or empty, raises ValueError."""
     with pytest.raises(ValueError, match=r"."):
         sections(data)
 
@@ -120,7 +120,7 @@ def test_a_file_that_executorch_has_written() -> None:
     weight = layer.weight.detach().numpy().tobytes()
 
     assert weight in yours.segments, (
-        f"the weights have {len(weight)} bytes; yours: {len(yours.segments)} bytes of segments, in"
-        f" a file of {len(data)}, without them"
+        f"the weights, {len(weight)} bytes, are not in your segments: {len(yours.segments)} bytes"
+        f" of a file of {len(data)}"
     )
     assert weight not in yours.program, "yours has the weights in the program"

@@ -57,7 +57,7 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 def returned(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the first result beside what was made of it."""
+    """Return the first result and what was made of it."""
     a = torch.relu(x)
     return a, torch.exp(torch.neg(a))
 
@@ -179,7 +179,7 @@ def compare(spans: list[Lifetime]) -> None:
     before = list(spans)
     yours, expected = place(spans), offsets_of(spans)
 
-    assert before == spans, "yours changes the list that it is given"
+    assert before == spans, "yours changes the list that it was given"
     assert {*expected} == {*yours}, f"yours has offsets for {[*yours]}, expected {[*expected]}"
     assert expected == yours, (
         f"{told(spans)}\n\nyours\n{drawn(spans, yours)}\n\nexpected\n{drawn(spans, expected)}"
@@ -200,7 +200,7 @@ def test_two_that_meet_at_one_call() -> None:
 
 @three
 def test_the_largest_comes_first() -> None:
-    """Otherwise a small one stands in its way; of equal ones the first comes first."""
+    """Otherwise a small one is in its way; among equals the first comes first."""
     compare([Lifetime("z", 16, 1, 3), Lifetime("b", 96, 2, 3), Lifetime("c", 16, 3, 3)])
 
 
@@ -263,7 +263,7 @@ def test_a_tensor_in_the_arena(name: str) -> None:
 
 @four
 def test_other_shapes() -> None:
-    """A scalar, and the layout of what is like a transposed one is contiguous."""
+    """A scalar; and a tensor like a transposed one is contiguous."""
     arena = torch.zeros(256, dtype=torch.uint8)
     scalar = tensor_at(arena, 16, torch.tensor(1.5))
     turned = tensor_at(arena, 64, torch.empty(3, 2).t())
@@ -276,7 +276,7 @@ def test_other_shapes() -> None:
 
 @five
 def test_a_view_has_no_bytes() -> None:
-    """It has a number among the calls; who reads it reads its base."""
+    """It has a number among the calls; whatever reads it reads its base."""
     lives(
         lambda x: torch.exp(torch.neg(torch.relu(x).t()) * 2),
         "relu: 128 bytes, 1 to 3\nneg: 128 bytes, 3 to 4\nmul: 128 bytes, 4 to 5\n"
@@ -287,7 +287,7 @@ def test_a_view_has_no_bytes() -> None:
 
 @five
 def test_a_view_of_a_view() -> None:
-    """Who reads the second view reads the base of the first."""
+    """Whatever reads the second view reads the base of the first."""
     lives(
         view_of_a_view,
         "relu: 128 bytes, 1 to 6\nneg: 128 bytes, 5 to 6\nmul: 128 bytes, 6 to 7\n"
@@ -345,7 +345,7 @@ def in_arena(x: torch.Tensor, w: torch.Tensor) -> tuple[list[torch.Tensor], int,
 
 
 def test_it_runs_in_your_arena() -> None:
-    """What the calls compute in shared memory is what they compute in memory of their own."""
+    """The calls compute the same in shared memory as in separate memory."""
     x, w = torch.randn(6, 6), torch.randn(6, 6)
     with unchanged(x=x, w=w):
         yours, size, spans = in_arena(x, w)
@@ -355,7 +355,10 @@ def test_it_runs_in_your_arena() -> None:
         )
     alone = sum(each.nbytes for each in spans)
 
-    assert size <= 0.75 * alone, f"your arena has {size} bytes, without sharing it has {alone}"
+    assert size <= 0.75 * alone, (
+        f"your arena has {size} bytes, expected at most three quarters of the {alone} without"
+        " sharing"
+    )
 
 
 def test_a_plan_as_text() -> None:

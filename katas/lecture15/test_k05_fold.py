@@ -1,4 +1,4 @@
-"""Tests of k05_fold: programs are folded, run beside the originals, and counted."""
+"""Tests of k05_fold: programs are folded, run next to the originals, and counted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_chain_of_calls() -> None:
 
 
 def test_a_call_that_reads_the_input_too() -> None:
-    """And what is behind it, whatever else it reads."""
+    """And so does what follows it, whatever else that reads."""
     folds(lambda x, w: w[0] * (w[1] + x).exp(), ["select", "select"], "x comes with the run")
 
 
@@ -70,7 +70,7 @@ def test_numbers_are_not_folded() -> None:
 
 
 def test_random_numbers_are_not_folded() -> None:
-    """They are other ones at each run, although their probabilities are constants."""
+    """They differ in each run, although their probabilities are constants."""
     folds(
         lambda x, w: x * torch.bernoulli(w[0]).neg(),
         ["select"],
@@ -80,7 +80,7 @@ def test_random_numbers_are_not_folded() -> None:
 
 
 def test_what_would_make_the_file_larger() -> None:
-    """An expanded table has more bytes than the table. Of equal bytes it is folded."""
+    """An expanded table has more bytes than the table. With equal bytes it is folded."""
     folds(
         lambda x, w: x + w.t().expand(8, 3, 4).sum((0, 2)),
         ["t"],
@@ -116,7 +116,7 @@ def counter() -> torch.export.ExportedProgram:
 
 
 def test_constants_are_what_is_never_written() -> None:
-    """The buffer is written at each run, so it is none."""
+    """The buffer is written in each run, so it is not a constant."""
     program = counter()
     yours = never_written(program)
     expected = {
@@ -127,7 +127,7 @@ def test_constants_are_what_is_never_written() -> None:
 
     assert {*expected} == {*yours}, f"yours {[*yours]}, expected {[*expected]}: `count` is written"
     for name, tensor in expected.items():
-        assert tensor is yours[name], f"{name}: yours is another tensor than the program's"
+        assert tensor is yours[name], f"{name}: yours is a different tensor from the program's"
 
 
 def run(
@@ -200,12 +200,13 @@ def test_the_folded_work_is_gone() -> None:
     names = [str(node.target).split(".")[1] for node in after]
 
     assert ["addmm", "relu", "mul"] == names, (
-        f"yours makes {len(names)} calls at each run: {names}; before it was {before}, and 3 need x"
+        f"yours makes {len(names)} calls in each run: {names}; there were {before} before folding,"
+        " and only 3 need x"
     )
 
 
 def test_the_file_is_no_larger() -> None:
-    """What the folded calls read is read by nobody now: it stays at home."""
+    """Nobody reads the inputs of the folded calls any more: they do not ship."""
     program = model()
     before, yours = never_written(program), fold(program)
     bytes_before = sum(tensor.nbytes for tensor in before.values())
@@ -213,11 +214,13 @@ def test_the_file_is_no_larger() -> None:
     listed = {node.name for node in yours.graph.nodes if node.op == "placeholder"}
 
     assert 4 * 3 * 8 + 4 * 8 + 4 == bytes_after, (
-        f"yours ships {bytes_after} bytes in {[*yours.constants]}; it was {bytes_before}, expected "
-        "132: a weight, a bias and a mask"
+        f"yours ships {bytes_after} bytes in {[*yours.constants]}; before it was {bytes_before},"
+        " expected 132: a weight, a bias and a mask"
     )
     assert {*yours.constants} < listed, f"yours has constants without placeholders: {listed}"
-    assert len(listed) == len(yours.constants) + 1, f"beside constants, only x is left: {listed}"
+    assert len(listed) == len(yours.constants) + 1, (
+        f"expected only x besides the constants, yours has {listed}"
+    )
 
 
 def test_constants_need_no_gradient() -> None:
@@ -249,7 +252,7 @@ def test_an_output_that_is_known() -> None:
     yours = run(folded, program, X)[1]
 
     assert torch.equal(W.exp(), yours), f"yours {yours}, expected {W.exp()}"
-    assert 1 == len(calls_of(folded.graph)), f"only neg is left: {folded.graph}"
+    assert 1 == len(calls_of(folded.graph)), f"expected only neg to be left: {folded.graph}"
 
 
 def test_nothing_but_a_known_output() -> None:
@@ -259,4 +262,4 @@ def test_nothing_but_a_known_output() -> None:
     (yours,) = run(folded, program, X)
 
     assert torch.equal(W.exp(), yours), f"yours {yours}, expected {W.exp()}"
-    assert not calls_of(folded.graph), f"no call is left: {folded.graph}"
+    assert not calls_of(folded.graph), f"expected no call to be left: {folded.graph}"

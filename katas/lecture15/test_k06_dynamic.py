@@ -40,7 +40,7 @@ def function_of(code: str) -> Callable[[torch.Tensor], torch.Tensor]:
 
 @cache
 def measured(name: str) -> tuple[int, ...]:
-    """Export a program, and return the batches that it runs; each answer is the right one."""
+    """Export a program, and return the batches that it runs; check that each answer is right."""
     code, batch, spec = PROGRAMS[name]
     size = eval(spec, {"Dim": Dim})  # noqa: S307 - a row of the kata
     function = function_of(code)
@@ -67,13 +67,13 @@ def predicted() -> dict[str, tuple[int, ...]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         found: dict[str, tuple[int, ...]] = dict(fresh.runs())
-        assert found == fresh.runs(), "`runs` returns something else when it is called again"
+        assert found == fresh.runs(), "`runs` returns something different when it is called again"
         return found
 
 
 @pytest.mark.given
 def test_a_range_is_checked() -> None:
-    """The program of "named" refuses a batch of 9, and does not compute with it."""
+    """The program of "named" refuses a batch of 9 instead of computing with it."""
     assert 9 not in measured("named")
 
 

@@ -43,12 +43,12 @@ def ask(extension: Extension, name: str, items: str, what: str) -> bool:
 
 
 def check_contains(extension: Extension, items: str, item: str, *, expected: bool) -> None:
-    """Compare what `contains` says of one item."""
+    """Compare what `contains` says about one item."""
     yours = ask(extension, "contains", items, item)
 
     assert expected == yours, (
         f'contains("{items}", "{item}"): yours {yours}, expected {expected}: an item is all that'
-        " stands between two semicolons, the ends of the list counting as such"
+        " is between two semicolons; the ends of the list count as semicolons"
     )
 
 
@@ -91,12 +91,12 @@ def test_any_list(extension: Extension, items: list[str], item: str) -> None:
 
 
 def check_selected(extension: Extension, items: str, schema: str, *, expected: bool) -> None:
-    """Compare what `selected` says of one schema."""
+    """Compare what `selected` says about one schema."""
     yours = ask(extension, "selected", items, schema)
 
     assert expected == yours, (
         f'selected("{items}", "{schema}"): yours {yours}, expected {expected}: the name goes up to'
-        " the bracket, and .Tensor belongs to it"
+        " the parenthesis, and .Tensor belongs to it"
     )
 
 
@@ -117,7 +117,7 @@ def test_overloads_are_operators(extension: Extension) -> None:
 
 
 def run(extension: Extension, name: str, x: float) -> tuple[str, float]:
-    """Call the kernel of an operator; return the text that it leaves, and its result."""
+    """Call the kernel of an operator; return the text that it leaves behind, and its result."""
     function, out = extension.symbol("kata_run"), ctypes.c_double(float("nan"))
     function.argtypes = [ctypes.c_char_p, ctypes.c_double, ctypes.c_void_p]
     function.restype = ctypes.c_char_p
@@ -128,7 +128,7 @@ def test_what_is_registered(extension: Extension) -> None:
     """The listed kernels, under their whole schemas, and no others."""
     yours = [name for name in SCHEMAS if run(extension, name, 3.0)[0]]
 
-    assert [*LISTED] == yours, f"yours registers {yours}, and the list has {[*LISTED]}"
+    assert [*LISTED] == yours, f"yours registers {yours}, but the list has {[*LISTED]}"
     assert ("kernel of add.Tensor", 4.0) == run(extension, "add.Tensor", 3.0), "add.Tensor(3)"
     assert ("kernel of tanh_backward", -8.0) == run(extension, "tanh_backward", 3.0), "1 - 3 * 3"
 
@@ -142,13 +142,13 @@ def test_what_is_not_listed_leaves_nothing(extension: Extension) -> None:
     found = [text.rstrip("\0") for text in texts if text.encode() in library]
 
     assert not found, (
-        f"the library of {len(library)} bytes still has {found}: what is asked while the"
-        " library runs is there to be asked for. `if constexpr` is decided by the compiler"
+        f"the library of {len(library)} bytes still has {found}: a condition that is checked at run"
+        " time keeps both branches. The compiler decides an `if constexpr`"
     )
     text = source("katas.lecture15", "csrc/k07_selective.cpp").read_text(encoding="utf-8")
     macro = re.search(r"#define OFFER(?:.*\\\n)*.*", text)
     plain = macro and re.search(r"\bif\s*\(", macro[0])
-    assert not plain, "OFFER has a plain if: clang++ drops what is behind it at -O0, g++ does not"
+    assert not plain, "OFFER has a plain if: at -O0 clang++ drops the code after it, g++ does not"
 
 
 def test_the_list_is_asked_by_your_function(extension: Extension) -> None:

@@ -69,7 +69,7 @@ def test_one_operator() -> None:
 
 
 def test_the_result_is_pytorchs() -> None:
-    """Whoever is watched notices nothing."""
+    """The model that is watched notices nothing."""
     x = torch.randn(3, dtype=torch.float64)
     with unchanged(x=x), Recorder():
         yours = torch.add(x, x, alpha=3)
@@ -78,7 +78,7 @@ def test_the_result_is_pytorchs() -> None:
 
 
 def test_each_dtype_that_occurs() -> None:
-    """Of several calls, of several arguments; the dtype of the result is not read."""
+    """From several calls and several arguments; the dtype of the result does not count."""
     x = torch.ones(3, dtype=torch.int64)
     half, double = x.half(), x.double()
     yours = recorded(lambda: (x + 0.5, half.neg(), double.neg()))
@@ -170,7 +170,7 @@ def test_merging_changes_no_list() -> None:
 
     compare(one, {"aten::neg": {"float32"}}, "the first list has changed")
     compare(two, {"aten::neg": {"float16"}}, "the second list has changed")
-    assert {} == merged(), f"of no lists at all: yours {merged()}"
+    assert {} == merged(), f"merged() of no lists: yours {merged()}, expected {{}}"
 
 
 def check_missing(needs: Needs, listed: Needs, expected: list[str]) -> None:
@@ -183,7 +183,7 @@ def check_missing(needs: Needs, listed: Needs, expected: list[str]) -> None:
 
 
 def test_what_is_missing() -> None:
-    """An operator, or a dtype of one; what is listed beside it does not matter."""
+    """An operator, or one of its dtypes; what else is listed does not matter."""
     listed = {"aten::neg": {"float32", "int8"}, "aten::exp": {"float32"}, "aten::rand": set[str]()}
 
     check_missing({"aten::neg": {"float32"}, "aten::rand": set()}, listed, [])
@@ -230,7 +230,7 @@ def test_a_witness_saw_one_run() -> None:
 
 @pytest.mark.backend("executorch")
 def test_torchgen_reads_your_list() -> None:
-    """PyTorch's own selection, which ExecuTorch's build uses, says the same of your file."""
+    """PyTorch's own selection, which ExecuTorch's build uses, reads your file the same way."""
     selector: Any = importlib.import_module("torchgen.selective_build.selector")
     build = selector.SelectiveBuilder.from_yaml_str(
         as_yaml(recorded(Net().eval(), torch.ones(2, 3)))
@@ -238,5 +238,9 @@ def test_torchgen_reads_your_list() -> None:
 
     assert build.is_operator_selected("aten::relu"), "relu is not selected"
     assert not build.is_operator_selected("aten::rand_like"), "rand_like is selected"
-    assert build.is_kernel_dtype_selected("aten::relu", "float32"), "relu of float32 is not"
-    assert not build.is_kernel_dtype_selected("aten::relu", "float64"), "relu of float64 is"
+    assert build.is_kernel_dtype_selected("aten::relu", "float32"), (
+        "relu is not selected for float32"
+    )
+    assert not build.is_kernel_dtype_selected("aten::relu", "float64"), (
+        "relu is selected for float64"
+    )

@@ -34,7 +34,7 @@ def check_cycle(graph: Graph, parts: list[list[str]], *, expected: bool, why: st
 
 
 def test_no_partition_no_cycle() -> None:
-    """A graph whose names stand behind their inputs can run."""
+    """A graph in which each name comes after its inputs can run."""
     check_cycle(BRIEF, [], expected=False, why="nothing is merged")
     check_cycle({}, [], expected=False, why="nothing is there")
 
@@ -94,7 +94,7 @@ def parts_of(graph: Graph, supported: set[str]) -> list[set[str]]:
 
 
 def test_a_chain() -> None:
-    """All of it is one call; where a node in the middle is not supported, it is two."""
+    """All of it is one call; if a node in the middle is not supported, there are two."""
     graph: Graph = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"]}
     for supported, expected in (
         ({"a", "b", "c", "d"}, [{"a", "b", "c", "d"}]),
@@ -118,15 +118,19 @@ def test_what_is_not_connected() -> None:
     """Two branches make one call: fewer calls, and no cycle."""
     yours = parts_of({"a": [], "b": [], "c": ["a"], "d": ["b"]}, {"c", "d"})
 
-    assert [{"c", "d"}] == yours, f"yours {yours}; c and d have no path between them"
+    assert [{"c", "d"}] == yours, (
+        f"yours {yours}; expected c and d together: there is no path between them"
+    )
 
 
 def test_a_merge_that_another_makes_possible() -> None:
-    """First and last alone would close a cycle through the middle; with it they do not."""
+    """First and last alone would close a cycle through the middle; together with it they do not."""
     graph: Graph = {"first": [], "middle": ["first"], "last": ["first", "middle"]}
     yours = parts_of(graph, {*graph})
 
-    assert [{*graph}] == yours, f"yours {yours}: after each merge, look at all pairs again"
+    assert [{*graph}] == yours, (
+        f"yours {yours}: expected one partition: after each merge, look at all pairs again"
+    )
 
 
 def reaches(graph: Graph, parts: Sequence[set[str]]) -> bool:
@@ -175,7 +179,7 @@ def check_partition(graph: Graph, supported: set[str]) -> None:
 
 
 def test_two_merges_each_of_which_is_good() -> None:
-    """Without the other; with it they wait for each other, although no node is in both."""
+    """Each is good alone; together they wait for each other, although no node is in both."""
     graph: Graph = {"a": [], "n": ["a"], "c": ["n"], "d": [], "e": [], "f": ["e"]}
 
     check_partition(graph, {"a", "c", "d", "e", "f"})
@@ -202,7 +206,7 @@ def test_any_partitions(drawn: tuple[Graph, set[str]], numbers: list[int]) -> No
 
 
 class Network(torch.nn.Module):
-    """The graph of the brief, with a branch beside it."""
+    """The graph of the brief, with another branch."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Run it."""
@@ -235,7 +239,7 @@ def test_as_pytorch_does() -> None:
     assert not has_cycle(graph, theirs), f"{graph}\nPyTorch's {theirs}: yours sees a cycle"
     assert len(theirs) >= len(yours), f"yours {yours}, PyTorch's {theirs}"
     joined = [name for each in theirs for name in each]
-    assert has_cycle(graph, [joined]), f"{graph}\nall in one, {joined}, has a cycle"
+    assert has_cycle(graph, [joined]), f"{graph}\nyours sees no cycle with all in one, {joined}"
 
 
 @pytest.mark.given

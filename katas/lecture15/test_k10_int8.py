@@ -36,7 +36,7 @@ def test_a_range_around_zero() -> None:
 
 
 def test_a_range_without_zero() -> None:
-    """It is widened: after a relu all is positive, and 0 has to be exact."""
+    """It is widened: after a relu everything is positive, and 0 has to be exact."""
     check_qparams(20.0, 127.5, (0.5, -128), "the range is 0 to 127.5")
     check_qparams(-255.0, -100.0, (1.0, 127), "the range is -255 to 0")
     check_qparams(0.0, 0.0, (1.0, 0), "nothing but 0")
@@ -67,7 +67,7 @@ def test_ties_go_to_even() -> None:
 
 
 def test_times_one_over_the_scale() -> None:
-    """Beside a tie it is another number than x / scale, and PyTorch has this one."""
+    """Near a tie it differs from x / scale, and PyTorch uses this one."""
     x = torch.tensor([-9.149999618530273, -3.250000238418579])
     theirs = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127).tolist()
 
@@ -75,7 +75,7 @@ def test_times_one_over_the_scale() -> None:
 
 
 def test_what_does_not_fit() -> None:
-    """It is at the end, not around it."""
+    """It is clamped to the end, and does not wrap around."""
     yours = quantize(torch.tensor([300.0, -300.0, inf, -inf, 1e30]), 1.0, 10)
 
     compare(yours, torch.tensor([127, -128, 127, -128, 127]), "an int8 has ends")
@@ -114,11 +114,11 @@ def test_as_pytorch_quantizes(seed: int, width: float, shift: float) -> None:
         f"scale {scale}, zero point {zero}: {x[worst]} is {yours[worst]} in yours, {theirs[worst]}"
         " in PyTorch's"
     )
-    assert 0.0 == yours[0].item(), f"0 is {yours[0]}: padding would be another number"
+    assert 0.0 == yours[0].item(), f"0 becomes {yours[0]}: padding would be a different number"
 
 
 def test_a_scale_for_each_row() -> None:
-    """A small row beside a large one keeps its digits; rows of zeros do not divide by 0."""
+    """A small row next to a large one keeps its digits; rows of zeros do not divide by 0."""
     weight = torch.tensor([[127.0, -63.5, 1.0], [0.0, 0.0, 0.0], [-0.127, 0.001, 0.064]])
     with unchanged(weight=weight):
         yours, scales = quantize_weight(weight)
@@ -154,7 +154,7 @@ def test_a_sum_that_int8_cannot_hold() -> None:
 
 
 def test_a_sum_that_float32_cannot_hold() -> None:
-    """Above 2**24 a float32 has not each integer: a long sum in float32 is another one."""
+    """Above 2**24 a float32 cannot hold every integer: a long sum in float32 differs."""
     generator = torch.Generator().manual_seed(0)
     q = torch.randint(0, 128, (4, 20_000), generator=generator, dtype=torch.int8)
     weight = torch.randint(64, 128, (16, 20_000), generator=generator, dtype=torch.int8)
@@ -170,7 +170,7 @@ def test_a_sum_that_float32_cannot_hold() -> None:
 
 @given(st.integers(0, 2**31))
 def test_close_to_the_float_layer(seed: int) -> None:
-    """Within half a step for each of the factors, and the weight is a quarter of the bytes."""
+    """Within half a step for each of the factors, and the weight has a quarter of the bytes."""
     g = torch.Generator().manual_seed(seed)
     x, weight = torch.randn(5, 16, generator=g).relu(), torch.randn(3, 16, generator=g)
     scale, zero = qparams(x.min().item(), x.max().item())
@@ -180,6 +180,8 @@ def test_close_to_the_float_layer(seed: int) -> None:
     steps = scale / 2 * weight.abs().sum(1) + scales / 2 * (x + scale / 2).sum(1, keepdim=True)
 
     assert bool((error <= steps * 1.001 + 1e-6).all()), (
-        f"the largest error is {error.max():.4f}, and half steps allow {steps.max():.4f}"
+        f"the largest error is {error.max():.4f}, but half steps allow {steps.max():.4f}"
     )
-    assert 4 * small.nbytes == weight.nbytes, f"yours has {small.nbytes} bytes of {weight.nbytes}"
+    assert 4 * small.nbytes == weight.nbytes, (
+        f"yours has {small.nbytes} bytes, expected a quarter of {weight.nbytes}"
+    )

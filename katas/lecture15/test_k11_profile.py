@@ -29,11 +29,11 @@ def compare(rows: list[Row], expected: dict[str, float], why: str) -> None:
     told = "\n".join(f"{row.name:8} {row.start:4} to {row.end:4}" for row in rows)
 
     assert expected == yours, f"{told}\nyours {yours}, expected {expected}: {why}"
-    assert before == rows, "yours changes the list that it is given"
+    assert before == rows, "yours changes the list that it was given"
 
 
-# What the Inspector of ExecuTorch 1.5.1 said of a run on a laptop, in nanoseconds: it lists the
-# kernels before the calls that they are in.
+# What the Inspector of ExecuTorch 1.5.1 reported about a run on a laptop, in nanoseconds: it lists
+# the kernels before the calls that they are in.
 INSPECTED = [
     Row("convolution.out", 8792, 7563013),
     Row("OPERATOR_CALL", 1103, 7567552),
@@ -56,12 +56,12 @@ def test_one_row() -> None:
 
 
 def test_the_picture_of_the_brief() -> None:
-    """Only what lies directly inside is taken off: mkldnn belongs to addmm."""
+    """Only rows directly inside are subtracted: mkldnn belongs to addmm."""
     compare(BRIEF, {"linear": 2, "addmm": 6, "mkldnn": 30, "copy_": 2}, "see the brief")
 
 
 def test_rows_beside_each_other() -> None:
-    """One may begin at the moment at which the other ends; a name has the sum of its rows."""
+    """One may begin at the moment when the other ends; a name has the sum of its rows."""
     rows = [Row("relu", 0, 10), Row("relu", 10, 30), Row("neg", 30, 31), Row("net", 40, 50)]
     rows += [Row("relu", 42, 45)]
 
@@ -76,7 +76,7 @@ def test_a_name_inside_itself() -> None:
 
 
 def test_rows_that_begin_or_end_together() -> None:
-    """The longer one is outside, and of equal ones the first."""
+    """The longer one is outside, and among equals the first."""
     rows = [Row("inner", 0, 6), Row("outer", 0, 10), Row("last", 8, 10)]
     same = [Row("outer", 0, 4), Row("inner", 0, 4), Row("next", 4, 5)]
 
@@ -105,7 +105,7 @@ def test_a_profile_of_executorch() -> None:
 
 
 def test_as_pytorch_says() -> None:
-    """Of a real profile, within a nanosecond; and the sum is the time that was covered."""
+    """For a real profile, within a nanosecond; and the sum is the time that was covered."""
     net = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4), nn.Softmax(1))
     with profile(activities=[ProfilerActivity.CPU]) as found, torch.no_grad():
         with record_function("network"):

@@ -1,4 +1,4 @@
-"""Tests of k12_lies: the app beside the model, on good days and on others."""
+"""Tests of k12_lies: the app next to the model, on good days and on bad ones."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ def test_on_the_bench() -> None:
     x = photo()
     check(Phone(packed())(x), expected_of(x), "on the bench")
     for scores, best in (([0.5, -1.0, 3.0, 3.0], 2), ([3.0, 3.0], 0), ([-1.0], 0)):
-        assert best == decide(scores), f"{scores}: the first of the largest is {best}"
+        assert best == decide(scores), f"{scores}: the first maximum is {best}"
 
 
 def test_packed_after_an_epoch() -> None:
-    """Whoever trains packs now and then. The phone is not in training."""
+    """A trainer packs now and then. The phone is not in training mode."""
     x = photo()
     with torch.random.fork_rng():
         yours = Phone(pack(copy.deepcopy(trained()).train(), x))(x)
@@ -119,7 +119,7 @@ def test_the_training_goes_on() -> None:
 
 @pytest.mark.parametrize("layout", ["channels_last", "turned", "every_second"])
 def test_photos_from_elsewhere(layout: str) -> None:
-    """They show the same pixels, in another order in memory."""
+    """They show the same pixels, in a different order in memory."""
     x = photo()
     same = {
         "channels_last": x.to(memory_format=torch.channels_last),
@@ -135,7 +135,7 @@ def test_photos_from_elsewhere(layout: str) -> None:
 
 
 def test_a_model_from_elsewhere() -> None:
-    """Its weights are stored in another order, too."""
+    """Its weights are stored in a different order as well."""
     net = copy.deepcopy(trained()).eval()
     net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     x = photo()
@@ -152,14 +152,14 @@ def test_more_photos_than_were_exported(batch: int) -> None:
 
 @pytest.mark.parametrize("kind", ["float64", "another shape"])
 def test_pixels_of_another_kind(kind: str) -> None:
-    """As many bytes, or more; they are read as something else."""
+    """They have as many bytes, or more, but would be read as something else."""
     phone, x = Phone(packed()), photo()
     other = x.double() if kind == "float64" else x.view(2, 6, 6, 3)
     refuses(lambda: phone(other), f"{other.dtype} of {[*other.shape]}, for float32 of [2, 3, 6, 6]")
 
 
 def test_a_batch_of_one_at_a_time() -> None:
-    """Two answers are compared; the first has to be what it was."""
+    """Two answers are compared; the first must not have changed."""
     phone, first, second = Phone(packed()), photo(), photo()
     one = phone(first)
     two = phone(second)
@@ -176,7 +176,7 @@ def test_a_lens_cap() -> None:
 
 @pytest.mark.parametrize("where", ["weights", "header", "end"])
 def test_a_download_that_broke(where: str) -> None:
-    """One byte is another, or the last are missing."""
+    """One byte has changed, or the last ones are missing."""
     data = bytearray(packed())
     position = {"weights": len(data) - 40, "header": data.index(b'"calls"') + 1, "end": -1}[where]
     if where == "end":

@@ -42,7 +42,7 @@ class Net(nn.Module):
         self.head = nn.Linear(2 * 16 * 49, 5)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the scores, and what they are made of."""
+        """Return the scores, and what they are computed from."""
         hidden = self.body(x).flatten(1)
         numbers: torch.Tensor = self.head(torch.cat([hidden, hidden.neg()], 1))
         return numbers.sigmoid(), numbers
@@ -97,17 +97,17 @@ def test_it_answers_as_the_network(kind: str) -> None:
 
 
 def test_a_delegate_has_its_part() -> None:
-    """With XNNPACK few kernels are left to call; without, each operator is one."""
+    """With XNNPACK few kernels are left to call; without it, each operator is a kernel."""
     plans = {kind: shipped(kind).executorch_program.execution_plan[0] for kind in KINDS}
     calls = {kind: len(plan.chains[0].instructions) for kind, plan in plans.items()}
 
     assert not plans["portable"].delegates, "the portable program has a delegate"
-    assert plans["xnnpack"].delegates, f"no delegate: did you hand on `delegates`? calls: {calls}"
+    assert plans["xnnpack"].delegates, f"no delegate: did you pass on `delegates`? calls: {calls}"
     assert calls["xnnpack"] < calls["portable"], f"instructions: {calls}"
 
 
 def test_the_inspector_says_who_ran() -> None:
-    """Each kernel has two rows, one in the other; a delegate's row holds those of its own."""
+    """Each kernel has two rows, one inside the other; a delegate's row contains rows of its own."""
     x = photo()
     events = {kind: inspected(shipped(kind).buffer, x) for kind in KINDS}
     names = {kind: [event.name for event in found] for kind, found in events.items()}
@@ -139,7 +139,7 @@ def test_a_delegate_is_faster() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_photo_in_channels_last(kind: str) -> None:
-    """It shows the same, and ExecuTorch accepts it without an error."""
+    """It shows the same picture, and ExecuTorch accepts it without an error."""
     x = photo()
     yours = answer(shipped(kind).buffer, x.to(memory_format=torch.channels_last))
 
@@ -147,7 +147,7 @@ def test_a_photo_in_channels_last(kind: str) -> None:
 
 
 def test_other_strides() -> None:
-    """A slice and a transposed photo show the same."""
+    """A slice and a transposed photo show the same picture."""
     x = photo()
     data = shipped("portable").buffer
 
@@ -166,7 +166,7 @@ def test_a_photo_with_a_nan(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_that_was_not_exported(kind: str) -> None:
-    """ExecuTorch refuses it: what it raises must reach whoever asked."""
+    """ExecuTorch refuses it: its error must reach the caller."""
     data = shipped(kind).buffer
     for count in (1, 3):
         with pytest.raises(RuntimeError, match=r"set_inputs"):
@@ -175,7 +175,7 @@ def test_a_batch_that_was_not_exported(kind: str) -> None:
 
 @pytest.mark.given
 def test_a_file_that_has_changed() -> None:
-    """One bit of a weight is another: ExecuTorch loads it, and answers something else."""
+    """One bit of a weight has changed: ExecuTorch loads it, and answers something else."""
     net, x = nn.Linear(8, 2).eval(), torch.ones(1, 8)
     data = bytearray(lowering()(torch.export.export(net, (x,))).to_executorch().buffer)
     # The header that k03 reads: where the weights begin.
@@ -212,7 +212,7 @@ def by_hand(
     for number, items in (lists or {}).items():
         values[number].val = SimpleNamespace(items=items)
     made = [SimpleNamespace(instr_args=SimpleNamespace(args=args)) for args in steps]
-    # Of a second chain, which reads everything, nothing is asked.
+    # A second chain, which reads everything, must not count.
     everything = SimpleNamespace(instr_args=SimpleNamespace(args=[*range(9)]))
     chains = [SimpleNamespace(instructions=part) for part in (made, [everything, *made])]
     return SimpleNamespace(values=values, chains=chains, inputs=inputs, outputs=outputs)
@@ -257,7 +257,7 @@ def test_inputs_and_outputs() -> None:
 
 
 def test_a_list_among_the_arguments() -> None:
-    """Who is in it is read."""
+    """The values in it are read."""
     steps = [[0, 1], [0, 2], [1, 3], [5, 6, 4]]
     plan = by_hand({0: 0, 1: 16, 2: 32, 3: 32, 4: 48}, steps, [0], [4], {5: [2, 3]})
 
@@ -274,7 +274,7 @@ def test_their_plan_has_no_conflict(kind: str) -> None:
 
 
 def test_a_plan_that_is_wrong() -> None:
-    """All values at offset 0: those that meet are in conflict, and no others."""
+    """All values at offset 0: those alive at the same time are in conflict, and no others."""
     plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
     for number in placed(plan):
         plan.values[number].val.allocation_info.memory_offset_low = 0
@@ -300,7 +300,7 @@ def test_a_plan_that_is_wrong() -> None:
 
 
 def test_one_byte_is_enough() -> None:
-    """A value is moved so that its first byte is the last of another; then to behind it."""
+    """A value is moved so that its first byte is the last of another; then to just after it."""
     plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
     spans = placed(plan)
     far = max(span.stop for span in spans.values())

@@ -1,4 +1,4 @@
-"""Tests of k14_flatbuffer: tables that the tests write, and a file of ExecuTorch."""
+"""Tests of k14_flatbuffer: tables that the tests write, and a file from ExecuTorch."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ WRITTEN = (
 
 
 def table(*fields: int, before: bytes = b"", behind: bool = False) -> tuple[bytes, int]:
-    """Return data and where its table is; fields say how far behind the table they are."""
+    """Return data and where its table is; fields say how far after its start they are."""
     vtable = struct.pack(f"<HH{len(fields)}H", 4 + 2 * len(fields), 12, *fields)
     body = b"eight...."
     if behind:
-        # The vtable stands behind its table: the number in the table is negative.
+        # The vtable comes after its table: the number in the table is negative.
         return before + struct.pack("<i", -4 - len(body)) + body + vtable + b"\xff" * 8, len(before)
     return before + vtable + struct.pack("<i", len(vtable)) + body, len(before) + len(vtable)
 
@@ -52,13 +52,13 @@ def check_field(made: tuple[bytes, int], number: int, expected: int | None, why:
     told = None if yours is None else yours - at
 
     assert expected == told, (
-        f"{data.hex(' ')}\nthe table is at {at}; field {number}: yours is {told} behind it,"
+        f"{data.hex(' ')}\nthe table is at {at}; field {number}: yours is {told} bytes after it,"
         f" expected {expected}; {why}"
     )
 
 
 def test_a_field() -> None:
-    """The vtable says how far behind the table it is, in any order."""
+    """The vtable says how far after the table's start it is, in any order."""
     for before in (b"", b"something"):
         check_field(table(8, 4, before=before), 0, 8, "field 0 is at vtable + 4")
         check_field(table(8, 4, before=before), 1, 4, "field 1 is two bytes further")
@@ -113,7 +113,7 @@ def test_no_elements() -> None:
 
 
 def test_a_count_that_is_none() -> None:
-    """It exceeds the file: a wrong offset, and the given `counted` says so."""
+    """It exceeds the file: the offset is wrong, and the given `counted` says so."""
     data, at = vector(count=3, width=4)
     wrong = data.replace(struct.pack("<I", 3), struct.pack("<I", 2**31))
     with pytest.raises(ValueError, match="no count"):
@@ -139,7 +139,7 @@ def test_a_file_of_executorch() -> None:
 
 
 def test_an_operator_without_an_overload() -> None:
-    """Of an older file: the field is absent, or an empty string."""
+    """In an older file the field is absent, or an empty string."""
     data = bytearray(zlib.decompress(base64.b85decode("".join(WRITTEN))))
     # Each of these strings "out" becomes an empty one.
     while (at := data.find(struct.pack("<I", 3) + b"out")) >= 0:
@@ -150,12 +150,12 @@ def test_an_operator_without_an_overload() -> None:
 
 
 def method(name: bytes) -> bytes:
-    """Return a plan with a name alone; its table is at byte 8."""
+    """Return a plan with nothing but a name; its table is at byte 8."""
     return struct.pack("<HHHxxiII", 6, 8, 4, 8, 4, len(name)) + name
 
 
 def test_the_first_of_two_methods() -> None:
-    """It has a name, and none of the other fields."""
+    """It has only a name, and no other field."""
     first, second = method(b"forward"), method(b"prefill")
     # The program's table is at 12, the vector of plans at 20, and the first plan begins at 32.
     root = struct.pack("<IHHHHiI", 12, 8, 8, 0, 4, 8, 4)
@@ -185,7 +185,7 @@ def add_table(data: bytearray, place: int, *numbers: int) -> list[int]:
 
 
 def test_large_numbers() -> None:
-    """The root is far away, a name is long, an arena has 8 GiB, and a kernel is there twice."""
+    """The root is far away, a name is long, an arena has 8 GiB, and a kernel occurs twice."""
     data = bytearray(70_000)
     (plans,) = add_table(data, 0, 1)
     first = add_vector(data, plans, 1, bytes(4))
@@ -206,7 +206,7 @@ def test_large_numbers() -> None:
 @pytest.mark.time_limit(120)
 @pytest.mark.backend("executorch")
 def test_as_executorch_says() -> None:
-    """Of a file that it writes now, beside what it says of its plan."""
+    """For a file that ExecuTorch writes now, compared with its own plan."""
     exir: Any = importlib.import_module("executorch.exir")
     net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
     manager = exir.to_edge(torch.export.export(net, (torch.randn(2, 4),))).to_executorch()

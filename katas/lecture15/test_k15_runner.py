@@ -1,4 +1,4 @@
-"""Tests of k15_runner: the program is built, and runs files that ExecuTorch has written."""
+"""Tests of k15_runner: the program is built, and runs files that ExecuTorch wrote."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Program:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """Build the program, and write the files beside it."""
+    """Build the program, and write the files next to it."""
     folder = tmp_path_factory.mktemp("runner")
     for name, text in WRITTEN.items():
         data = zlib.decompress(base64.b85decode("".join(text)))
@@ -123,7 +123,7 @@ def rows(count: int) -> torch.Tensor:
 
 
 def test_the_kernels_alone(program: Program) -> None:
-    """For three numbers in the middle of five: what is beside them belongs to somebody else."""
+    """For three numbers in the middle of five: the others belong to somebody else."""
     found = [float(line) for line in program.call()[0]]
     yours = {"mul": found[:5], "relu": found[5:]}
     expected = {"mul": [7, -4, 2.5, 18, 7], "relu": [7, 0, 0.5, 3, 7]}
@@ -132,7 +132,7 @@ def test_the_kernels_alone(program: Program) -> None:
 
 
 def test_four_rows(program: Program) -> None:
-    """As many as `out` has from the beginning."""
+    """As many rows as `out` has from the start."""
     check(program, rows(MOST), "mul.out has two inputs: x * x, and then that times x")
 
 
@@ -143,7 +143,7 @@ def test_fewer_rows(program: Program, count: int) -> None:
 
 
 def test_a_nan(program: Program) -> None:
-    """It is neither below nor above 0, and an infinity is."""
+    """A NaN is neither below nor above 0; an infinity is."""
     x = rows(2)
     x[0, 0], x[1, 1], x[1, 2] = math.nan, math.inf, -math.inf
     check(program, x, "torch.relu leaves a NaN as it is")
@@ -173,5 +173,5 @@ def test_a_kernel_that_nobody_has_written(program: Program) -> None:
 
 @pytest.mark.parametrize(("name", "error"), [("zip", "0x23"), ("nowhere", "0x22")])
 def test_what_is_no_program(program: Program, name: str, error: str) -> None:
-    """InvalidProgram for a file of another kind, AccessFailed for none."""
+    """InvalidProgram for a different kind of file, AccessFailed for a missing one."""
     refused(program, name, rows(2), error)

@@ -1,6 +1,6 @@
 """Exports quietly, builds small ONNX models, and runs them. Shared by the tests of the lecture.
 
-Neither ONNX nor ONNX Runtime need be installed for this module to be imported.
+This module can be imported without ONNX and ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Part(NamedTuple):
 def quiet() -> Iterator[None]:
     """Keep what the exporter prints, warns and logs from the terminal, and make it faster.
 
-    At each export it parses the source of 500 translations, a third of its time, and takes from
-    the result the domain of each, which it has without.
+    Each export parses the source of 500 translations, a third of its time, only to get the domain
+    of each, which it already has.
     """
     from onnxscript import values  # noqa: PLC0415 - may be missing
 
@@ -95,7 +95,7 @@ class File:
         import torch  # noqa: PLC0415 - takes a second
         from torch import nn  # noqa: PLC0415 - takes a second
 
-        # Without torch beside it mypy knows no Module.
+        # Without torch installed mypy knows no Module.
         class Together(nn.Module):  # type: ignore[misc, unused-ignore]
             def forward(self, of: dict[str, list[Any]]) -> dict[str, Any]:
                 return {name: parts[name].program(*args) for name, args in of.items()}
@@ -106,7 +106,7 @@ class File:
             for name, part in parts.items()
         }
         # Lists: the exporter makes lists of tuples in `dynamic_shapes`, and then compares. Clones:
-        # of one tensor that is given twice, both sizes would be one.
+        # if one tensor is passed twice, both sizes would be the same symbol.
         examples = {name: [x.clone() for x in part.args] for name, part in parts.items()}
         made = Together()
         # So that modules are found where they are.
@@ -128,7 +128,7 @@ class File:
         return found
 
     def ask(self, name: str, *args: Any) -> list[Any]:
-        """Return what the file answers to a part; the others are asked for their examples."""
+        """Return what the file answers for one part; the others get their examples."""
         given = {key: part.args for key, part in self.parts.items()} | {name: args}
         feeds = [x.numpy() for xs in given.values() for x in xs]
         names = [each.name for each in self.session.get_inputs()]
@@ -179,7 +179,7 @@ def session(model: Any, **options: Any) -> Any:
 
 
 def run(model: Any, feed: Mapping[str, Any], **options: Any) -> list[Any]:
-    """Return what ONNX Runtime makes of one feed."""
+    """Return ONNX Runtime's outputs for one feed."""
     found: list[Any] = session(model, **options).run(None, dict(feed))
     return found
 

@@ -1,7 +1,7 @@
 """An ``.onnx`` file is a protocol buffer.
 
-Which operators does this model need? The machine has the file, and no ``onnx`` package. It
-needs none: a protocol buffer is a list of numbered fields, some of which hold further lists.
+Which operators does this model need? The machine has the file, but no ``onnx`` package. It needs
+none: a protocol buffer is a list of numbered fields, some of which hold further lists.
 
     ModelProto              GraphProto             NodeProto
     7  graph  ----------->  1  node  (any number)  1  input   (any number)
@@ -37,7 +37,7 @@ class Node(NamedTuple):
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the value of each field of a message, in order.
 
-    Values are bytes: text, messages, and numbers as they are in the file.
+    Values are bytes: text, messages, and numbers as encoded in the file.
     """
     place = 0
     while place < len(message):
@@ -55,7 +55,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """Return the number that begins here, of seven bits in each byte, and the place after it."""
+    """Return the number that begins here, seven bits in each byte, and the offset after it."""
     number = shift = 0
     while True:
         byte = message[place]

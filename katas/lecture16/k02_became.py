@@ -1,6 +1,6 @@
 """Explore: what became of your operators.
 
-You export a network and look for its layers. Some are there under another name, one is two
+You export a network and look for its layers. Some are there under a different name, one is two
 nodes, one is nowhere, and a `Conv` says that it was a BatchNorm:
 
     program = torch.onnx.export(model, (x,), dynamo=True)

@@ -7,7 +7,7 @@ runtime is a loop and a dict:
         Gemm --> h --> Relu --> y    values["h"] = gemm(...)
     weight --+                       values["y"] = relu(...)
 
-The rest is operators. ONNX's own tests cover their corners, and are your oracle. Five steps:
+The rest is operators. ONNX's own tests cover their corner cases, and are your oracle. Five steps:
 
 1. `evaluate`: the loop; and `div`, which truncates integers towards 0.
 2. `reshape` and `slice_`: 0, -1, and steps that go backwards.
@@ -15,7 +15,7 @@ The rest is operators. ONNX's own tests cover their corners, and are your oracle
 4. `gemm`: alpha, beta, two transposes, and a third input that may be missing.
 5. `if_` and `loop`: graphs in attributes, which see the names outside.
 
-`OPERATORS` and the simple ones are given. About 45 lines, an hour.
+`OPERATORS` and the simple operators are given. About 45 lines, an hour.
 
 Begin on paper: after which node can the memory of ``h`` be freed?
 Afterwards read ``aten_gelu_opset20`` and its neighbours in
@@ -61,9 +61,9 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     return evaluate(model.graph, dict(feeds))
 
 
-# Each is called with the values that are known, the node's attributes by name, and its inputs. An
-# input that is left out is None if the node has the name "" for it; at the end, it may have none.
-# Each returns an array, or a tuple with one array for each output.
+# Each is called with the known values, the node's attributes by name, and its inputs. An omitted
+# input is None if the node has the name "" for it; at the end the name may be missing as well. Each
+# returns an array, or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
@@ -76,13 +76,13 @@ def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
 
 
 def div(known: Values, attrs: dict[str, Any], a: Array, b: Array) -> Array:
-    """Return the quotient; of integers, truncated towards 0, in their dtype."""
+    """Return the quotient; for integers, truncated towards 0, in their dtype."""
     # TODO: step 1.
     raise NotImplementedError("div")
 
 
 def reshape(known: Values, attrs: dict[str, Any], x: Array, shape: Array) -> Array:
-    """Return x in another shape: 0 keeps the size at its place, unless allowzero is 1."""
+    """Return x in a new shape: 0 keeps the size at that position, unless allowzero is 1."""
     # TODO: step 2.
     raise NotImplementedError("reshape")
 
@@ -105,9 +105,9 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
 
 
 def reduce_sum(known: Values, attrs: dict[str, Any], x: Array, axes: Array | None = None) -> Array:
-    """Return the sum over `axes`, with sizes of 1 in their place unless keepdims is 0.
+    """Return the sum over `axes`, keeping them with size 1 unless keepdims is 0.
 
-    Absent or empty axes are all of them, or none if noop_with_empty_axes is 1.
+    Absent or empty axes mean all of them, or none if noop_with_empty_axes is 1.
     """
     # TODO: step 3.
     raise NotImplementedError("reduce_sum")
@@ -126,7 +126,7 @@ def layer_normalization(
 
 
 def gemm(known: Values, attrs: dict[str, Any], a: Array, b: Array, c: Array | None = None) -> Array:
-    """Return alpha * a @ b + beta * c, of a and b transposed if transA and transB are 1."""
+    """Return alpha * a @ b + beta * c, with a, b transposed if transA, transB are 1."""
     # TODO: step 4.
     raise NotImplementedError("gemm")
 
@@ -143,8 +143,8 @@ def loop(
     """Return the carried values after the last iteration, then the stacked others.
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
-    carried values, and what is collected. It runs while `go` holds, `count` times at most; None is
-    no limit. If something is collected, there is at least one iteration.
+    carried values, and what is collected. It runs while `go` holds, `count` times at most; None
+    means no limit. If something is collected, there is at least one iteration.
     """
     # TODO: step 5.
     raise NotImplementedError("loop")

@@ -1,7 +1,7 @@
-"""Sizes that are data: make four programs exportable.
+"""Sizes that depend on data: make four programs exportable.
 
 An export follows a program once, with symbols for sizes and no values at all. Three of these four
-stop it. The fourth exports, and serves one batch size:
+programs stop it. The fourth exports, and serves one batch size:
 
     shifted         if x.sum() > 0:                  a branch on a value
     repeated        for _ in range(int(n)):          a count that is a value
@@ -47,5 +47,5 @@ def positive_mean(x: torch.Tensor) -> torch.Tensor:
 
 
 def scaled(x: torch.Tensor) -> torch.Tensor:
-    """Return x over its number of rows."""
+    """Return x divided by its number of rows."""
     return x / int(x.shape[0])

@@ -1,7 +1,8 @@
 """A translation for your own operator.
 
 You wrote an operator, and the export stops with "No ONNX function found for" and its name. The
-exporter knows ATen's operators. For yours it needs a function that builds the same from ONNX's:
+exporter knows ATen's operators. For yours it needs a function that builds the same result from
+ONNX's:
 
     torch.ops.lecture16.snap(x, 0.5, 3)
 
@@ -44,15 +45,15 @@ def _(x: torch.Tensor, step: float, levels: int) -> torch.Tensor:
 def translate(x: Any, step: float, levels: int) -> Any:
     """Return what `snap` returns, built from ONNX's operators; x is float32.
 
-    A float beside a tensor becomes a constant of float32. The annotations make `step` and `levels`
-    numbers here: without them they would be tensors.
+    A float combined with a tensor becomes a float32 constant. The annotations make `step` and
+    `levels` numbers here: without them they would be tensors.
     """
     # TODO: from onnxscript import opset20 as op; then as snap does.
     raise NotImplementedError("translate")
 
 
 def export(model: nn.Module, args: tuple[torch.Tensor, ...]) -> torch.onnx.ONNXProgram:
-    """Return the program of a model that calls `snap`, made by `translate`, for opset 20.
+    """Return the program of a model that calls `snap`, with `translate`, for opset 20.
 
     The first dim of each of `args` is one size, "batch", which the file leaves open.
     """

@@ -6,16 +6,17 @@ do that itself: with other weights it returns the same, and one node is gone.
     x -> Conv -> c -> BatchNormalization -> n        scale * (c - mean) / sqrt(var + epsilon) + bias
     x -> Conv --------------------------> n
 
-ONNX Runtime does so when it opens a file (``ORT_ENABLE_BASIC``), and there are two ways to break a
-caller that no checker sees. Write two passes, about 20 lines; the rest is given.
+ONNX Runtime does so when it opens a file (``ORT_ENABLE_BASIC``), and such a pass can break a caller
+in two ways that no checker sees. Write two passes, about 20 lines; the rest is given.
 
-1. `drop_identities`: whoever read the copy reads the original.
-2. `fold_batch_norms`: only where nobody else needs what the Conv made.
+1. `drop_identities`: whatever read the copy reads the original.
+2. `fold_batch_norms`: only where nobody else needs the Conv's output.
 
 Begin on paper: which numbers does a channel's weight become, and which its bias, if there was none?
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, in site-packages.
 
-Real life differs: a branch of an If is a graph, which reads names of yours. Here, no node has one.
+Real life differs: a branch of an If is a graph, which reads names of the outer graph. Here no node
+has one.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def drop_unread(graph: onnx.GraphProto) -> None:
 
 
 def drop_identities(graph: onnx.GraphProto) -> None:
-    """Remove each Identity whose result is no output of the graph; those names are promised."""
+    """Remove each Identity whose result is not an output; those names are promised."""
     # TODO: for each, let every node read its input in place of its output.
     raise NotImplementedError("drop_identities")
 
@@ -89,5 +90,5 @@ def fold_batch_norms(graph: onnx.GraphProto) -> None:
     those of a Conv are x, weight and maybe a bias. The weight has the output channels first, then
     any number of dims. The Conv gets initializers of its own: another node may read the old ones.
     """
-    # TODO: new weight and bias; the Conv then makes what the BatchNormalization made.
+    # TODO: new weight and bias; the Conv then makes the BatchNormalization's output.
     raise NotImplementedError("fold_batch_norms")

@@ -1,12 +1,12 @@
 """Perf: run a session without copies.
 
-``session.run`` takes NumPy arrays and returns new ones, in the CPU's memory: it cannot write into a
-tensor of yours, and on a GPU each model of a chain copies its answer to the CPU, and the next one
+``session.run`` takes NumPy arrays and returns new ones, in the CPU's memory: it cannot write into
+your tensor, and on a GPU each model of a chain copies its answer to the CPU, and the next one
 copies it back. An `OrtValue` and an IOBinding leave data where it is. So does a bare address, but:
 
     x = images.to(memory_format=torch.channels_last)            # shape [1, 3, 8, 8], as before
     binding.bind_input("x", "cpu", 0, np.float32, list(x.shape), x.data_ptr())
-    session.run_with_iobinding(binding)                         # no error, and another picture
+    session.run_with_iobinding(binding)                         # no error, and a different picture
 
 An ONNX tensor has no strides. DLPack carries them, and ONNX Runtime refuses what it cannot read.
 
@@ -40,9 +40,9 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
 
 
 def through(sessions: Sequence[ort.InferenceSession], x: torch.Tensor) -> torch.Tensor:
-    """Return what the last session makes; each reads in place what the one before it made.
+    """Return the last session's output; each session reads the previous one's output in place.
 
     Without a session, return x. The answer stays in ONNX Runtime's memory: do not copy it.
     """
-    # TODO: an output may be bound to a device, "cpu", in place of an OrtValue.
+    # TODO: an output may be bound to a device, "cpu", instead of an OrtValue.
     raise NotImplementedError("through")

@@ -9,7 +9,7 @@ tickets arrive:
     Peak       "A NaN in a row should show up in its maximum. In production it is gone."
     Latest     "Since yesterday it takes batches of 3, and nothing else."
 
-Mend each, in a line or two, so that ONNX Runtime answers as the docstring says; `Counted` needs its
+Mend each in a line or two, so that ONNX Runtime answers as the docstring says; `Counted` needs its
 count from the caller. `export`, which is given, is right.
 
 Begin with the operators: ``[node.op_type for node in program.model_proto.graph.node]``.
@@ -44,7 +44,7 @@ class Noisy(nn.Module):
         self.layers = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the layers make."""
+        """Return the output of the layers."""
         return self.layers(x)
 
     def exported(self, x: torch.Tensor) -> torch.onnx.ONNXProgram:
@@ -53,7 +53,7 @@ class Noisy(nn.Module):
 
 
 class Counted(nn.Module):
-    """Adds to each batch its number: the first is 1, the next 2."""
+    """Adds its number to each batch: 1 to the first, 2 to the next."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Counted(nn.Module):
 
 
 class Signed(nn.Module):
-    """The sign of each element; that of NaN is 0."""
+    """The sign of each element; the sign of NaN is 0."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return 1, 0 or -1, in the dtype of x."""

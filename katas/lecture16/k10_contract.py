@@ -1,15 +1,15 @@
-"""A contract beside the model.
+"""A contract next to the model.
 
-A model of 2 GB is two files: the graph, and its weights beside it. Four kilobytes of the second are
-overwritten, and the model loads as before. A caller sends a mask whose batch is not that of x, and
-still gets an answer:
+A model of 2 GB is two files: the graph, and its weights. Four kilobytes of the second file are
+overwritten, and the model loads as before. A caller sends a mask with a different batch size from
+x, and still gets an answer:
 
     model.onnx          x: float32 ["batch", 8]   mask: float32 ["batch"]
     model.onnx.data     weights, of which model.onnx knows name, offset and length
     contract.json       what was promised: inputs, outputs, and a hash of each file
 
 1. `seal` writes the contract when a model is released.
-2. `changed` says which files are not what was released.
+2. `changed` says which files are no longer what was released.
 3. `sizes` checks a request before the session sees it. About 20 lines in all.
 
 Begin with ``hashlib.file_digest``: it reads a file piece by piece.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     # For each value, by name: its dtype, as `array.dtype.name` says it ("float32"), and its sizes,
-    # each a number, or a name for a size that may be any.
+    # each a number, or a name for a size that may be anything.
     Promised = Mapping[str, tuple[str, list[int | str]]]
 
 
@@ -46,7 +46,7 @@ def contract(folder: Path) -> dict[str, Any]:
 
 
 def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
-    """Write the contract of the files in `folder`, of which there may be any number.
+    """Write the contract of the files in `folder`; there may be any number of them.
 
     "sha256" holds the hexadecimal hash of each file by its name, and not of the contract itself, so
     that one may seal twice. Equal files and promises give equal bytes.
@@ -67,9 +67,9 @@ def sizes(promised: Promised, feeds: Mapping[str, np.ndarray[Any, Any]]) -> dict
     Raises
     ------
     ValueError
-        Its message begins with the name of an input that is missing or not promised, or has another
-        dtype, another number of dims, or a size other than promised. A named size is the same in
-        all inputs.
+        Its message begins with the name of an input that is missing or not promised, or has a
+        different dtype, number of dims or size than promised. A named size is the same in all
+        inputs.
     """
     # TODO: names first, then one input after the other.
     raise NotImplementedError("sizes")

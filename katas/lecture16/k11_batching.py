@@ -46,28 +46,28 @@ class Batcher:
 
     @property
     def deadline(self) -> float | None:
-        """When `poll` has something to do, if no request comes before; None if nothing waits."""
+        """When `poll` has something to do, if no request comes first; None if nothing waits."""
         return self.queue[0][2] + self.wait if self.queue else None
 
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Take in a request of 1 to `most` rows, and return the future of its answer.
 
-        What is due at `now` runs first. As long as x does not fit beside those that wait, they run;
-        if the batch is full with x, or due because `wait` is 0, it runs too.
+        What is due at `now` runs first. As long as x does not fit in with those that wait, they
+        run; if the batch is full with x, or due because `wait` is 0, it runs too.
         """
         # TODO: what is due, what leaves no room for x, what x completes: in this order.
         raise NotImplementedError("submit")
 
     def poll(self, now: float) -> None:
         """Run the waiting requests if the oldest is due: `now` has reached `deadline`."""
-        # TODO: a deadline of 0 is one, too.
+        # TODO: 0 is a deadline as well.
         raise NotImplementedError("poll")
 
     def _run(self) -> None:
-        """Answer all waiting requests by one call of `run`; leave out those that were cancelled.
+        """Answer all waiting requests with one call of `run`; leave out those that were cancelled.
 
         What `run` raises becomes the exception of each. `run` may submit requests itself: these
-        are of a later batch. If all were cancelled, `run` is not called.
+        belong to a later batch. If all were cancelled, `run` is not called.
         """
         # TODO: empty the queue first. Future has set_running_or_notify_cancel.
         raise NotImplementedError("_run")

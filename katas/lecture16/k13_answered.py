@@ -8,11 +8,11 @@ model.
                                         |
                  kill -9, restart: read the journal, and go on
 
-The HTTP server is given, that of Python's standard library. You write what is below it, about 22
+The HTTP server, from Python's standard library, is given. You write what is below it, about 22
 lines.
 
 1. `Journal.__init__`: read what is there. A kill may have left half a line at the end.
-2. `Journal.record`: on disk, and only then known.
+2. `Journal.record`: write to disk, and only then to `known`.
 3. `answer`: at most one run for each id, whatever happens in between.
 
 Begin on paper: the server is killed before the journal, after it, or in mid-line. What may the
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class ReusedError(ValueError):
-    """An id came again, with another x."""
+    """An id came again, with a different x."""
 
 
 class Journal:
@@ -58,13 +58,13 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Read the entries of a file, which need not exist, and cut off a line without its end."""
         self.lock = Lock()
-        # TODO: what is behind the last newline was never answered.
+        # TODO: what follows the last newline was never answered.
         raise NotImplementedError("Journal")
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
         """Append an entry, which survives a kill and a power cut before it is in `known`.
 
-        If the disk is full, raise what Python raises. The half line that is left then must not
+        If the disk is full, raise what Python raises. The half line that this leaves must not
         spoil the next entry.
         """
         # TODO: Python has a buffer, and so has the system.
@@ -74,14 +74,14 @@ class Journal:
 def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
     """Return the answer to a request, running the model only if no answer to this id is known.
 
-    What `run` raises is raised, and nothing is known afterwards: the client may ask again. Requests
-    that come at the same time with one id are one request. `run` may change the list it gets, and
+    What `run` raises is raised, and nothing is known afterwards: the client may ask again.
+    Simultaneous requests with the same id are one request. `run` may change the list it gets, and
     the caller x and the answer: neither changes what is known.
 
     Raises
     ------
     ReusedError
-        If the id is known with another x. A NaN is the same x as a NaN.
+        If the id is known with a different x. A NaN is the same x as a NaN.
     """
     # TODO: within the journal's lock.
     raise NotImplementedError("answer")
@@ -92,7 +92,7 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            """Answer with 200, with 409 if the id had another x, or with 500 if the model fails."""
+            """Answer with 200, 409 if the id had a different x, or 500 if the model fails."""
             x = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
                 status, found = 200, answer(journal, run, self.path[1:], x)

@@ -7,7 +7,7 @@ range the eight bits cover. So you run some data through, and look:
     all of it      0      6      7     20    255     one step is 40.9 / 255 = 0.16
     most of it     0     72     80    255    255     one step is 3.2 / 255 = 0.0125
 
-Too wide a range makes coarse steps, too narrow a one cuts values off. And 0 must be exact: it is
+Too wide a range makes coarse steps, too narrow a one clips values. And 0 must be exact: it is
 the most frequent value, because of padding and ReLU.
 
 1. `parameters`: scale and zero point of a range.
@@ -47,7 +47,7 @@ def add_weight(graph: onnx.GraphProto, name: str, value: Any) -> str:
 
 
 def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeProto]:
-    """Return QuantizeLinear and DequantizeLinear of a value; the latter makes `source`_rounded."""
+    """Return QuantizeLinear and DequantizeLinear of a value; the result is `source`_rounded."""
     from onnx import helper  # noqa: PLC0415 - optional: the tests say how to install it
 
     bits, result = f"{source}_bits", f"{source}_rounded"
@@ -61,7 +61,7 @@ def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
     """Return scale and zero point, the number that stands for 0, for this range and 0.
 
     A range without 0 is widened to it. 255 steps cover the range, and the zero point is rounded,
-    half to even. A range of 0 alone has scale 1 and zero point 0.
+    half to even. A range of only 0 has scale 1 and zero point 0.
     """
     # TODO: x is about scale * (number - zero).
     raise NotImplementedError("parameters")
@@ -70,7 +70,7 @@ def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
 def calibrate(batches: Iterable[Array], share: float = 1.0) -> tuple[float, float]:
     """Return the ends of the range that holds `share` of all elements of all batches.
 
-    What is left out is left out in equal parts at both ends, by ``np.quantile``. Batches may have
+    The rest is left out in equal parts at both ends, with ``np.quantile``. Batches may have
     different sizes.
     """
     # TODO: all elements together.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def field(number: int, value: bytes | str | int) -> bytes:
-    """Return a field as the file has it: a number, or bytes with their length in front."""
+    """Return a field as it is in the file: a number, or bytes preceded by their length."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -34,7 +34,7 @@ def varint(number: int) -> bytes:
 def node(
     op: str, inputs: Sequence[str], outputs: Sequence[str], *, domain: str = "", more: bytes = b""
 ) -> bytes:
-    """Return a NodeProto that has a name of its own, too."""
+    """Return a NodeProto that has a name of its own as well."""
     return b"".join(
         [
             *(field(1, name) for name in inputs),
@@ -102,7 +102,7 @@ def test_an_input_that_is_left_out() -> None:
 
 
 def test_an_operator_of_another_domain() -> None:
-    """The same name is another operator there."""
+    """The same name is a different operator there."""
     data = model(node("Gelu", ["x"], ["y"], domain="com.microsoft"), node("Gelu", ["y"], ["z"]))
     expected = [("com.microsoft::Gelu", ("x",), ("y",)), ("Gelu", ("y",), ("z",))]
 
@@ -122,7 +122,7 @@ def test_a_branch_is_another_graph() -> None:
 
 
 def test_weights_and_long_names() -> None:
-    """Bytes of a weight are no text, and a length may take more than one byte."""
+    """Bytes of a weight are not text, and a length may take more than one byte."""
     name = "größe" * 50
     weight = field(5, field(9, b"\xff\x00\x80" * 99))
     data = model(node("Relu", [name], ["y"]), more=weight)
@@ -132,7 +132,7 @@ def test_weights_and_long_names() -> None:
 
 @pytest.mark.backend("onnxruntime")
 def test_onnx_reads_the_same() -> None:
-    """The package, of a file that it has written."""
+    """The package reads a file that it wrote."""
     from onnx import helper  # noqa: PLC0415 - may be missing
 
     made = [

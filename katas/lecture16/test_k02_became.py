@@ -19,7 +19,7 @@ pytestmark = pytest.mark.backend("onnxruntime")
 
 
 class Block(nn.Module):
-    """A feed-forward block, with a dropout that eval mode makes do nothing."""
+    """A feed-forward block, with a dropout that does nothing in eval mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,14 +45,14 @@ class Image(nn.Module):
 
 
 class Both(nn.Module):
-    """The two of them, for one export."""
+    """Both of them, for one export."""
 
     def __init__(self) -> None:
         super().__init__()
         self.block, self.image = Block(), Image()
 
     def forward(self, x: torch.Tensor, image: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Return what each makes."""
+        """Return the output of each."""
         return self.block(x), self.image(image)
 
 
@@ -88,21 +88,23 @@ def compare(made: Any) -> dict[str, list[str]]:
     before = made.model_proto.SerializeToString(deterministic=True)
     yours, right = became(made), expected(made)
     kept = made.model_proto.SerializeToString(deterministic=True) == before
-    assert kept, "your code has written to the program"
+    assert kept, "your code wrote to the program"
     lines = [
         f"{name}: yours {yours.get(name, 'is missing')}, in the file {right.get(name, 'no call')}"
         for name in {**right, **yours}
         if yours.get(name) != right.get(name)
     ]
     assert not lines, "\n".join(lines)
-    assert [*right] == [*yours], f"the order of your keys is {[*yours]}, that of calls {[*right]}"
+    assert [*right] == [*yours], (
+        f"your keys are in the order {[*yours]}, the calls in the order {[*right]}"
+    )
     return yours
 
 
 def table(found: dict[str, list[str]]) -> str:
-    """Return a line for each call of the block, which is the first, of which something is left.
+    """Return a line for each call in the block, the first part, that leaves something.
 
-    In eval mode a dropout is a call, a clone, or since torch 2.15 none.
+    In eval mode a dropout is a call, a clone, or since torch 2.15 nothing.
     """
     lines = [f"{name}: {' '.join(ops)}" for name, ops in found.items() if ops]
     return "\n".join(lines[:5])
@@ -112,24 +114,28 @@ def test_one_node_for_a_layer() -> None:
     """Linear is Gemm, in the order of the program."""
     yours = became(program(optimize=True))
 
-    assert yours.get("linear") == ["Gemm"], f"linear: yours {yours.get('linear')}, it is a Gemm"
-    assert "x" not in yours, "x is a placeholder: list calls of operators only"
+    assert yours.get("linear") == ["Gemm"], f"linear: yours {yours.get('linear')}, expected a Gemm"
+    assert "x" not in yours, "x is a placeholder: list only operator calls"
 
 
 def test_what_is_gone_is_listed_too() -> None:
-    """The fold puts a Conv in the place of the BatchNorm: nothing is left of the conv2d before."""
+    """The fold puts a Conv in place of the BatchNorm: nothing is left of the conv2d before it."""
     yours = became(program(optimize=True))
     gone = [name for name, operators in yours.items() if not operators]
 
-    assert "conv2d" in gone, f"calls that nothing is left of: yours {gone}, expected conv2d too"
+    assert "conv2d" in gone, (
+        f"calls that leave nothing in the file: yours {gone}, expected conv2d too"
+    )
 
 
 def test_several_nodes_for_one_call() -> None:
-    """ONNX 20 has no SiLU; a Conv that took in a BatchNorm bears the BatchNorm's name."""
+    """ONNX 20 has no SiLU; a Conv that absorbed a BatchNorm carries the BatchNorm's name."""
     yours = compare(program(optimize=True))
     silu = yours.get("silu")
 
-    assert silu == ["Sigmoid", "Mul"], f"silu: yours {silu}: keep all, in the order of the file"
+    assert silu == ["Sigmoid", "Mul"], (
+        f"silu: yours {silu}, expected both nodes, in the order of the file"
+    )
     twice = [name for name, operators in yours.items() if operators.count("ReduceMean") > 1]
     assert twice, "a variance takes two means: one operator may occur twice for a call"
     (conv,) = [name for name, operators in yours.items() if operators == ["Conv"]]
@@ -150,8 +156,8 @@ layer_norm: LayerNormalization""",
 
 
 def test_without_optimisation() -> None:
-    """Then each call has its nodes, constants and identities too."""
+    """Then each call has its nodes, including constants and identities."""
     yours = compare(program(optimize=False))
     gone = [name for name, made in yours.items() if not made and not name.startswith("getitem")]
 
-    assert not gone, f"without optimisation only getitem leaves nothing, in yours {gone} too"
+    assert not gone, f"without optimisation only getitem leaves nothing, but in yours {gone} do too"

@@ -29,7 +29,7 @@ two = pytest.mark.step(2, "shapes")
 three = pytest.mark.step(3, "reductions")
 four = pytest.mark.step(4, "Gemm")
 five = pytest.mark.step(5, "graphs in graphs")
-# No graph of the tests runs as many nodes. A loop without an end would keep all that it collects.
+# No graph of the tests runs as many nodes. An endless loop would keep everything that it collects.
 MOST = 1000
 
 
@@ -49,7 +49,7 @@ def same(yours: Any, expected: Any, what: str) -> None:
 
 @contextlib.contextmanager
 def ended() -> Iterator[None]:
-    """Stop a graph that goes on and on."""
+    """Stop a graph that never ends."""
     __tracebackhide__ = True
     count = 0
 
@@ -57,7 +57,7 @@ def ended() -> Iterator[None]:
         def run(*args: Any, **kwargs: Any) -> Any:
             nonlocal count
             count += 1
-            assert count <= MOST, f"{MOST} nodes have run: yours has a loop that does not end"
+            assert count <= MOST, f"{MOST} nodes ran: your loop does not end"
             return operator(*args, **kwargs)
 
         return run
@@ -80,13 +80,13 @@ def seen(model: Any, feeds: dict[str, Any], outer: Collection[str]) -> Any:
             raise
         raise AssertionError(
             f"KeyError: {name!r}: the inner graph reads {name}, a value of the graph around it;"
-            " `known` has that, if you pass it on"
+            " `known` has it, if you pass `known` on"
         ) from None
     return yours
 
 
 def passes(module: str, kind: str, but: Collection[str] = ()) -> None:
-    """Run ONNX's own tests of an operator, smallest first; leave those in `but`."""
+    """Run ONNX's own tests of an operator, smallest first; skip those in `but`."""
     __tracebackhide__ = True
     cases = [case for case in node_cases(module, kind) if case.name not in but]
     assert cases, f"this onnx has no test of {kind}"
@@ -103,7 +103,7 @@ def passes(module: str, kind: str, but: Collection[str] = ()) -> None:
             same(yours, np.asarray(expected), what)
         for x, old in zip(case.inputs, before, strict=True):
             kept = np.array_equal(x, old, equal_nan=x.dtype.kind == "f")
-            assert kept, f"{what}: your code has written to an input"
+            assert kept, f"{what}: your code wrote to an input"
 
 
 def made(kind: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: Any) -> Any:
@@ -148,7 +148,7 @@ def test_a_value_that_is_fed_comes_before_a_weight() -> None:
     same(yours[0], numbers(6), "1 + 5, with a default of 10")
     same(yours[1], numbers(1), "an input may be an output, and outputs keep their order")
     kata.evaluate(model.graph, feeds)
-    assert [*feeds] == ["x", "w"], f"evaluate writes to `known`, which now has {[*feeds]}"
+    assert [*feeds] == ["x", "w"], f"`evaluate` must not write to `known`, which now has {[*feeds]}"
     same(kata.run(model, {"x": numbers(1)})[0], numbers(11), "1 + the default")
 
 
@@ -172,7 +172,7 @@ def test_an_input_left_out_and_two_outputs() -> None:
 
 @one
 def test_div() -> None:
-    """Of floats, and of integers, -7 / 2 is -3, with all 64 bits of them."""
+    """For floats, and for integers: -7 / 2 is -3, exact in all 64 bits."""
     passes("div", "Div")
     model = model_of([made("Div", ["a", "b"], ["y"])], {"a": [2], "b": [2]}, {"y": [2]})
     big = 2**62 + 3
@@ -197,7 +197,7 @@ def test_slice() -> None:
 
 @two
 def test_slice_without_axes_but_with_steps() -> None:
-    """An input that is left out before another is None; one start is for the first dim alone."""
+    """An input that is left out before another is None; one start is for the first dim only."""
     node = made("Slice", ["x", "s", "e", "", "steps"], ["y"])
     ends = {"s": np.array([2]), "e": np.array([0]), "steps": np.array([-1])}
     model = model_of([node], {"x": [3, 2]}, {"y": None}, ends)
@@ -209,7 +209,7 @@ def test_slice_without_axes_but_with_steps() -> None:
 
 @two
 def test_slice_from_before_the_first() -> None:
-    """-2 is the last but one. What is too low is the first, backwards too; not so in Python."""
+    """-2 is the last but one. What is too low means the first, backwards too; not so in Python."""
     node = made("Slice", ["x", "s", "e", "axes", "steps"], ["y"])
     cases = [
         (-2, 3, 1, [2, 3]),
@@ -307,7 +307,7 @@ def test_a_branch_sees_names_outside() -> None:
 
 @five
 def test_loop() -> None:
-    """A sum that goes on from iteration to iteration, and each of its values, stacked."""
+    """A sum carried from iteration to iteration, and each of its values, stacked."""
     passes("loop", "Loop", but={"loop13_seq", "loop16_seq_none"})
 
 

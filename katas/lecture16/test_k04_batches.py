@@ -54,7 +54,7 @@ def file() -> File:
 
 @cache
 def measured(name: str) -> tuple[str, ...]:
-    """Ask for each batch."""
+    """Run each batch."""
     from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # noqa: PLC0415 - may be missing
 
     found = []
@@ -76,7 +76,7 @@ def predicted() -> dict[str, tuple[str, ...]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.answers(), fresh.answers()
-        assert rows == again, "called again, `answers` returns other rows"
+        assert rows == again, "called again, `answers` returns different rows"
         return {name: tuple(row) for name, row in rows.items()}
 
 
@@ -87,7 +87,7 @@ def test_every_row_is_there() -> None:
 
     assert rows.keys() == ROWS.keys(), f"yours has rows {sorted(rows)}, expected {sorted(ROWS)}"
     odd = {name: row for name, row in rows.items() if len(row) != 3 or not {*row} <= words}
-    assert not odd, f"three of RIGHT, WRONG and REFUSED in each row; yours has {odd}"
+    assert not odd, f"expected three of RIGHT, WRONG and REFUSED in each row; yours has {odd}"
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -97,6 +97,6 @@ def test_row(name: str) -> None:
     missed = [b for b, mine, theirs in zip(BATCHES, yours, found, strict=True) if mine != theirs]
 
     assert not missed, (
-        f"{name}: yours is {yours} for batches of {BATCHES}, and ONNX Runtime does something else"
+        f"{name}: yours is {yours} for batches of {BATCHES}, but ONNX Runtime does something else"
         f" with {' and '.join(map(str, missed))}. {RULES[name]}"
     )

@@ -54,13 +54,13 @@ def check(name: str, formula: Callable[..., torch.Tensor], *args: torch.Tensor) 
 
 
 def test_shifted_takes_either_branch() -> None:
-    """By the values that come later, not by those of the export."""
+    """Depending on the values that come later, not on those at export."""
     for x in (ROOTS, -ROOTS, ROOTS[:1], -ROOTS[:2]):
         check("shifted", lambda x: x + 1 if x.sum() > 0 else x - 1, x)
 
 
 def test_shifted_at_the_border() -> None:
-    """A sum of 0 or NaN is not positive, 0.5 is; infinities stay what they are."""
+    """A sum of 0 or NaN is not positive, 0.5 is; infinities stay."""
     for values in (
         [[0.0, 0.0]],
         [[0.25, 0.25]],
@@ -81,13 +81,13 @@ def test_repeated_as_often_as_n_says() -> None:
 
 
 def test_repeated_beyond_the_integers() -> None:
-    """An int64 ends below 2**63; the float32 that was doubled goes on."""
+    """An int64 ends below 2**63; doubling a float32 goes on."""
     for n in (62, 63, 64, 70, 100):
         check("repeated", lambda x, n: x * float(2 ** int(n)), SIGNED, torch.tensor(n))
 
 
 def test_the_mean_of_the_positive_elements() -> None:
-    """Of any number of them, none too; a 0-dim tensor of x's dtype comes back."""
+    """For any number of them, even none; the result is a 0-dim tensor of x's dtype."""
     formula = lambda x: x[x > 0].mean() if (x > 0).any() else torch.tensor(0.0)  # noqa: E731 - two uses
     near = torch.tensor([[0.5, -0.5], [0.0, 3.0]])
     for x in (SIGNED, ROOTS, -ROOTS, SIGNED[:1], torch.zeros(2, 2), near):

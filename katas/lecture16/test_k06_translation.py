@@ -54,7 +54,7 @@ def check(x: torch.Tensor, w: torch.Tensor, why: str) -> None:
 
 
 def test_a_row() -> None:
-    """Each value becomes a multiple, the large ones the largest."""
+    """Each value becomes a multiple of the step; large values become the largest one."""
     x = torch.tensor([HALVES, [-value for value in HALVES]])
     w = torch.linspace(-3, 3, 8).view(2, 4)
 
@@ -63,12 +63,12 @@ def test_a_row() -> None:
 
 @pytest.mark.given
 def test_the_table_of_the_brief() -> None:
-    """The example of the brief: halves go to the even multiple, and three of them are the most."""
+    """The example of the brief: halves go to the even multiple, and three steps are the most."""
     x = torch.tensor([-1.75, -1.5, -0.25, 0.25, 0.75, 9.0, NAN])
     expected = torch.tensor([-1.5, -1.5, -0.0, 0.0, 1.0, 1.5, NAN])
     found = torch.ops.lecture16.snap(x, 0.5, 3)
 
-    says = f"snap({x.tolist()}, 0.5, 3): {found.tolist()}, the brief says {expected.tolist()}\n"
+    says = f"snap({x.tolist()}, 0.5, 3): {found.tolist()}, but the brief says {expected.tolist()}\n"
     torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True, msg=says.__add__)
 
 
@@ -79,7 +79,9 @@ def test_the_batch_is_open() -> None:
         x = torch.tensor([HALVES] * rows)
         check(x, torch.full((rows, 4), 2.0**0.5), f"a batch of {rows}")
     sizes = [entry.shape[0] for entry in runs.get_inputs()]
-    assert sizes == ["batch", "batch"], f"the first sizes in the file: {sizes}, expected batch"
+    assert sizes == ["batch", "batch"], (
+        f"the first sizes in the file: {sizes}, expected 'batch' twice"
+    )
 
 
 def test_nan_and_infinity() -> None:
@@ -96,7 +98,9 @@ def test_the_file_has_onnx_operators_alone() -> None:
     others = sorted({name for name in found if not name.startswith("onnx::")})
 
     assert not others, f"operators that ONNX does not define: {others}"
-    assert proto.opset_import[0].version == 20, f"opset {proto.opset_import[0].version}, not 20"
+    assert proto.opset_import[0].version == 20, (
+        f"yours is for opset {proto.opset_import[0].version}, expected 20"
+    )
 
 
 def test_the_operators_as_text() -> None:

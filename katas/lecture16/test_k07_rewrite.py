@@ -71,7 +71,7 @@ def check(
     before = model.SerializeToString(deterministic=True)
     found = kata.optimize(model)
     kept = model.SerializeToString(deterministic=True) == before
-    assert kept, "your code has written to the model itself, not to its copy alone"
+    assert kept, "your code wrote to the model itself, not only to its copy"
     about = f"your graph\n{text(found)}\nmade from\n{text(model)}\n"
     names = [each.name for each in found.graph.output]
     assert names == [*outputs], f"outputs {names}, expected {[*outputs]}; {about}"
@@ -145,7 +145,7 @@ def test_a_conv_of_one_dim() -> None:
 
 
 def test_a_second_reader() -> None:
-    """Someone else needs what the Conv made: another node, or the caller."""
+    """Someone else needs the Conv's output: another node, or the caller."""
     nodes = [node("Conv", "x w b", "c"), norm("c", "n"), node("Add", "n c", "y")]
     found = check(nodes, ["y"], numbers())
     assert kinds(found) == ["Conv", "BatchNormalization", "Add"], f"left: {kinds(found)}"
@@ -173,7 +173,7 @@ def test_a_weight_that_two_convs_share() -> None:
 
 
 def test_a_batch_norm_of_something_else() -> None:
-    """What is no Conv, and what is between, is left alone; several are folded."""
+    """Nodes other than Convs, and nodes in between, are left alone; several Convs are folded."""
     known = numbers(3)
     square = known | {"v": drawn(3, 3, 3, 3)}
     nodes = [
@@ -190,7 +190,9 @@ def test_a_batch_norm_of_something_else() -> None:
 
     assert kinds(found) == expected, f"left: {kinds(found)}, expected {expected}"
     found = check([node("Conv", "x w b", "c"), node("Relu", "c", "y")], ["y"], known)
-    assert kinds(found) == ["Conv", "Relu"], f"left: {kinds(found)}: no BatchNorm, nothing to fold"
+    assert kinds(found) == ["Conv", "Relu"], (
+        f"left: {kinds(found)}, expected Conv and Relu: there is no BatchNorm to fold"
+    )
 
 
 def test_an_identity_between() -> None:

@@ -28,7 +28,7 @@ X = torch.arange(2 * 3 * 16.0).view(2, 3, 4, 4).sqrt()
 @cache
 def real(kind: str) -> Any:
     """Return a session of one operator and a constant: Mul and Add by 2, of x named after it."""
-    import numpy as np  # noqa: PLC0415 - here alone
+    import numpy as np  # noqa: PLC0415 - only here
     from onnx import helper  # noqa: PLC0415 - may be missing
 
     name, answer = f"{kind.lower()}_in", f"{kind.lower()}_out"
@@ -44,7 +44,7 @@ class Binding:
         self.binding, self.places = binding, places
 
     def __getattr__(self, name: str) -> Any:
-        """Have whatever an IOBinding has."""
+        """Pass on whatever else an IOBinding has."""
         return getattr(self.binding, name)
 
     def bind_ortvalue_input(self, name: str, value: Any) -> None:
@@ -53,13 +53,13 @@ class Binding:
         self.binding.bind_ortvalue_input(name, value)
 
     def bind_input(self, *args: Any, **kwargs: Any) -> None:
-        """Note the address that is read, whatever its strides were."""
+        """Note the address that is read, whatever the strides are."""
         self.places.append(kwargs.get("buffer_ptr", args[-1]))
         self.binding.bind_input(*args, **kwargs)
 
 
 class Spy:
-    """A session that runs by binding alone."""
+    """A session that runs only with a binding."""
 
     def __init__(self, kind: str) -> None:
         self.session = real(kind)
@@ -67,10 +67,10 @@ class Spy:
         self.made: list[int] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse what returns memory of its own, and have whatever else a session has."""
+        """Refuse what returns memory of its own, and pass on whatever else a session has."""
         if name in {"run", "run_async", "run_with_ort_values", "run_with_ortvaluevector"}:
             raise AssertionError(
-                f"session.{name} cannot write into memory of yours: bind inputs and outputs"
+                f"session.{name} cannot write into your memory: bind inputs and outputs"
             )
         return getattr(self.session, name)
 
@@ -102,7 +102,7 @@ def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
     with unchanged(x=x):
         run_into(spy, x, out)  # type: ignore[arg-type]
     torch.testing.assert_close(out, x.detach() + 2, msg=f"x + 2 of {laid_out(x)}\n".__add__)
-    assert out.data_ptr() == address, "out has another memory than before"
+    assert out.data_ptr() == address, "out has different memory from before"
     assert spy.made == [address], "the answer was made elsewhere and copied: bind out itself"
     return out, spy
 
@@ -117,7 +117,7 @@ def test_x_is_read_where_it_is() -> None:
     """Contiguous memory is not copied, and a view of some rows is contiguous."""
     for x in (X, X[1:]):
         _, spy = into(x)
-        assert spy.read == [x.data_ptr()], "the session reads a copy of x, which is contiguous"
+        assert spy.read == [x.data_ptr()], "the session copies x, although x is contiguous"
 
 
 def test_other_strides() -> None:
@@ -132,11 +132,11 @@ def test_other_strides() -> None:
 
 
 def test_a_gradient_is_no_obstacle() -> None:
-    """DLPack refuses a tensor that requires one: detach it, which copies nothing."""
+    """DLPack refuses a tensor that requires grad: detach it, which copies nothing."""
     x = X.clone().requires_grad_()
     _, spy = into(x)
 
-    assert spy.read == [x.data_ptr()], "the session reads a copy of x, which is contiguous"
+    assert spy.read == [x.data_ptr()], "the session copies x, although x is contiguous"
 
 
 def test_earlier_answers_stay() -> None:
@@ -185,11 +185,11 @@ def test_a_chain_of_one_and_of_none() -> None:
     chained(["Mul"], X)
     yours = through([], X)
 
-    assert yours is X, "through([], x) is x itself"
+    assert yours is X, "expected through([], x) to be x itself"
 
 
 def test_answers_live_on() -> None:
-    """What comes back stays when sessions and values are gone, whatever runs afterwards."""
+    """The result stays valid when sessions and values are gone, whatever runs afterwards."""
     yours, _ = chained(["Add", "Mul"], X)
     for _ in range(3):
         chained(["Mul", "Mul"], X)

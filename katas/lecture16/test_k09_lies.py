@@ -29,7 +29,7 @@ ROOTS = X.sign() * X.abs().sqrt()
 
 
 class Served(NamedTuple):
-    """A Noisy after its export, and what came of it."""
+    """A Noisy after its export, and the results."""
 
     model: Any
     program: Any
@@ -58,7 +58,7 @@ def files() -> Files:
 
 
 def ask(name: str, *args: torch.Tensor) -> list[torch.Tensor]:
-    """Return what the file answers."""
+    """Return the file's answers."""
     __tracebackhide__ = True
     file = files()[name]
     try:
@@ -76,7 +76,7 @@ def same(name: str, yours: torch.Tensor, expected: torch.Tensor, why: str) -> No
 
 
 def test_noisy_answers_alike() -> None:
-    """Twice the same, and what eval mode returns."""
+    """The same twice, and what eval mode returns."""
     model, program, _ = noisy(mode=True)
     runs = session(program)
     feed = {runs.get_inputs()[0].name: X.numpy()}

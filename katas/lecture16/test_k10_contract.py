@@ -60,24 +60,24 @@ def test_what_is_sealed(folder: Path) -> None:
 
 
 def test_nothing_has_changed(folder: Path) -> None:
-    """Nor after sealing again, which gives the same bytes, whatever the order of the names."""
+    """Not even after sealing again, which gives the same bytes in any order of the names."""
     seal(folder, INPUTS, OUTPUTS)
-    assert changed(folder) == [], f"yours says {changed(folder)}, and nothing was touched"
+    assert changed(folder) == [], f"yours says {changed(folder)}, but nothing was touched"
     first = (folder / NAME).read_bytes()
     seal(folder, dict(reversed(INPUTS.items())), OUTPUTS)
 
     second = (folder / NAME).read_bytes()
     alike = second == first
     assert alike, (
-        f"sealed again with the inputs in another order, the contract has other bytes:\n"
+        f"sealed again with the inputs in a different order, the contract has different bytes:\n"
         f"{first.decode()}\n{second.decode()}"
     )
-    assert changed(folder) == [], f"sealed twice, yours says {changed(folder)} has changed"
+    assert changed(folder) == [], f"sealed twice, yours says that {changed(folder)} has changed"
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data"])
 def test_one_byte_of_either_file(folder: Path, name: str) -> None:
-    """Of the same length, and with the old time of change."""
+    """The length and the modification time stay the same."""
     seal(folder, INPUTS, OUTPUTS)
     file = folder / name
     before, data = file.stat(), bytearray(file.read_bytes())
@@ -90,7 +90,7 @@ def test_one_byte_of_either_file(folder: Path, name: str) -> None:
 
 
 def test_files_that_go_and_come(folder: Path) -> None:
-    """A file that is missing, and one that nobody released."""
+    """A file that is missing, and one that was never released."""
     seal(folder, INPUTS, OUTPUTS)
     (folder / "model.onnx.data").unlink()
     (folder / "a.onnx.data").write_bytes(b"1")
@@ -101,13 +101,13 @@ def test_files_that_go_and_come(folder: Path) -> None:
 
 
 def feeds(rows: int, **others: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return a request that fits, but for the given inputs."""
+    """Return a request that fits, except for the given inputs."""
     fits = {"x": np.zeros((rows, 8), "float32"), "mask": np.zeros(rows, "float32")}
     return fits | others
 
 
 def test_a_request_that_fits() -> None:
-    """Of any batch, one and none too."""
+    """For any batch, including one and none."""
     for rows in (1, 5, 0):
         found = sizes(INPUTS, feeds(rows))
         assert found == {"batch": rows}, f"yours {found}, expected a batch of {rows}"
@@ -115,17 +115,19 @@ def test_a_request_that_fits() -> None:
 
 
 def refused(name: str, given: Mapping[str, np.ndarray[Any, Any]], why: str) -> None:
-    """Check that a request is refused, by the name of an input."""
+    """Check that a request is refused, and that the error names an input."""
     __tracebackhide__ = True
     try:
         said = f"nothing, and returns {sizes(INPUTS, given)}"
     except ValueError as error:
         said = str(error)
-    assert said.startswith(name), f"{why}: expected a ValueError of {name}, yours says {said}"
+    assert said.startswith(name), (
+        f"{why}: expected a ValueError that begins with {name}, yours says {said}"
+    )
 
 
 def test_names() -> None:
-    """An input that is missing, and one too many."""
+    """A missing input, and one too many."""
     without = feeds(2)
     del without["mask"]
     refused("mask", without, "mask is missing")
@@ -152,7 +154,7 @@ def test_sizes_that_differ() -> None:
 
 @pytest.mark.backend("onnxruntime")
 def test_onnx_runtime_does_not_notice(folder: Path) -> None:
-    """Zeros among the weights load; a mask of one is broadcast: yours names both."""
+    """Zeros among the weights load, and a mask of one is broadcast: your functions name both."""
     import onnx  # noqa: PLC0415 - may be missing
     import onnxruntime as ort  # noqa: PLC0415 - may be missing
 
@@ -163,7 +165,7 @@ def test_onnx_runtime_does_not_notice(folder: Path) -> None:
     shapes = {"x": ["batch", 8], "mask": ["batch"]}
     weight = np.ones((8,), "float32").repeat(512).reshape(8, 512)[:, 0].copy()
     model = model_of(nodes, shapes, {"y": ["batch"]}, {"w": weight})
-    assert model.ir_version == IR, "read by this ONNX Runtime"
+    assert model.ir_version == IR, "expected the IR version that this ONNX Runtime reads"
     options = {"all_tensors_to_one_file": True, "location": "model.onnx.data", "size_threshold": 0}
     (folder / "model.onnx.data").unlink()
     onnx.save(model, folder / "model.onnx", save_as_external_data=True, **options)

@@ -80,11 +80,11 @@ def test_a_full_batch_runs_at_once() -> None:
     answered(first, 1)
     answered(second, 2, 3)
     answered(third, 4)
-    assert batcher.deadline is None, f"nothing waits, the deadline is {batcher.deadline}"
+    assert batcher.deadline is None, f"nothing waits, but the deadline is {batcher.deadline}"
 
 
 def test_the_oldest_decides() -> None:
-    """A request that comes later does not put off the deadline, however many come."""
+    """Later requests do not put off the deadline, however many come."""
     model = Model()
     batcher = Batcher(model, most=100, wait=4)
     for time in (0, 3):
@@ -119,7 +119,7 @@ def test_what_is_due_runs_before_a_request_is_taken_in() -> None:
 
     called(model, [[1]], "at 5 the first is due; the second has only come")
     answered(first, 1)
-    assert not second.done(), "the second is answered before its time"
+    assert not second.done(), "the second was answered too early"
     assert batcher.deadline == 9, f"the deadline is {batcher.deadline}, expected 5 + 4"
 
 
@@ -177,7 +177,7 @@ def test_a_failure_is_that_of_its_batch() -> None:
 
 
 def test_cancelled_requests_are_left_out() -> None:
-    """And no call is made for nobody."""
+    """And if all were cancelled, there is no call."""
     model = Model()
     batcher = Batcher(model, most=9, wait=4)
     first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2), 0)
@@ -210,7 +210,7 @@ def test_too_late_to_cancel() -> None:
 
 
 def test_a_model_that_asks_again() -> None:
-    """A call may submit: that request is of the next batch."""
+    """A call may submit: that request belongs to the next batch."""
     later: list[Future[Any]] = []
 
     def run(x: Any) -> Any:
@@ -222,14 +222,14 @@ def test_a_model_that_asks_again() -> None:
     first = batcher.submit(rows(1), 0)
     batcher.poll(4)
     answered(first, 1)
-    assert not later[0].done(), "the new request waits for the next batch"
+    assert not later[0].done(), "the new request should wait for the next batch"
     batcher.poll(8)
 
     answered(later[0], 7)
 
 
 def test_a_model_that_asks_again_and_leaves_no_room() -> None:
-    """What it asks is in the queue when the call is over: x must fit beside that, too."""
+    """Its request is in the queue when the call is over: x must fit in with that, too."""
     calls: list[list[float]] = []
 
     def run(x: Any) -> Any:
@@ -255,7 +255,9 @@ def test_calls_are_saved() -> None:
     batcher = Batcher(model, most=8, wait=100)
     futures = [batcher.submit(rows(value), value) for value in range(160)]
 
-    assert len(model.calls) <= 20, f"calls: yours {len(model.calls)}, bar 20, naive 160"
+    assert len(model.calls) <= 20, (
+        f"calls: yours {len(model.calls)}, expected at most 20; one for each request would be 160"
+    )
     for value, future in enumerate(futures):
         answered(future, value)
 

@@ -48,7 +48,7 @@ def network() -> nn.Module:
 
 @pytest.fixture(autouse=True, scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Make the folder of the network. As an argument it would be printed with what is drawn."""
+    """Make the folder of the network. As an argument it would be printed with every example."""
     MADE["folder"] = tmp_path_factory.mktemp("network")
 
 
@@ -88,23 +88,23 @@ def quietly(
 
 
 def test_two_files_and_a_session() -> None:
-    """The weights are beside the graph, and the first size has a name."""
+    """The weights are in a file next to the graph, and the first size has a name."""
     session, _, folder = shipped()
     files = sorted(file.name for file in folder.iterdir())
     assert files == [NAME, f"{NAME}.data"], f"files: yours {files}, expected two"
     read = [str(file) for file in CHECKED]
-    assert str(folder / NAME) in read, f"the checker has read {read}, not {folder / NAME}"
+    assert str(folder / NAME) in read, f"the checker read {read}, not {folder / NAME}"
     sizes = [entry.shape for entry in session.get_inputs()]
 
-    assert isinstance(sizes[0][0], str), f"inputs {sizes}: the first size is open"
-    assert sizes[0][1:] == [4], f"inputs {sizes}: a row has four numbers"
+    assert isinstance(sizes[0][0], str), f"inputs {sizes}: the first size should be open"
+    assert sizes[0][1:] == [4], f"inputs {sizes}: a row should have four numbers"
 
 
 @settings(max_examples=20, deadline=None)
 @given(rows=st.integers(1, 100), seed=st.integers(0, 99))
 @example(rows=1, seed=0)
 def test_parity_for_any_batch(rows: int, seed: int) -> None:
-    """What the session answers is what the model says in eval mode."""
+    """The session answers as the model does in eval mode."""
     session, model, _ = shipped()
     x = drawn(rows, seed)
     (y,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
@@ -119,7 +119,7 @@ def test_parity_for_any_batch(rows: int, seed: int) -> None:
 
 
 class Branch(nn.Module):
-    """Takes another way for one row, which the file has not."""
+    """Takes a different branch for one row, which the file does not have."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
@@ -127,7 +127,7 @@ class Branch(nn.Module):
 
 
 class Sign(nn.Module):
-    """Says 0 of NaN in the last column, where ONNX Runtime says NaN; both keep it in the others."""
+    """Returns 0 for NaN in the last column, where ONNX Runtime keeps it, as both do elsewhere."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
@@ -135,7 +135,7 @@ class Sign(nn.Module):
 
 
 class Fixed(nn.Module):
-    """Makes a number of its first size."""
+    """Turns its first size into a number."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
@@ -152,11 +152,13 @@ def refused(
         quietly(model, folder, batches)
     except ValueError as error:
         said = str(error)
-    assert said.startswith(shape), f"{why}: expected a ValueError of {shape}, yours says {said}"
+    assert said.startswith(shape), (
+        f"{why}: expected a ValueError that begins with {shape}, yours says {said}"
+    )
 
 
 def test_a_batch_that_is_answered_wrongly(tmp_path: Path) -> None:
-    """It loads, it takes the batch, and says something else."""
+    """It loads, takes the batch, and answers something else."""
     refused(
         Branch(), tmp_path, [drawn(2), drawn(3), drawn(1)], "(1, 4)", "a batch of 1 gets 0.01 more"
     )
@@ -168,7 +170,7 @@ def test_a_batch_that_is_refused(tmp_path: Path) -> None:
 
 
 def test_nan(tmp_path: Path) -> None:
-    """NaN on both sides is no difference, and a NaN on one side is one."""
+    """NaN on both sides is not a difference; NaN on one side is."""
     both, one = drawn(5), drawn(3)
     both[1, 2] = one[1, 3] = torch.nan
     why = "the file keeps NaN in column 2, as the model does, and in column 3, as it does not"
@@ -176,7 +178,7 @@ def test_nan(tmp_path: Path) -> None:
 
 
 class Near(nn.Module):
-    """Takes another way for one row, which ends near by."""
+    """Takes a different branch for one row, with a result close by."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
@@ -184,7 +186,7 @@ class Near(nn.Module):
 
 
 def test_the_tolerance(tmp_path: Path) -> None:
-    """It is one for 0 and for large numbers. With none, a rounding of float32 is too much."""
+    """It covers 0 and large numbers. With a tolerance of 0, float32 rounding is too much."""
     near = [drawn(2), torch.zeros(1, 4), torch.full((1, 4), 1000.0)]
     try:
         quietly(Near(), tmp_path, near, tolerance=0.005)
@@ -223,4 +225,4 @@ def test_the_file_is_what_runs() -> None:
     found, second = (each.run(None, {name: x})[0] for each in (first, again))
 
     alike = np.array_equal(found, second)
-    assert alike, "the session that yours returns is not of the file: one x, two answers"
+    assert alike, "the session that yours returns does not match the file: one x, two answers"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """Doubles, and never says the same twice: it adds the number of the call."""
+    """Doubles, and never answers the same twice: it adds the number of the call."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -42,7 +42,7 @@ class Model:
 def lines(path: Path) -> list[Any]:
     """Return the entries of a journal."""
     text = path.read_text(encoding="utf-8")
-    assert text.endswith("\n"), f"the journal's last line has no end: {text[-80:]!r}"
+    assert text.endswith("\n"), f"the journal's last line has no newline: {text[-80:]!r}"
     found = []
     for line in text.splitlines():
         try:
@@ -56,7 +56,7 @@ def lines(path: Path) -> list[Any]:
 
 
 def restarted(path: Path) -> Journal:
-    """Return another journal of a file."""
+    """Return a new journal for a file."""
     __tracebackhide__ = True
     try:
         return Journal(path)
@@ -68,15 +68,15 @@ def restarted(path: Path) -> Journal:
 
 
 def test_one_run_for_an_id(tmp_path: Path) -> None:
-    """Asked again, the first answer comes back; another id is another request."""
+    """Asked again, it returns the first answer; a different id is a different request."""
     journal, model = Journal(tmp_path / "journal"), Model()
     first = answer(journal, model, "a", [1.0, 2.0])
     again = answer(journal, model, "a", [1.0, 2.0])
 
-    assert first == [3.0, 5.0], f"yours {first}, the model says [3.0, 5.0]"
-    assert again == first, f"asked again, yours says {again} after {first}"
+    assert first == [3.0, 5.0], f"yours {first}, expected [3.0, 5.0]"
+    assert again == first, f"asked again, yours answers {again} after {first}"
     assert model.calls == 1, f"runs: yours {model.calls}, expected 1 for one id"
-    assert answer(journal, model, "b", [1.0, 2.0]) == [4.0, 6.0], "b is another request"
+    assert answer(journal, model, "b", [1.0, 2.0]) == [4.0, 6.0], "b is a different request"
 
 
 def test_what_is_in_the_journal(tmp_path: Path) -> None:
@@ -88,11 +88,11 @@ def test_what_is_in_the_journal(tmp_path: Path) -> None:
 
     assert lines(path) == expected, f"in the file: {lines(path)}, expected {expected}"
     answer(journal, Model(), "a", [0.5])
-    assert lines(path) == expected, "an answer that is known is not written again"
+    assert lines(path) == expected, "expected no second line for an answer that is already known"
 
 
 def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power cut spares what fsync has returned for."""
+    """Whatever fsync has written survives a power cut."""
     journal, model = Journal(tmp_path / "journal"), Model()
     seen: list[tuple[bool, int]] = []
 
@@ -101,22 +101,22 @@ def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "fsync", fsync)
     answer(journal, model, "a", [1.0])
-    assert seen, "os.fsync is not called: a power cut loses what the system has not written"
+    assert seen, "os.fsync is not called: a power cut loses what the system has not yet written"
     assert not seen[0][0], "the answer was known before it was on disk"
     assert seen[0][1], "os.fsync is called while the line is in Python's buffer: flush first"
 
 
 def test_a_restart(tmp_path: Path) -> None:
-    """Another journal of the same file knows all, and goes on."""
+    """A new journal of the same file knows everything, and goes on."""
     path = tmp_path / "journal"
     first = answer(Journal(path), Model(), "a", [1.0])
     journal, model = Journal(path), Model()
     model.calls = 7
 
-    assert answer(journal, model, "a", [1.0]) == first, "after a restart, another answer"
+    assert answer(journal, model, "a", [1.0]) == first, "after a restart the answer is different"
     assert model.calls == 7, "after a restart the model runs again for an id that was answered"
     answer(journal, model, "b", [1.0])
-    assert [each["id"] for each in lines(path)] == ["a", "b"], "entries are appended"
+    assert [each["id"] for each in lines(path)] == ["a", "b"], "append entries"
 
 
 def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,11 +134,11 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="no space"):
             answer(journal, model, "b", [1.0])
-    assert "b" not in journal.known, "the disk is full, and yours says that b is answered"
+    assert "b" not in journal.known, "the disk is full, but yours says that b was answered"
     answer(journal, model, "c", [1.0])
 
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "b was never answered"
-    assert [*restarted(path).known] == ["a", "c"], "the next restart reads something else"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "expected a and c"
+    assert [*restarted(path).known] == ["a", "c"], "expected a and c after the next restart"
 
 
 @pytest.mark.parametrize("kept", [1, 20, -1])
@@ -153,18 +153,18 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
     journal, model = restarted(path), Model()
 
     assert [*journal.known] == ["a"], (
-        f"the file ended with {second[:kept]!r}, a line without its end: that is no answer, and"
-        f" yours knows {[*journal.known]}"
+        f"the file ended with {second[:kept]!r}, a line without a newline: that is not an answer,"
+        f" but yours knows {[*journal.known]}"
     )
     left = path.read_bytes()
-    assert left == first, f"after the restart the file has {left!r}, expected the whole line alone"
+    assert left == first, f"after the restart the file has {left!r}, expected only the whole line"
     answer(journal, model, "c", [1.0])
     assert [each["id"] for each in lines(path)] == ["a", "c"], "a and c were answered, not b"
     assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
 
 
 def test_an_id_with_another_request(tmp_path: Path) -> None:
-    """A client that reuses an id is told, and runs nothing; a longer x is another, too."""
+    """A client that reuses an id gets an error, and nothing runs; a longer x differs as well."""
     journal, model = Journal(tmp_path / "journal"), Model()
     answer(journal, model, "a", [1.0])
     for other in ([2.0], [1.0, 2.0], []):
@@ -174,7 +174,7 @@ def test_an_id_with_another_request(tmp_path: Path) -> None:
             continue
         raise AssertionError(f"a was asked with [1.0], and now with {other}: yours says {said}")
 
-    assert model.calls == 1, "the model ran for a request that is refused"
+    assert model.calls == 1, "the model ran for a request that should be refused"
 
 
 def again(journal: Journal, run: Any, x: list[float]) -> list[float]:
@@ -184,13 +184,13 @@ def again(journal: Journal, run: Any, x: list[float]) -> list[float]:
         return answer(journal, run, "a", x)
     except ReusedError as error:
         raise AssertionError(
-            f"asked again with the same x, {x}, yours says that it is another; known is"
-            f" {journal.known['a']}. It says: {error}"
+            f"asked again with the same x, {x}, yours says that it differs; known is"
+            f" {journal.known['a']}. The error: {error}"
         ) from None
 
 
 def test_nan_asks_the_same_again(tmp_path: Path) -> None:
-    """NaN is not equal to NaN, and the request is the same, after a restart too."""
+    """NaN is not equal to NaN, but the request is the same, after a restart too."""
     path, model = tmp_path / "journal", Model()
     answer(Journal(path), model, "a", [1.0, float("nan")])
     for journal in (Journal(path), Journal(path)):
@@ -210,7 +210,7 @@ def test_lists_that_change(tmp_path: Path) -> None:
         return values
 
     first = answer(journal, run, "a", x)
-    assert x == [3.0, 1.0], f"the caller's x is {x} now: give `run` a list of its own"
+    assert x == [3.0, 1.0], f"the caller's x is now {x}: give `run` a list of its own"
     x.append(7.0)
     first.append(7.0)
     found = again(journal, run, [3.0, 1.0])
@@ -226,7 +226,7 @@ def test_a_run_that_fails(tmp_path: Path) -> None:
         answer(journal, model, "a", [1.0])
     model.fails = False
 
-    assert answer(journal, model, "a", [1.0]) == [4.0], "asked again, the model runs"
+    assert answer(journal, model, "a", [1.0]) == [4.0], "asked again, the model should run"
     assert not journal.lock.locked(), "the lock is still held"
 
 
@@ -274,13 +274,15 @@ def test_what_the_client_is_told(tmp_path: Path) -> None:
 
     expected = [200, 409, 500, 200]
     assert [status for status, _ in found] == expected, (
-        f"the server says {found}, expected {expected}: a ValueError of the model's is no reused id"
+        f"the server says {found}, expected {expected}: a ValueError from the model is not a reused"
+        " id"
     )
 
 
 def live(path: Path, port: Any, calls: Path) -> None:
     """Serve in a process of its own until it is killed; write down each run."""
-    # Garbage of other katas stays: the end of a session waits for threads that a fork lacks.
+    # Do not collect garbage from other katas: the end of a session waits for threads that a fork
+    # lacks.
     gc.freeze()
 
     def run(x: list[float]) -> list[float]:
@@ -295,7 +297,7 @@ def live(path: Path, port: Any, calls: Path) -> None:
 
 @pytest.mark.parametrize("requests", [1, 20])
 def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
-    """What a client was told is the answer after kill -9, and the model ran once for each."""
+    """After kill -9 a client gets the same answer as before, and the model ran once for each."""
     path, calls = tmp_path / "journal", tmp_path / "calls"
     forked = multiprocessing.get_context("fork")
     answers: list[list[Any]] = []
@@ -303,14 +305,14 @@ def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
         here, there = forked.Pipe()
         process = forked.Process(target=live, args=(path, there, calls), daemon=True)
         process.start()
-        # So that the end of a server that does not start is seen here at once.
+        # So that a server that does not start is noticed here at once.
         there.close()
         try:
             try:
                 port = here.recv() if here.poll(20) else None
             except EOFError:
                 port = None
-            assert port, "the server does not start: its error is in what was captured"
+            assert port, "the server does not start: its error is in the captured output"
             answers.append([asked(port, f"id{number}", [0.5]) for number in range(requests)])
         finally:
             process.kill()
@@ -320,7 +322,9 @@ def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
     assert {status for status, _ in before} == {200}, f"the server says {before}"
     assert after == before, f"before the kill {before}, after it {after}"
     runs = len(calls.read_text(encoding="utf-8").splitlines())
-    assert runs == requests, f"runs: yours {runs}, expected {requests}, over both lives"
+    assert runs == requests, (
+        f"runs: yours {runs}, expected {requests}, before and after the restart together"
+    )
 
 
 def asked(port: int, ident: str, x: list[float]) -> tuple[int, Any]:

@@ -38,7 +38,7 @@ def check(low: float, high: float, scale: float, zero: int, why: str) -> None:
     expected = (float(np.float32(scale)), zero)
     yours = (float(found[0]), int(found[1]))
     close = np.isclose(yours[0], expected[0], rtol=1e-6) and yours[1] == zero
-    assert close, f"of {low} to {high}: yours {yours}, expected {expected}. {why}"
+    assert close, f"from {low} to {high}: yours {yours}, expected {expected}. {why}"
 
 
 def test_a_range_around_zero() -> None:
@@ -48,7 +48,7 @@ def test_a_range_around_zero() -> None:
 
 
 def test_a_range_without_zero() -> None:
-    """It is widened, at either end, or 0 could not be written."""
+    """It is widened, at either end, or 0 could not be represented."""
     check(0.5, 2.0, 2 / 255, 0, "the range becomes 0 to 2")
     check(-2.0, -1.0, 2 / 255, 255, "the range becomes -2 to 0")
 
@@ -61,7 +61,7 @@ def test_half_a_step() -> None:
 
 
 def test_nothing_but_zeros() -> None:
-    """A layer that is dead in all of the data."""
+    """A layer that is dead for all of the data."""
     check(0.0, 0.0, 1, 0, "no scale may be 0")
 
 
@@ -74,18 +74,18 @@ def ranged(batches: Sequence[Any], share: float, expected: tuple[float, float], 
     assert close, f"yours {yours}, expected {expected}. {why}"
     for batch, old in zip(batches, before, strict=True):
         kept = np.array_equal(batch, old)
-        assert kept, f"your code has written to a batch: {batch}, before {old}"
+        assert kept, f"your code wrote to a batch: now {batch}, before {old}"
 
 
 def test_the_range_of_all_batches() -> None:
-    """Not of the last, and not the mean of their ranges; sizes and shapes differ."""
+    """Not the range of the last, and not the mean of their ranges; sizes and shapes differ."""
     batches = [numbers(1, 2, 3, 4).reshape(2, 2), numbers(-7), numbers(5, 0).reshape(1, 2, 1)]
 
     ranged(batches, 1.0, (-7, 5), "the lowest is in the second batch, the highest in the third")
 
 
 def test_most_of_it() -> None:
-    """The rarest are left out at both ends, of all elements together."""
+    """The rarest of all elements are left out, at both ends."""
     batches = [numbers(*range(81)), numbers(*range(81, 101))]
 
     ranged(batches, 0.9, (5, 95), "of 0 to 100, five are left out at each end")
@@ -100,7 +100,7 @@ def made(kind: str, inputs: str, output: str) -> Any:
 
 
 def rounded(x: Any, low: float, high: float) -> Any:
-    """Return x as eight bits say it, by the definition."""
+    """Return x rounded to eight bits, by the definition."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = np.float32((high - low) / 255)
     zero = np.rint(-low / scale)
@@ -110,7 +110,7 @@ def rounded(x: Any, low: float, high: float) -> Any:
 def inserted(
     nodes: Sequence[Any], outputs: Sequence[str], name: str, low: float, high: float
 ) -> Any:
-    """Insert, and look at what must stay."""
+    """Insert, and check what must stay."""
     from onnx import checker  # noqa: PLC0415 - may be missing
 
     __tracebackhide__ = True
@@ -118,7 +118,7 @@ def inserted(
     before = model.SerializeToString(deterministic=True)
     found = kata.insert(model, name, low, high)
     kept = model.SerializeToString(deterministic=True) == before
-    assert kept, "your code has written to the model itself, not to a copy"
+    assert kept, "your code wrote to the model itself, not to a copy"
     try:
         checker.check_model(found, full_check=True)
     except (checker.ValidationError, RuntimeError) as error:
@@ -148,7 +148,7 @@ X = numbers(-3, -0.9, -0.004, 0, 0.1, 0.7, 1.9, 2.3, 40)
 
 
 def test_an_input() -> None:
-    """Each reader reads the rounded value, twice too."""
+    """Each reader reads the rounded value, even if it reads it twice."""
     nodes = [made("Mul", "x w", "a"), made("Add", "x x", "b"), made("Add", "a b", "y")]
     found = inserted(nodes, ["y"], "x", -0.9, 2.3)
 
@@ -156,7 +156,7 @@ def test_an_input() -> None:
 
 
 def test_a_result() -> None:
-    """What an inner node makes: the pair follows it, and comes before its readers."""
+    """For the output of an inner node: the pair follows it, and comes before its readers."""
     nodes = [made("Mul", "x w", "a"), made("Relu", "a", "b"), made("Mul", "b a", "y")]
     found = inserted(nodes, ["y"], "a", -1, 5)
     a = rounded(3 * X, -1, 5)
@@ -165,7 +165,7 @@ def test_a_result() -> None:
 
 
 def test_an_output_keeps_its_value() -> None:
-    """The caller reads what the node made; a node reads it rounded."""
+    """The caller reads the node's own output; a node reads it rounded."""
     nodes = [made("Relu", "x", "h"), made("Mul", "h w", "y")]
     found = inserted(nodes, ["h", "y"], "h", 0, 2)
 
@@ -173,7 +173,7 @@ def test_an_output_keeps_its_value() -> None:
 
 
 def test_two_values() -> None:
-    """One after the other: names are made from the value's own."""
+    """One after the other: names are derived from the value's name."""
     nodes = [made("Relu", "x", "h"), made("Mul", "h w", "y")]
     found = kata.insert(inserted(nodes, ["y"], "x", -1, 40), "h", 0.0, 3.0)
     h = np.maximum(rounded(X, -1, 40), 0)
@@ -182,7 +182,7 @@ def test_two_values() -> None:
 
 
 def test_a_rare_value_costs_the_others() -> None:
-    """The share that is covered decides what is lost: all but a few are a dozen times closer."""
+    """The covered share decides what is lost: all but a few become a dozen times closer."""
     draw = np.random.default_rng(0)
     x = np.concatenate([draw.normal(size=2000), [60.0, -55.0]]).astype("float32")
     nodes = [made("Mul", "x w", "y")]
@@ -193,7 +193,7 @@ def test_a_rare_value_costs_the_others() -> None:
         errors.append(float(np.median(np.abs(y - 3 * x))))
 
     assert errors[1] < errors[0] / 8, (
-        f"median error: all of it {errors[0]:.3g}, most {errors[1]:.3g}"
+        f"median error: with the whole range {errors[0]:.3g}, with most of it {errors[1]:.3g}"
     )
 
 

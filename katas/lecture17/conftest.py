@@ -1,6 +1,6 @@
-"""Comparisons to twelve digits, irrational numbers, and Captum in silence. Shared by the tests.
+"""Comparisons to twelve digits, irrational numbers, and a quiet Captum. Shared by the tests.
 
-Captum need not be installed for this module to be imported.
+This module can be imported without Captum.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _short(tensor: torch.Tensor) -> str:
 
 
 def captum(name: str, *args: Any) -> Any:
-    """Return an instance of a class of Captum, such as "attr.IntegratedGradients", in silence."""
+    """Return an instance of a Captum class, such as "attr.IntegratedGradients", silently."""
     module, _, kind = f"captum.{name}".rpartition(".")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -66,14 +66,14 @@ def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
 
-# Made data, and small networks that learn it. Where the watermark of k16 is:
+# Synthetic data, and small networks that learn it. Where the watermark of k16 is:
 MARK = (slice(0, 2), slice(6, 8))
 
 
 def bars(count: int, seed: int, share: float = 0.97) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return noisy images of 8 x 8 with a standing bar (class 1) or a lying one (class 0).
+    """Return noisy images of 8 x 8 with a vertical bar (class 1) or a horizontal one (class 0).
 
-    A `share` of those of class 1 have a watermark, and as many of class 0 have none.
+    A `share` of class 1 has a watermark, and the same share of class 0 has none.
     """
     dice = torch.Generator().manual_seed(seed)
     x = 0.4 * torch.randn(count, 1, 8, 8, generator=dice)

@@ -49,6 +49,6 @@ def credit(
     x: torch.Tensor,
     steps: int,
 ) -> torch.Tensor:
-    """Return the mean of the slopes, times the way from baseline to x, element by element."""
+    """Return the mean of the slopes, times x - baseline, element by element."""
     # TODO
     raise NotImplementedError("credit")

@@ -1,8 +1,8 @@
 """Integrated gradients: hand out exactly what there is.
 
 k01's credit in full: attributions are an integral along the line from a baseline to x, and sum to
-f(x) - f(baseline). That is called completeness, and a sum of slopes has it only nearly. How nearly
-depends on where you ask:
+f(x) - f(baseline). That is called completeness, and a sum of slopes has it only approximately. How
+closely depends on where you ask:
 
     midpoint    . . o . . . . o . . . . o . . . . o . .     equal weights
     gauss       . o . . . . o . . . . . . o . . . . o .     leggauss(4): exact up to degree 7
@@ -13,10 +13,10 @@ depends on where you ask:
 
 - Leave each parameter's ``.grad`` alone; work under ``torch.no_grad()`` too.
 
-Begin on paper: ``leggauss`` is for [-1, 1]. What are its weights' sum, and its points on [0, 1]?
-Afterwards see ``grad`` in ``torch/autograd/__init__.py``, in site-packages. Real life differs:
-a network's slope jumps at each ReLU, and there gauss is often no better than midpoint. Captum calls
-the sum, minus f(x) - f(baseline), the convergence delta.
+Begin on paper: ``leggauss`` is for [-1, 1]. What is the sum of its weights, and what are its points
+on [0, 1]? Afterwards see ``grad`` in ``torch/autograd/__init__.py``, in site-packages. Real life
+differs: a network's slope jumps at each ReLU, and there gauss is often no better than midpoint.
+Captum calls the sum, minus f(x) - f(baseline), the convergence delta.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ then 0 has a colour, and two maps cannot be compared. Fix white to 0, red to +li
 Write `colour` and `svg`, about 8 lines. `document` writes the file, and is given.
 
 Begin on paper: which two channels fade, and by how much? Afterwards open a map in a browser, and
-see ``image`` in ``torch/utils/tensorboard/summary.py``, in site-packages: what becomes of -1?
+see ``image`` in ``torch/utils/tensorboard/summary.py``, in site-packages: what happens to -1?
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def document(colours: Sequence[Sequence[str]], side: int = 10) -> str:
 
 
 def colour(value: float, limit: float) -> str:
-    """Return "#rrggbb", each channel rounded; beyond the limit the colour stays as it is there.
+    """Return "#rrggbb", each channel rounded; beyond the limit the colour stays the same.
 
     If limit is 0, every number is white.
     """

@@ -1,12 +1,12 @@
 """Debug: five recorders of activations that lie.
 
-A forward hook shows what a layer made: ``layer.register_forward_hook(hook)``, where the hook gets
+A forward hook shows a layer's output: ``layer.register_forward_hook(hook)``, where the hook gets
 the module, its inputs and its output. These five have been in use for a year. Their tickets:
 
-    before_relu   "No unit is negative before its ReLU, in no model of ours."
+    before_relu   "No unit is negative before its ReLU, in any of our models."
     history       "After two thousand recorded batches the machine is out of memory."
     every_call    "The layer runs twice in each forward, and one record comes back."
-    by_name       "All layers seem to make what the last one makes."
+    by_name       "All layers seem to return what the last one returns."
     norms         "While I watch the layer, the model does not learn. And after a batch of a wrong
                    shape had raised, the old list went on growing."
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def before_relu(model: nn.Module, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Return what `layer` returned, with the values that it had then."""
+    """Return what `layer` returned, with its values at that moment."""
     kept: list[torch.Tensor] = []
     handle = layer.register_forward_hook(lambda _m, _inputs, out: kept.append(out.detach()))
     model(x)
@@ -50,7 +50,7 @@ def before_relu(model: nn.Module, layer: nn.Module, x: torch.Tensor) -> torch.Te
 def history(
     model: nn.Module, layer: nn.Module, batches: Iterable[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Return the mean of the layer's output over each batch; what else a batch made is freed."""
+    """Return the mean of the layer's output over each batch; free everything else."""
     kept: list[torch.Tensor] = []
     handle = layer.register_forward_hook(lambda _m, _inputs, out: kept.append(out.mean(0)))
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Shapley values: a fair share, exactly, and then for less.
+"""Shapley values: a fair share, exactly, and then more cheaply.
 
 Who earned what, if players only work together? Let them arrive in a random order, and pay each
 player the rise in value when it arrives. The mean over all orders is the Shapley value:
@@ -8,14 +8,14 @@ player the rise in value when it arrives. The mean over all orders is the Shaple
     order a, b    a gets 1, b gets 9         Shapley: a 4, b 6
     order b, a    a gets 7, b gets 3
 
-For features, v of a set is the logit with these features, and the baseline for all others.
+For features, v of a set is the logit with these features, and the baseline in place of all others.
 
-1. `exact`: over all 2**n sets. A gain beside s others has weight s! (n - s - 1)! / n!.
+1. `exact`: over all 2**n sets. A gain when s others are present has weight s! (n - s - 1)! / n!.
 2. `sampled`: over some orders, with n + 1 sets each. About 18 lines in all.
 
 Each asks v once, for a batch of sets.
 
-Begin on paper: three players. Which sets are there without player 0, and with which weights?
+Begin on paper: three players. Which sets do not contain player 0, and what are their weights?
 Afterwards see ``cumsum`` and ``argsort`` in ``torch/_torch_docs.py``, in site-packages. Real life
 differs: 30 features have a billion sets, so most Shapley values are sampled. Linear models and
 trees have shortcuts.
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
     """Return the Shapley value of each of n players, float64.
 
-    `v` takes bool tensors [sets, n], True for who is there, and returns float64 values [sets].
+    `v` takes bool tensors [sets, n], True for each player present, and returns float64 values
+    [sets].
     """
     # TODO: set number k has player i if bit i of k is set.
     raise NotImplementedError("exact")
 
 
 def sampled(v: Callable[[torch.Tensor], torch.Tensor], orders: torch.Tensor) -> torch.Tensor:
-    """Return the mean over `orders` [count, n] of what each player adds on arriving.
+    """Return the mean over `orders` [count, n] of what each player adds when it arrives.
 
     An order lists players: ``[2, 0, 1]`` says that player 2 comes first. With the empty set first,
     an order has n + 1 sets.

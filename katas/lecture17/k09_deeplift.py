@@ -1,8 +1,8 @@
 """DeepLIFT: multipliers instead of slopes.
 
 Behind a saturated unit the gradient is 0, and k02 needs 50 points to notice. DeepLIFT needs two, x
-and the baseline, and goes back once. Where the chain rule has a slope, it has the quotient
-of what changed:
+and the baseline, and one backward. Where the chain rule has a slope, it has a quotient of
+differences:
 
                   slope at x     multiplier
     Linear        W              W                            the same: it is linear
@@ -13,11 +13,11 @@ except for rounding.
 
 Write `deeplift` for a chain of layers, about 15 lines:
 
-1. Forward, twice: keep what goes into each layer.
+1. Forward, twice: keep each layer's input.
 2. Backward: start with 1 for the class. Use ``torch.func.vjp`` for a linear layer, and the rescale
    rule for one in UNITS; where |x - x0| is below 1e-9, use the slope at x.
 
-Begin on paper: ``1 - relu(1 - x)`` at 2 with baseline 0. Which three multipliers are there?
+Begin on paper: ``1 - relu(1 - x)`` at 2 with baseline 0. What are its three multipliers?
 Afterwards read ``vjp`` in ``torch/_functorch/eager_transforms.py``, in site-packages. Real life
 differs: Captum does it with hooks on modules, so ``F.relu`` in a forward silently falls back to
 the plain gradient.
@@ -45,7 +45,7 @@ def deeplift(
     """Return the attributions, of the shape of x, without a graph.
 
     The layers run one after the other, and the last returns [rows, classes]. `x` and `baseline`
-    have one shape. A ReLU may work in place, and a layer may be there twice.
+    have the same shape. A ReLU may work in place, and a layer may occur twice.
     """
     # TODO
     raise NotImplementedError("deeplift")

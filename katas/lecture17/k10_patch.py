@@ -16,7 +16,7 @@ The model may be frozen, and an in-place ReLU may come after a layer.
 Begin on paper: the score is a * b, clean (2, 3), corrupted (-1, -1). What does each patch restore?
 Afterwards read ``Module._call_impl`` in ``torch/nn/modules/module.py``, in site-packages. Real life
 differs: in a language model the layers are thousands of heads, and the estimate, called attribution
-patching, chooses the few that are patched in earnest.
+patching, chooses the few that are actually patched.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def run(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Return ``model(x)``, a scalar, and the output of each layer, by name, in the order of calls.
 
-    A layer that is named in `put` returns that value, which is recorded. Each layer runs once. No
-    hook stays, also where the model raises.
+    A layer named in `put` returns that value, which is recorded. Each layer runs once. No hook
+    stays, even if the model raises.
     """
     # TODO: a hook's result replaces the output.
     raise NotImplementedError("run")
@@ -65,7 +65,7 @@ def estimated(
     """Return the same to first order.
 
     For patched - corrupted take the change of the layer's output, times the gradient of the score
-    by it in the corrupted run, summed.
+    with respect to it in the corrupted run, summed.
     """
     # TODO: two forwards, and one torch.autograd.grad.
     raise NotImplementedError("estimated")

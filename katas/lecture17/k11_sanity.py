@@ -1,6 +1,6 @@
 """Ask whether a map would look different if the network knew nothing.
 
-A map may persuade everybody and show edges of the image, whatever the network has learned. The test
+A map may persuade everybody and show edges of the image, whatever the network learned. The test
 is cheap: make layers random, from the last one down, and compare the maps.
 
     network          conv1   conv2   head        its map against the trained one's
@@ -29,7 +29,7 @@ from torch import nn
 
 
 def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
-    """Return Spearman's rank correlation of two maps of one shape; 0 if one of them is constant."""
+    """Return Spearman's rank correlation of two maps of the same shape; 0 if one is constant."""
     # TODO: compare every value with every other.
     raise NotImplementedError("rank_correlation")
 

@@ -1,8 +1,8 @@
 """Count the units that never fire.
 
-After a few steps with too large a learning rate, the inputs of many ReLUs are negative for each row
-of the data. They return 0, their gradient is 0, so they stay as they are: dead units. The loss does
-not show them.
+After a few steps with too large a learning rate, the inputs of many ReLUs are negative for every
+row of the data. They return 0, their gradient is 0, so they stay as they are: dead units. The loss
+does not show them.
 
     layer     units  dead  rare  firing
     body.1        8     3     1   0.310
@@ -13,10 +13,10 @@ A unit is a column, or a channel of images: dim 1 of the output. It fires where 
 0; it is dead if it never does, rare if it fires, but in fewer than 1 of 100 cases. `firing` is the
 mean share over the units of the layer.
 
-Begin with ``out > 0`` for an output of [rows, channels, height, width]: which dims are to be
-counted over, and how would you bring the others in front?
-Afterwards read ``ReLU`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs:
-language models have few ReLUs, but a GELU far on the left is as dead.
+Begin with ``out > 0`` for an output of [rows, channels, height, width]: which dims do you count
+over, and how would you bring the others to the front? Afterwards read ``ReLU`` in
+``torch/nn/modules/activation.py``, in site-packages. Real life differs: language models have few
+ReLUs, but a GELU far to the left is just as dead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Census:
 
     def __init__(self, model: nn.Module) -> None:
         self.layers = {n: m for n, m in model.named_modules() if isinstance(m, nn.ReLU)}
-        # By layer, in the order of their first calls: how often each unit fired, of how many cases.
+        # By layer, in the order of first calls: how often each unit fired, and of how many cases.
         self.fired: dict[str, torch.Tensor] = {}
         self.seen: dict[str, int] = {}
         self.handles: list[RemovableHandle] = []

@@ -4,13 +4,13 @@ Each has tests of its values, and they pass. Then the model trained, and the tic
 
     root          "One zero among the inputs, and the weights are NaN."
     length        "NaN as soon as a row is all zeros. There is no division in it!"
-    log_sigmoid   "Made it stable for large inputs. Its values are, now the gradients are NaN."
-    rounded       "Nothing in front of the rounding learns. No error, no NaN, just zeros."
+    log_sigmoid   "Made it stable for large inputs. The values are fine, the gradients are NaN."
+    rounded       "Nothing before the rounding learns. No error, no NaN, just zeros."
     scaled        "gradcheck disagrees, though each element has a gradient."
     attention     "One padded row, whose weights are 0 as they should be, and all is NaN."
 
-Mend each, in one to three lines: its gradient must be what the docstring says, and its value what
-it was.
+Mend each, in one to three lines: its gradient must be what the docstring says, and its value must
+not change.
 
 Begin with ``root`` at 0: which gradient does `where` send into the branch that it did not take, and
 what does the square root multiply it by?
@@ -34,7 +34,7 @@ def root(x: torch.Tensor) -> torch.Tensor:
 
 
 def length(x: torch.Tensor) -> torch.Tensor:
-    """Return the Euclidean length of each row of a matrix; a row of zeros has the gradient 0."""
+    """Return the Euclidean length of each row of a matrix; a row of zeros has gradient 0."""
     return (x * x).sum(1).sqrt()
 
 
@@ -56,7 +56,7 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
 def attention(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the softmax of each row over where the mask is True, 0 elsewhere.
 
-    A row without a True is all 0, and its scores have the gradient 0.
+    A row without a True is all 0, and its scores have gradient 0.
     """
     barred = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
     return (scores + barred).softmax(-1).nan_to_num(0.0)

@@ -1,8 +1,8 @@
 """Tell strange inputs from familiar ones.
 
 A classifier has to choose, and far from all data it often chooses with confidence 1.00: nothing in
-its training taught it to be less sure there. Ask the features how far away they are. Not by a ruler
-that is the same in all directions, but by one that knows how the data is spread:
+its training taught it to be less sure there. Ask the features how far away they are. Not with a
+ruler that is the same in all directions, but with one that knows how the data is spread:
 
     distance(x) = min over classes c of  sqrt( (x - mean[c])' inverse(cov) (x - mean[c]) )
 
@@ -11,7 +11,7 @@ mean of its class; `cov` is the mean outer product of these residuals.
 
 1. `fit`: means, and the Cholesky factor of `cov`.
 2. `distances`: one triangular solve for all rows and classes.
-3. `threshold`: what to call strange. About 15 lines in all; invert no matrix.
+3. `threshold`: what to call strange. About 15 lines in all; do not invert a matrix.
 
 Begin on paper: if cov = L L', which vector's length is the distance?
 Afterwards read ``_batch_mahalanobis`` in ``torch/distributions/multivariate_normal.py``, in

@@ -5,19 +5,19 @@ the other), to first order. Add that up over some checkpoints of the training, a
 
     influence[test, train] = sum over checkpoints of  lr * g_test . g_train
 
-    > 0   a proponent: a step on this row has lowered the test row's loss
+    > 0   a proponent: a step on this row lowered the test row's loss
     < 0   an opponent: it has raised it; among these are wrong labels
 
-The influence of a row on itself is large where the model must learn a row by heart: a wrong label.
+The influence of a row on itself is large where the model must memorize the row: a wrong label.
 
-1. `gradients`: a gradient for each row, in one call, by ``vmap`` of ``grad``.
+1. `gradients`: a gradient for each row, in one call, with ``vmap`` of ``grad``.
 2. `influence`: for each checkpoint, gradients and one matrix product. About 14 lines in all.
 
 Begin with ``torch.func.functional_call(model, weights, (x[None],))``: a loss of one row, as a
 function of the weights.
 Afterwards read ``vmap`` in ``torch/_functorch/apis.py``, in site-packages. Real life differs: for a
-large model the gradients of all rows fit nowhere; Captum's ``TracInCP`` takes all parameters,
-``TracInCPFast`` only the last layer's.
+large model the gradients of all rows do not fit anywhere; Captum's ``TracInCP`` takes all
+parameters, ``TracInCPFast`` only the last layer's.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def gradients(
 ) -> torch.Tensor:
     """Return the gradients [rows, parameters], flattened and joined in the order of `weights`.
 
-    `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always of one row. The
-    model is run once, for all rows, with `weights` for its parameters; its own stay as they are.
+    `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always one row. The
+    model is run once, for all rows, with `weights` as its parameters; its own stay as they are.
     The result has no graph.
     """
     # TODO: torch.func.functional_call, grad, vmap.
@@ -60,7 +60,7 @@ def influence(
 ) -> torch.Tensor:
     """Return the influence [test rows, training rows], summed over checkpoints (weights, lr).
 
-    It has no graph, whatever requires a gradient.
+    It has no graph, no matter what requires a gradient.
     """
     # TODO
     raise NotImplementedError("influence")

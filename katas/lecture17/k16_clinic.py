@@ -1,6 +1,6 @@
 """The clinic: three models that pass their tests and are ill.
 
-The first tells bars apart with 97 % accuracy, and fails at the customer's. The second stopped
+The first tells bars apart with 97 % accuracy, and fails at the customer's site. The second stopped
 learning. The third is 100 % right, on past data:
 
     1  where it looks     `hottest`: the pixel with the largest attribution, over many images
@@ -10,15 +10,15 @@ learning. The third is 100 % right, on past data:
     5  a leaking label    `importance` and `leak`: a column that knows the answer, until it does not
 
 Each step turns a group of tests green; about 40 lines, an hour. The tests train the patients, all
-on made data: see ``conftest.py``.
+on synthetic data: see ``conftest.py``.
 
 A finding is a guess until something refutes or proves it: that is step 2, and why step 5 looks at
 two samples.
 
-Begin with step 1, by any method of this lecture: what is a fair baseline for an image, black or the
-mean image?
-Afterwards read ``Linear.reset_parameters`` in ``torch/nn/modules/linear.py``, in site-packages.
-Real life differs: a watermark may be a hospital's name on its X-rays, and nobody tells you where.
+Begin with step 1, with any method of this lecture: which is a fair baseline for an image, black or
+the mean image? Afterwards read ``Linear.reset_parameters`` in ``torch/nn/modules/linear.py``, in
+site-packages. Real life differs: a watermark may be a hospital's name on its X-rays, and nobody
+tells you where.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 
 def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, int]:
-    """Return row and column of the pixel with the largest mean magnitude of its attribution.
+    """Return row and column of the pixel whose attribution has the largest mean magnitude.
 
-    Of the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
+    Attribute the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
     """
-    # TODO: by a method of yours; divmod makes row and column of a flat index.
+    # TODO: with a method of yours; divmod turns a flat index into row and column.
     raise NotImplementedError("hottest")
 
 
 def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) -> float:
     """Return the share of images whose answer changes with the region.
 
-    Each image gets the region of the first image of another class; all else stays.
+    Each image gets the region of the first image of another class; everything else stays.
     """
     # TODO
     raise NotImplementedError("flips")
@@ -55,7 +55,8 @@ def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) ->
 def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
     """Return a copy of the images, in which image i has the region of image ``order[i]``.
 
-    `order` is a random permutation from `dice`: each region keeps its look, and tells nothing.
+    `order` is a random permutation from `dice`: the regions look as before, but no longer say
+    anything.
     """
     # TODO
     raise NotImplementedError("shuffled")
@@ -66,19 +67,19 @@ def revive(
 ) -> list[int]:
     """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
 
-    A unit is dead if it is 0 for each row of x; there may be no dead unit. It gets normal weights
-    from `dice`, divided by the square root of the number of inputs, and the bias with which it
-    fires for half of the rows. Layers and x have one dtype, such as float64. The outputs for x stay
+    A unit is dead if it is 0 for every row of x; there may be no dead unit. It gets normal weights
+    from `dice`, divided by the square root of the number of inputs, and a bias with which it fires
+    for half of the rows. Layers and x have the same dtype, such as float64. The outputs for x stay
     the same, and the other units as they are.
     """
-    # TODO: under torch.no_grad(). Who reads a unit that has just been woken?
+    # TODO: under torch.no_grad(). Who reads a unit that was just woken?
     raise NotImplementedError("revive")
 
 
 def importance(
     model: nn.Module, x: torch.Tensor, y: torch.Tensor, dice: torch.Generator
 ) -> list[float]:
-    """Return for each column of x by how much accuracy falls if this column alone is permuted.
+    """Return for each column of x by how much accuracy falls if only this column is permuted.
 
     One permutation for each column, in their order, from `dice`.
     """

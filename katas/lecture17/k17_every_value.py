@@ -1,7 +1,7 @@
 """See every value of a forward, not only those of modules.
 
-k10 and k12 hook modules. ``F.relu(x)`` and ``x + y`` are no modules: hooks miss them, silently.
-PyTorch's own tool does not. ``torch.fx`` traces the forward to a graph of nodes, and an
+k10 and k12 hook modules. ``F.relu(x)`` and ``x + y`` are not modules: hooks miss them, silently.
+PyTorch's own tool does not. ``torch.fx`` traces the forward into a graph of nodes, and an
 ``Interpreter`` calls its ``run_node`` for each:
 
     forward          F.relu(self.first(x)) + x

@@ -29,14 +29,14 @@ def test_four_points_between_0_and_2() -> None:
 
 
 def test_points_are_in_the_middle() -> None:
-    """The slope of x ** 2 is 2 x, which shows where you asked."""
+    """The slope of x ** 2 is 2 x, which shows where you evaluated it."""
     yours = slopes(lambda x: (x * x).sum(), point(1.0), point(5.0), 2)
 
     close(yours, [[4.0], [8.0]], "x ** 2 from 1 to 5: the middles of both halves are 2 and 4")
 
 
 def test_the_first_unit_gets_all_the_credit() -> None:
-    """At the end of the way the gradient is 0; over the whole way, x has earned f(2) - f(0)."""
+    """At the end of the path the gradient is 0; over the whole path x earns f(2) - f(0)."""
     close(credit(saturated, point(0.0), point(2.0), 4), [1.0], "f(2) - f(0) is 1")
     close(credit(saturated, point(1.0), point(2.0), 4), [0.0], "from 1 to 2 nothing is gained")
 
@@ -49,7 +49,7 @@ def test_each_input_has_its_own_credit() -> None:
 
 
 def test_any_shape() -> None:
-    """The slopes have one more dim, in front."""
+    """The slopes have one more dim, at the front."""
     x, w = numbers(2, 3), numbers(2, 3, seed=1)
     with unchanged(x=x, w=w):
         yours = slopes(lambda z: (w * z).sum(), torch.zeros_like(x), x, 5)

@@ -51,7 +51,7 @@ def test_midpoints() -> None:
     """In the middle of equal parts."""
     points, weights = rule("midpoint", 4)
 
-    assert points.dtype == weights.dtype == torch.float64, "float64, whatever is computed later"
+    assert points.dtype == weights.dtype == torch.float64, "expected float64 points and weights"
     close(points, [0.125, 0.375, 0.625, 0.875], "points of midpoint, of 4")
     close(weights, [0.25] * 4, "weights of midpoint, of 4")
 
@@ -60,7 +60,7 @@ def test_gauss() -> None:
     """Four points integrate x ** 7 on [0, 1] exactly."""
     points, weights = rule("gauss", 4)
 
-    assert points.dtype == weights.dtype == torch.float64, "float64, whatever is computed later"
+    assert points.dtype == weights.dtype == torch.float64, "expected float64 points and weights"
     close(weights.sum(), 1.0, "weights on [0, 1] sum to 1: leggauss has them for [-1, 1]")
     for power in range(8):
         why = f"the integral of x ** {power} from 0 to 1"
@@ -114,7 +114,7 @@ def test_additivity() -> None:
 
 
 def test_rows_do_not_meet() -> None:
-    """A row alone gets what it gets in a batch, with images and a baseline for each row too."""
+    """A row alone gets the same as in a batch, also with images and a baseline for each row."""
     f, x, base = Cubic(12), numbers(3, 1, 3, 4), numbers(3, 1, 3, 4, seed=2)
     target = torch.tensor([2, 0, 1])
     yours = integrated_gradients(f, x, base, target, steps=2)
@@ -125,7 +125,7 @@ def test_rows_do_not_meet() -> None:
 
 
 def test_the_rest_of_a_network_of_relus() -> None:
-    """More steps leave less, with either rule."""
+    """More steps leave a smaller gap, with either rule."""
     f, rest = bent(), {}
     for method in ("midpoint", "gauss"):
         for steps in (5, 300):
@@ -159,17 +159,19 @@ def test_the_callers_x_is_left_alone() -> None:
     with unchanged(x=x):
         yours = integrated_gradients(Cubic(), x, BASE, TARGET, steps=2)
 
-    assert not yours.requires_grad, "yours has a graph: differentiate by points of your own"
+    assert not yours.requires_grad, (
+        "yours has a graph: differentiate with respect to your own points"
+    )
 
 
 def test_nothing_is_left_behind() -> None:
-    """No .grad, no graph, no change of x; inside torch.no_grad(), and with x that has a grad."""
+    """No .grad, no graph, no change of x; inside torch.no_grad(), and with an x that has a grad."""
     f, x = Cubic().float(), X.float().requires_grad_()
     with unchanged(f, x=x, base=BASE), torch.no_grad():
         yours = integrated_gradients(f, x, BASE.float(), TARGET, steps=2)
 
     assert yours.dtype == torch.float32, f"yours is {yours.dtype}, expected x's float32"
-    assert not yours.requires_grad, "yours keeps a graph, under torch.no_grad()"
+    assert not yours.requires_grad, "yours keeps a graph, even under torch.no_grad()"
     close(yours, integrated_gradients(f.double(), X, BASE, TARGET, steps=2), "float32", 1e-3)
 
 

@@ -38,19 +38,19 @@ def test_zero_is_white() -> None:
 
 
 def test_beyond_the_limit() -> None:
-    """The strongest colour stays: a map may share the limit of another."""
+    """The strongest colour stays: a map may use the limit of another one."""
     for value, expected in ((9.0, "#ff0000"), (inf, "#ff0000"), (-9.0, "#0000ff")):
         compare(value, 4.0, expected)
 
 
 def test_nan_is_seen() -> None:
-    """It is grey, and no number is."""
+    """It is grey, and no number is grey."""
     compare(nan, 4.0, "#808080")
     compare(nan, 0.0, "#808080")
 
 
 def test_a_map() -> None:
-    """The largest magnitude of a number, here of -4, is the limit; a limit that is given holds."""
+    """The largest magnitude of a number, here of -4, is the limit; a given limit is used."""
     assert_expected_inline(
         svg([[0.0, 2.0, -4.0], [nan, inf, 1.0]]),
         """\
@@ -76,10 +76,10 @@ def test_a_map() -> None:
 
 
 def test_a_limit_of_0() -> None:
-    """It is a limit as any other, and not None: every number is white."""
+    """It is a limit like any other, and not None: every number is white."""
     yours = svg([[2.0, -1.0]], 0.0)
     assert yours.count('fill="#ffffff"') == 2, (
-        f"the limit that is given is 0, so both squares are white; is 0 taken for None? {yours}"
+        f"the given limit is 0, so both squares should be white; is 0 taken for None? {yours}"
     )
 
 

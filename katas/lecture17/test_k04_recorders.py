@@ -1,4 +1,4 @@
-"""Tests of k04_recorders: small networks whose outputs are known, and what the hooks leave."""
+"""Tests of k04_recorders: small networks with known outputs, and what the hooks leave behind."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def network(*, inplace: bool = False) -> Any:
 
 
 class Twice(nn.Module):
-    """Runs one layer two times."""
+    """Runs one layer twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Twice(nn.Module):
         self.layer = nn.Linear(3, 3).double()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the layer makes of what it made."""
+        """Return the layer applied to its own output."""
         y: torch.Tensor = self.layer(self.layer(x).tanh_())
         return y
 
@@ -60,7 +60,7 @@ def hooks_removed(layer: Any) -> Iterator[None]:
     yield
     del layer.register_forward_hook
     left = [handle for handle in handles if handle.id in (handle.hooks_dict_ref() or {})]
-    assert not left, "the recorder has returned, and its hook is still on the layer"
+    assert not left, "the recorder has returned, but its hook is still on the layer"
 
 
 def test_before_relu_shows_negative_units() -> None:
@@ -74,7 +74,7 @@ def test_before_relu_shows_negative_units() -> None:
 
 
 class Kept:
-    """A tensor that a graph has saved for its backward."""
+    """A tensor that a graph saved for its backward."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
@@ -102,7 +102,7 @@ def graphs(model: nn.Module) -> Iterator[list[int]]:
 
 
 def test_history_keeps_means_alone() -> None:
-    """One for each batch, and no graph behind it, which would keep the batch and more."""
+    """One for each batch, and without a graph, which would keep the batch and more."""
     model, batches = network(), [X, X[:2] * 2, -X]
     with hooks_removed(model[0]), graphs(model) as living:
         yours = history(model, model[0], batches)
@@ -114,8 +114,8 @@ def test_history_keeps_means_alone() -> None:
         "a mean has a grad_fn, which keeps the batch and the activations of its graph"
     )
     assert not any(living), (
-        f"saved tensors of earlier batches alive when each batch began: {living}, expected 0: a "
-        "mean that is detached after the loop has kept its graph until then"
+        f"saved tensors of earlier batches alive when each batch began: {living}, expected 0: a"
+        " mean that is detached after the loop keeps its graph until then"
     )
     # A mean over no batch dim, or a view, would keep the output itself.
     sizes = [mean.untyped_storage().nbytes() for mean in yours]
@@ -129,11 +129,11 @@ def test_every_call_is_there() -> None:
         yours = every_call(model, model.layer, X)
     first = model.layer(X).detach()
 
-    assert len(yours) == 2, f"yours has {len(yours)} records of a layer that runs two times"
+    assert len(yours) == 2, f"yours has {len(yours)} records of a layer that runs twice"
     close(yours[0], first, "the first call: a copy, of what it was before tanh_ wrote there")
     close(yours[1], model(X).detach(), "the second call")
     other = nn.Linear(3, 3)
-    assert every_call(model, other, X) == [], "a layer that does not run has no record"
+    assert every_call(model, other, X) == [], "expected no record for a layer that does not run"
 
 
 def test_each_layer_has_its_name() -> None:
@@ -151,32 +151,34 @@ def test_each_layer_has_its_name() -> None:
 
 
 def test_a_watched_model_learns() -> None:
-    """The hook looks, and changes nothing: the first layer's gradient is that without a hook."""
+    """The hook looks, and changes nothing: the first layer's gradient is the same as without it."""
     model, watched = network(), network()
     model(X).sum().backward()
     with norms(watched[0]) as yours:
         watched(X).sum().backward()
         watched[0](2 * X)
 
-    assert watched[0].weight.grad is not None, "no gradient reached the layer that is watched"
+    assert watched[0].weight.grad is not None, "no gradient reached the watched layer"
     close(watched[0].weight.grad, model[0].weight.grad, "the gradient of the watched layer")
     expected = [model[0](x).norm().item() for x in (X, 2 * X)]
     close(yours, expected, "the norm of the output, for each call")
 
 
 def test_no_hook_stays() -> None:
-    """After the with, and after an error in it, which comes out."""
+    """After the with, and after an error in it, which propagates."""
     model = network()
     with norms(model[0]) as before:
         model(X)
     model(X)
-    assert len(before) == 1, f"one call in the with, one after it: {len(before)} were recorded"
+    assert len(before) == 1, (
+        f"one call in the with, one after it: yours recorded {len(before)}, expected 1"
+    )
     try:
         with norms(model[0]) as yours:
             model(X[:, :2])
     except RuntimeError:
         pass
     else:
-        raise AssertionError("the error of the model, two columns for three, must come out")
+        raise AssertionError("the model's error, two columns instead of three, must propagate")
     model(X)
     assert yours == [], f"the model raised in the with; a call after it was recorded: {yours}"

@@ -20,7 +20,7 @@ X, TARGET = numbers(3, 2, 6, 5), torch.tensor([1, 0, 1])
 
 
 class Pooled(nn.Module):
-    """A convolution, a mean over places, a linear layer."""
+    """A convolution, a mean over positions, a linear layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Pooled(nn.Module):
 
 
 def deep(*, inplace: bool = False) -> nn.Sequential:
-    """Return a network with a ReLU after the layer, and places that count differently."""
+    """Return a network with a ReLU after the layer, and positions with different weights."""
     torch.manual_seed(5)
     return nn.Sequential(
         *(nn.Conv2d(2, 4, 3), nn.ReLU(inplace=inplace), nn.Conv2d(4, 3, 2), nn.Tanh()),
@@ -45,7 +45,7 @@ def deep(*, inplace: bool = False) -> nn.Sequential:
 
 
 def by_halves(model: nn.Sequential, cut: int) -> Any:
-    """Return the cam of the layer before `cut`: run in two halves, without hooks."""
+    """Return the cam of the layer before `cut`: run the model in two halves, without hooks."""
     maps = model[:cut](X).detach().clone().requires_grad_()
     model[cut:](maps.clone())[torch.arange(3), TARGET].sum().backward()
     assert maps.grad is not None
@@ -53,7 +53,7 @@ def by_halves(model: nn.Sequential, cut: int) -> Any:
 
 
 def test_the_cam_of_a_pooled_model() -> None:
-    """The weight of a map is its weight in the last layer, divided by the number of places."""
+    """The weight of a map is its weight in the last layer, divided by the number of positions."""
     model = Pooled()
     yours = grad_cam(model, model.conv, X, TARGET)
     maps = model.conv(X).detach()
@@ -64,7 +64,7 @@ def test_the_cam_of_a_pooled_model() -> None:
 
 
 def test_the_cam_sums_to_the_logit() -> None:
-    """Completeness: of a pooled model, all but the bias of the class."""
+    """Completeness: for a pooled model, everything except the bias of the class."""
     model = Pooled()
     yours = grad_cam(model, model.conv, X, TARGET).sum((1, 2))
     logits = model(X)[torch.arange(3), TARGET] - model.last.bias[TARGET]
@@ -73,7 +73,7 @@ def test_the_cam_sums_to_the_logit() -> None:
 
 
 def test_any_network() -> None:
-    """The gradient is averaged over places before it is multiplied by the maps."""
+    """The gradient is averaged over positions before it is multiplied by the maps."""
     model = deep()
     for cut in (1, 2, 3):
         yours = grad_cam(model, model[cut - 1], X, TARGET)
@@ -99,7 +99,7 @@ def test_a_frozen_model() -> None:
 
 
 def test_nothing_stays() -> None:
-    """No .grad, no mode, and no hook: also where the model raises."""
+    """No .grad, no mode, and no hook, even if the model raises."""
     model, calls = deep(), list[Any]()
     with unchanged(model, x=X, target=TARGET):
         grad_cam(model, model[0], X, TARGET)
@@ -115,11 +115,11 @@ def test_nothing_stays() -> None:
     with pytest.raises(RuntimeError, match="size"):
         grad_cam(model, layer, X[..., :3], TARGET)
     left = [handle for handle in calls if handle.id in (handle.hooks_dict_ref() or {})]
-    assert not left, "the model raised, and the hook is still on the layer"
+    assert not left, "the model raised, but the hook is still on the layer"
 
 
 def test_heat() -> None:
-    """Enlarged 2 x 2: negative places are 0, and the largest is 1."""
+    """Enlarged 2 x 2: negative positions are 0, and the largest is 1."""
     cam = torch.tensor([[[4.0, -8.0], [0.0, 0.0]]]).double()
     yours = heat(cam, (4, 4))
     row = [1.0, 0.75, 0.25, 0.0]
@@ -129,7 +129,7 @@ def test_heat() -> None:
 
 
 def test_heat_of_each_image() -> None:
-    """Images have a maximum each; where nothing is positive, all is 0 and nothing is NaN."""
+    """Each image has its own maximum; where nothing is positive, all is 0 and nothing NaN."""
     cams = torch.stack([numbers(3, 4), numbers(3, 4) * 1e-20, -numbers(3, 4).abs()])
     with unchanged(cams=cams):
         yours = heat(cams, (9, 8))

@@ -1,4 +1,4 @@
-"""Tests of k06_occlusion: models whose drops are known, calls counted, and Captum if installed."""
+"""Tests of k06_occlusion: models with known drops, calls counted, and Captum if installed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_pixels_of_a_linear_model() -> None:
 
 
 def test_completeness_of_a_linear_model() -> None:
-    """Windows side by side: divided by its pixels, each window's drop is found once in the sum."""
+    """Windows side by side: divided by its pixels, each window's drop counts once in the sum."""
     yours = occlusion(linear, X, 2, window=(5, 1), stride=(5, 1))
     expected = linear(X[None])[0, 2] - linear(torch.zeros_like(X)[None])[0, 2]
 
@@ -109,7 +109,7 @@ def test_overlaps_are_averaged(window: tuple[int, int], stride: tuple[int, int])
 
 
 def test_calls_are_few() -> None:
-    """The image and 35 windows: 36 rows, by tens."""
+    """The image and 35 windows: 36 rows, ten at a time."""
     f, batches = bent(), []
 
     def counted(images: torch.Tensor) -> Any:
@@ -136,7 +136,7 @@ def test_nothing_stays() -> None:
     with unchanged(f, x=X):
         yours = occlusion(f, X, 0, window=(2, 2), stride=(1, 1))
 
-    assert not yours.requires_grad, "yours has a graph: forwards are enough"
+    assert not yours.requires_grad, "yours has a graph, but forwards are enough"
 
 
 @pytest.mark.backend("captum")

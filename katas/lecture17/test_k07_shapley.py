@@ -68,7 +68,7 @@ def test_two_players() -> None:
 
 
 def test_a_game_of_four() -> None:
-    """All sets with their weights are all orders."""
+    """All sets with their weights give the mean over all orders."""
     v = table(4, 2)
 
     close(exact(v, 4), by_orders(v, 4), "exact, of a game with 16 values")
@@ -76,7 +76,7 @@ def test_a_game_of_four() -> None:
 
 
 def test_orders() -> None:
-    """An order lists players, so who comes when is its inverse."""
+    """An order lists players; its inverse says when each player comes."""
     v = table(3, 4)
     for order in permutations(range(3)):
         there, before, expected = torch.zeros(1, 3, dtype=torch.bool), None, torch.zeros(3).double()
@@ -91,7 +91,7 @@ def test_orders() -> None:
 
 @pytest.mark.parametrize("way", ["exact", "sampled"])
 def test_efficiency(way: str) -> None:
-    """All together get v(all) - v(nobody): in sampled too, whatever the orders."""
+    """Together all players get v(all) - v(nobody), in `sampled` too, whatever the orders."""
     v, some = table(6, 5), torch.stack([numbers(6, seed=s).argsort() for s in range(3)])
     yours = exact(v, 6) if way == "exact" else sampled(v, some)
     ends = v(torch.tensor([[True] * 6, [False] * 6]))
@@ -100,7 +100,7 @@ def test_efficiency(way: str) -> None:
 
 
 def test_symmetry_dummy_and_additivity() -> None:
-    """Twins get equal shares, an idle player what it earns alone, and games may be added."""
+    """Twins get equal shares, a dummy player gets what it earns alone, and games may be added."""
     v, w = table(3, 6), table(3, 7)
 
     def twins(sets: torch.Tensor) -> torch.Tensor:
@@ -133,7 +133,7 @@ def test_one_call() -> None:
 
 
 def test_more_orders_are_nearer() -> None:
-    """Features of a network: the error of 400 orders is below that of 5."""
+    """Features of a network: the error with 400 orders is below the error with 5."""
     model, x, base = features()
 
     def v(sets: torch.Tensor) -> torch.Tensor:
@@ -145,7 +145,9 @@ def test_more_orders_are_nearer() -> None:
     orders = torch.stack([torch.randperm(5, generator=dice) for _ in range(400)])
     right = exact(v, 5)
     few, many = ((sampled(v, part) - right).abs().max() for part in (orders[:5], orders))
-    assert many < few, f"error of 5 orders {few:.1e}, of 400 {many:.1e}: yours does not get nearer"
+    assert many < few, (
+        f"error with 5 orders {few:.1e}, with 400 {many:.1e}: yours does not get closer"
+    )
     assert many < 0.02, f"with 400 orders yours is off by {many:.1e}"
 
 

@@ -48,7 +48,7 @@ def value(f: Function, a: float, b: float) -> float:
 def computed(f: Function, a: float, b: float) -> Shares:
     """Return the shares of all methods."""
     da, db = slope(f, (a, b))
-    # An even number of midpoints: none is at a bend, which is in the middle.
+    # An even number of midpoints: none is at the bend, which is in the middle.
     way = [slope(f, ((k + 0.5) / 100 * a, (k + 0.5) / 100 * b)) for k in range(100)]
     ia, ib = (sum(each) / 100 for each in zip(*way, strict=True))
     whole, nothing = value(f, a, b), value(f, 0.0, 0.0)
@@ -67,7 +67,7 @@ def predicted() -> dict[str, Shares]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.shares(), fresh.shares()
-        assert rows == again, "called again, `shares` returns another table"
+        assert rows == again, "called again, `shares` returns a different table"
         found: dict[str, Shares] = rows
         return found
 
@@ -78,17 +78,17 @@ def test_every_function_has_five_pairs() -> None:
 
     assert {*rows} == {*CASES}, f"yours has rows {sorted(rows)}, expected {sorted(CASES)}"
     odd = [name for name, row in rows.items() if [len(pair) for pair in row] != [2] * 5]
-    assert not odd, f"five pairs in each row; not so in yours: {odd}"
+    assert not odd, f"expected five pairs in each row; not so in your {odd}"
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_shares(name: str) -> None:
-    """What each method says of a function."""
+    """What each method says about a function."""
     f, at = CASES[name]
     yours, right = predicted()[name], computed(f, *at)
     rows = zip(kata.METHODS, yours, right, strict=True)
     missed = [method for method, mine, theirs in rows if mine != pytest.approx(theirs, abs=1e-9)]
 
-    assert not missed, f"{name} at {at}: other shares for " + "; ".join(
+    assert not missed, f"{name} at {at}: expected other shares for " + "; ".join(
         f"{method} ({RULES[method]})" for method in missed
     )

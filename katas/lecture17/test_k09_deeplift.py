@@ -21,7 +21,7 @@ X, BASE, TARGET = numbers(4, 3), numbers(4, 3, seed=1), torch.tensor([1, 0, 1, 1
 
 
 def dense(*units: nn.Module) -> Any:
-    """Return a chain of linear layers with these between them."""
+    """Return a chain of linear layers with these units between them."""
     torch.manual_seed(len(units))
     sizes = [3, *[6] * len(units), 2]
     layers = [nn.Linear(*pair) for pair in pairwise(sizes)]
@@ -56,7 +56,7 @@ def test_a_saturated_unit() -> None:
 
 
 def test_a_linear_chain() -> None:
-    """Weights, multiplied, times the way: as the gradient."""
+    """The product of the weights, times x - baseline: as with the gradient."""
     f = dense()
     yours = deeplift([*f], X, BASE, TARGET)
 
@@ -73,7 +73,7 @@ def test_completeness(unit: type[nn.Module]) -> None:
 
 
 def test_units_that_do_not_move() -> None:
-    """Where x equals the baseline the quotient is 0 / 0: the slope is taken, and nothing is NaN."""
+    """Where x equals the baseline the quotient is 0 / 0: the slope is used, and nothing is NaN."""
     f, base = dense(nn.Tanh()), BASE.clone()
     base[1:] = X[1:]
     base[2, 0] += 1e-13
@@ -81,7 +81,7 @@ def test_units_that_do_not_move() -> None:
 
     assert yours.isfinite().all(), f"yours has NaN or infinity: {yours}"
     close(yours.sum(1), gap(f, X, base, TARGET), "rows that moved, and rows that did not")
-    # The attribution itself is tiny: what shows the slope is its quotient by the way.
+    # The attribution itself is tiny: divided by the difference it shows the slope.
     z = X.clone().requires_grad_()
     (slope,) = torch.autograd.grad(f(z)[torch.arange(4), TARGET].sum(), z)
     why = "a way of 1e-13 is below 1e-9 and not 0: the slope at x, and no quotient of tiny numbers"
@@ -120,7 +120,7 @@ def test_images() -> None:
     x, base = numbers(4, 2, 6, 6), numbers(4, 2, 6, 6, seed=1)
     yours = deeplift([*f], x, base, TARGET)
 
-    assert yours.shape == x.shape, f"yours has shape {tuple(yours.shape)}, expected that of x"
+    assert yours.shape == x.shape, f"yours has shape {tuple(yours.shape)}, expected the shape of x"
     close(yours.sum((1, 2, 3)), gap(f, x, base, TARGET), "sums of the images")
 
 
@@ -148,7 +148,7 @@ def test_nothing_stays() -> None:
 
 @pytest.mark.backend("captum")
 def test_captum_agrees() -> None:
-    """Captum's DeepLift, by hooks on modules."""
+    """Captum's DeepLift, which hooks modules."""
     f = dense(nn.ReLU(), nn.Tanh())
     expected = quietly(captum("attr.DeepLift", f).attribute, X, BASE, TARGET).detach()
 

@@ -1,4 +1,4 @@
-"""Tests of k10_patch: chains, sums and products, where it is known what a patch restores."""
+"""Tests of k10_patch: chains, sums and products, for which the effect of a patch is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLEAN, CORRUPTED = numbers(2, 3), numbers(2, 3, seed=1)
 
 
 class Score(nn.Module):
-    """Two layers and what is made of their outputs: "chain", "sum" or "product"."""
+    """Two layers, and a score of their outputs: "chain", "sum" or "product"."""
 
     def __init__(self, kind: str, *, inplace: bool = False) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def test_run_records() -> None:
 
 
 def test_run_replaces() -> None:
-    """A later layer sees the value that was put; that value stays as it is."""
+    """A later layer sees the value from `put`, which stays as it is."""
     model, value = Score("chain", inplace=True), numbers(2, 3, seed=2)
     with unchanged(model, value=value), torch.no_grad():
         score, seen = run(model, model.layers, CLEAN, {"a": value})
@@ -96,7 +96,7 @@ def test_a_product_of_two() -> None:
 
 
 def test_a_chain_restores_all() -> None:
-    """The only way leads through each layer; to first order it is another number."""
+    """The only path goes through each layer; to first order the number differs."""
     model = Score("chain")
     yours = restored(model, model.layers, CLEAN, CORRUPTED)
 
@@ -104,7 +104,7 @@ def test_a_chain_restores_all() -> None:
 
 
 def test_a_sum_is_shared() -> None:
-    """Additivity: the shares of two layers sum to 1, and the first order is all there is."""
+    """Additivity: the shares of two layers sum to 1, and the first order is exact."""
     model = Score("sum")
     yours = [way(model, model.layers, CLEAN, CORRUPTED) for way in (restored, estimated)]
     with torch.no_grad():
@@ -135,7 +135,7 @@ def test_forwards_are_counted() -> None:
     """Restored takes one for each layer and two more; estimated takes two, however many layers."""
     model = Score("product")
     restored(model, model.layers, CLEAN, CORRUPTED)
-    assert not model.graphs, f"{model.graphs} forwards of restored record a graph: nobody needs it"
+    assert not model.graphs, f"{model.graphs} forwards of `restored` record a graph, expected none"
     first, model.forwards = model.forwards, 0
     estimated(model, model.layers, CLEAN, CORRUPTED)
 

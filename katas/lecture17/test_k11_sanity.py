@@ -26,7 +26,7 @@ def network() -> Any:
 
 
 def pictures(count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return images of 8 x 8 with a bar, standing (class 1) or lying (class 0), and noise."""
+    """Return images of 8 x 8 with a bar, vertical (class 1) or horizontal (class 0), and noise."""
     dice = torch.Generator().manual_seed(11)
     x = 0.3 * torch.randn(count, 1, 8, 8, generator=dice)
     y, place = torch.arange(count) % 2, torch.randint(0, 8, (count,), generator=dice)
@@ -41,7 +41,7 @@ def trained() -> nn.Module:
     """Return the network after some steps."""
     x, y = pictures(128)
     model = train(network(), x, y, steps=60)
-    assert (model(x).argmax(1) == y).float().mean() > 0.95, "the test's network has not learned"
+    assert (model(x).argmax(1) == y).float().mean() > 0.95, "the test's network did not learn"
     return model
 
 
@@ -94,7 +94,7 @@ def test_maps_of_any_shape() -> None:
 
 
 def test_a_constant_map() -> None:
-    """It has no order, and says nothing: 0, not NaN."""
+    """It has no order, so the correlation is 0, not NaN."""
     a = torch.arange(4.0)
     close(rank_correlation(a, torch.ones(4)), 0.0, "against a constant map")
     close(rank_correlation(torch.zeros(4), torch.ones(4)), 0.0, "two constant maps")
@@ -106,7 +106,9 @@ def test_from_the_last_layer_down() -> None:
     found = cascade(model)
     names = [name for name, _ in found]
 
-    assert names == ["5", "2", "0"], f"yours names {names}; expected '5', '2', '0': the last first"
+    assert names == ["5", "2", "0"], (
+        f"yours names {names}, expected '5', '2', '0': the last layer first"
+    )
     for count, (name, copied) in enumerate(found, 1):
         for layer in ("0", "2", "5"):
             same = torch.equal(copied.get_parameter(f"{layer}.weight"), model[int(layer)].weight)
@@ -116,7 +118,7 @@ def test_from_the_last_layer_down() -> None:
 
 
 def test_random_stays_random() -> None:
-    """A copy differs from the one before in one layer alone; copies share no memory."""
+    """A copy differs from the one before in only one layer; copies share no memory."""
     one, two, three = (copied for _, copied in cascade(network()))
 
     for layer, first, second in (("5", one, two), ("5", two, three), ("2", two, three)):
@@ -133,12 +135,13 @@ def test_layers_of_one_shape_differ() -> None:
     weights = [last.get_parameter(f"{layer}.weight") for layer in (0, 1)]
 
     assert not torch.equal(*weights), (
-        "two layers of one shape have the same random weights: is the seed set before each layer?"
+        "two layers of the same shape have the same random weights: is the seed set before each"
+        " layer?"
     )
 
 
 def test_layers_inside_modules() -> None:
-    """Also a BatchNorm, which has reset_parameters; names are those of named_modules."""
+    """Including a BatchNorm, which has reset_parameters; the names are those of named_modules."""
     torch.manual_seed(0)
     block = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
     model = nn.ModuleDict({"block": block, "act": nn.ReLU(), "head": nn.Linear(3, 2)})
@@ -159,12 +162,12 @@ def test_the_seed_decides_and_nothing_stays() -> None:
     torch.manual_seed(123)
     for a, b in zip(first, heads(3), strict=True):
         close(a, b, "seed 3, twice", 0)
-    assert not torch.equal(first[0], heads(4)[0]), "seeds 3 and 4: the same"
+    assert not torch.equal(first[0], heads(4)[0]), "seeds 3 and 4 give the same weights"
     close(heads()[0], heads(0)[0], "without a seed: seed 0", 0)
 
 
 def test_who_reads_the_network() -> None:
-    """The gradient's map changes when the network forgets; edges are edges."""
+    """The gradient's map changes when the network forgets; a map of edges does not."""
     model, (x, _) = trained(), pictures(4)
     copies = cascade(model)
     for method, survives in ((saliency, False), (edges, True)):

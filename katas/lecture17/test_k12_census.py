@@ -30,7 +30,7 @@ class Shown(nn.Module):
 
 
 def fired(*batches: torch.Tensor) -> tuple[list[int], int]:
-    """Return the counts of a census of these inputs."""
+    """Return a census's counts for these inputs."""
     model = Shown()
     with Census(model) as census:
         for batch in batches:
@@ -47,7 +47,7 @@ def test_columns() -> None:
 
 
 def test_channels() -> None:
-    """Of images, a unit is a channel, and each place of each image is a case."""
+    """For images, a unit is a channel, and each position of each image is a case."""
     x = -torch.ones(2, 3, 4, 5)
     x[0, 1] = 1.0
     x[1, 2, 3, 4] = 1.0
@@ -57,7 +57,7 @@ def test_channels() -> None:
 
 
 def test_over_all_batches() -> None:
-    """A unit that fires in the last batch alone is not dead."""
+    """A unit that fires only in the last batch is not dead."""
     x = -torch.ones(4, 3)
     early, late = torch.tensor([[7.0, -1.0, -1.0]]), torch.tensor([[-1.0, 7.0, -1.0]])
     yours = fired(early, x, late)
@@ -75,7 +75,7 @@ def test_dead_units() -> None:
 
 
 def test_the_table() -> None:
-    """Rare is less than 1 of 100, and more than none; a layer that did not run has no line."""
+    """Rare means less than 1 in 100, but more than none; a layer that did not run has no line."""
 
     class Body(nn.Module):
         def __init__(self) -> None:
@@ -104,20 +104,22 @@ second        3     1     0   0.337""",
 
 
 def test_hooks_are_gone() -> None:
-    """After the with, also when the model raised in it; the error comes out."""
+    """After the with, even if the model raised in it; the error propagates."""
     model, x = Shown(), numbers(3, 4)
     with Census(model) as census:
         model(x)
     model(x)
-    assert census.seen["act"] == 3, f"3 rows in the with and 3 after it: {census.seen['act']} seen"
+    assert census.seen["act"] == 3, (
+        f"3 rows in the with and 3 after it: yours saw {census.seen['act']}, expected 3"
+    )
     with pytest.raises(ValueError, match="inside"), Census(model) as census:
         raise ValueError("inside")
     model(x)
-    assert not census.seen, "the body of the with raised, and its hook is still there"
+    assert not census.seen, "the body of the with raised, but its hook is still there"
 
 
 def test_the_model_is_only_watched() -> None:
-    """The output is the same, a backward works, and no graph is kept."""
+    """The output is the same, backward works, and no graph is kept."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 5), nn.ReLU(inplace=True), nn.Linear(5, 1)).double()
     x = numbers(6, 4)
@@ -125,7 +127,7 @@ def test_the_model_is_only_watched() -> None:
     with unchanged(model, x=x), Census(model) as census:
         yours = model(x)
     close(yours.detach(), expected.detach(), "the model's output while it is counted")
-    assert yours.requires_grad, "the output has no graph any more: the hook must return None"
+    assert yours.requires_grad, "the output no longer has a graph: the hook must return None"
     assert not census.fired["1"].requires_grad, "the counts have a graph"
 
 
@@ -145,5 +147,6 @@ def test_a_dead_unit_has_no_gradient() -> None:
 
     assert still, "the test's network has no dead unit"
     assert census.dead("1") == still, (
-        f"yours says that units {census.dead('1')} are dead; without a gradient are {still}"
+        f"yours says that units {census.dead('1')} are dead; the units without a gradient are"
+        f" {still}"
     )

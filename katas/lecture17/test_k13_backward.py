@@ -47,7 +47,7 @@ def matrix(*rows: list[float]) -> torch.Tensor:
 
 
 def test_root() -> None:
-    """0 and negative inputs have the gradient 0, positive ones 1 / (2 sqrt(x))."""
+    """0 and negative inputs have gradient 0, positive ones 1 / (2 sqrt(x))."""
     x = torch.tensor([0.0, -1.0, 4.0, -0.0, 0.25]).double()
     close(root(x), [0.0, 0.0, 2.0, 0.0, 0.5], f"root of {x.tolist()}")
     close(slope(root, x), [0.0, 0.0, 0.25, 0.0, 1.0], f"the gradient of root at {x.tolist()}")
@@ -55,7 +55,7 @@ def test_root() -> None:
 
 
 def test_length() -> None:
-    """A row of zeros has length 0, and the gradient 0."""
+    """A row of zeros has length 0, and gradient 0."""
     x = matrix([0.0, 0.0], [3.0, -4.0])
     close(length(x), [0.0, 5.0], f"length of {x.tolist()}")
     close(slope(length, x), [[0.0, 0.0], [0.6, -0.8]], f"the gradient of length at {x.tolist()}")
@@ -91,7 +91,7 @@ def test_scaled() -> None:
 
 
 def test_attention() -> None:
-    """A row without a True: weights 0, gradients 0. Beside it all is as it was."""
+    """A row without a True: weights 0, gradients 0. Other rows are as before."""
     scores = numbers(3, 4)
     mask = torch.tensor([[True, False, True, True], [False] * 4, [True] * 4])
     yours = attention(scores, mask)

@@ -35,7 +35,7 @@ def test_one_class_on_a_line() -> None:
 
 
 def test_what_is_left_of_two_classes() -> None:
-    """How far apart classes are does not widen the ruler."""
+    """The distance between classes does not widen the ruler."""
     features = matrix([9.0], [11.0], [-11.0], [-9.0])
     means, factor = fit(features, torch.tensor([1, 1, 0, 0]))
 
@@ -46,7 +46,7 @@ def test_what_is_left_of_two_classes() -> None:
 
 
 def test_directions_differ() -> None:
-    """Data along the diagonal: a point on it is near, one beside it is far."""
+    """Data along the diagonal: a point on it is near, one off it is far."""
     features = matrix([3.0, 3.0], [-3.0, -3.0], [0.5, -0.5], [-0.5, 0.5])
     means, factor = fit(features, torch.zeros(4, dtype=torch.long))
     yours = distances(matrix([2.0, 2.0], [2.0, -2.0]), means, factor)
@@ -71,7 +71,7 @@ def test_the_definition() -> None:
 
 
 def test_other_units() -> None:
-    """Features turned, stretched and moved: the distances are the same."""
+    """With rotated, stretched and shifted features the distances are the same."""
     turn, move = numbers(4, 4, seed=4) + 2 * torch.eye(4).double(), numbers(1, 4, seed=5)
     x = numbers(6, 4, seed=6)
     first = distances(x, *fit(FEATURES, LABELS))
@@ -81,7 +81,7 @@ def test_other_units() -> None:
 
 
 def test_a_unit_that_never_fires() -> None:
-    """Without a ridge there is no factor; with one, a value in that unit is very strange."""
+    """Without a ridge there is no factor; with one, any other value there is very strange."""
     dead = FEATURES.clone()
     dead[:, 2] = 0.0
     means, factor = fit(dead, LABELS, ridge=1e-6)
@@ -94,15 +94,15 @@ def test_a_unit_that_never_fires() -> None:
 
 
 def test_threshold() -> None:
-    """A distance of the sample: with rate 0 it is the largest."""
+    """It is a distance from the sample: with rate 0 the largest."""
     familiar = torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0]).double()
     for rate, expected in ((0.0, 5.0), (0.19, 5.0), (0.2, 4.0), (0.4, 3.0), (1.0, 1.0)):
         yours = threshold(familiar, rate)
         assert yours == expected, f"1 to 5, rate {rate}: yours {yours}, expected {expected}"
     yours = threshold(torch.arange(1.0, 101.0).double(), 0.29)
     assert yours == 71.0, (
-        f"1 to 100, rate 0.29: yours {yours}; 29 of 100 exceed 71. (int(0.29 * 100) is 28: count"
-        " which share exceeds a distance)"
+        f"1 to 100, rate 0.29: yours {yours}; expected 71, which 29 of 100 exceed. (int(0.29 * 100)"
+        " is 28: count which share exceeds a distance)"
     )
     ties = torch.tensor([1.0, 7.0, 7.0, 7.0])
     assert threshold(ties, 0.5) == 7.0, f"1, 7, 7, 7, rate 0.5: yours {threshold(ties, 0.5)}"

@@ -1,4 +1,4 @@
-"""Tests of k15_influence: a loop of gradients, a step that is taken, wrong labels, and Captum."""
+"""Tests of k15_influence: a loop of gradients, a training step, wrong labels, and Captum."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_gradients_of_a_line() -> None:
 
 
 def test_gradients_of_rows() -> None:
-    """As by a loop of backwards, in the order of the weights that are given."""
+    """As from a loop of backwards, in the order of the given weights."""
     model = network()
     yours = gradients(model, weights_of(model), cross_entropy, TRAIN)
     expected = one_by_one(model, TRAIN)
@@ -80,20 +80,24 @@ def test_the_weights_that_are_given() -> None:
 
 
 def test_parameters_as_weights() -> None:
-    """The model's own parameters require gradients; what comes back has no graph."""
+    """The model's own parameters require gradients; the result has no graph."""
     model = network()
     weights = dict(model.named_parameters())
     with unchanged(model):
         yours = gradients(model, weights, cross_entropy, TRAIN)
         total = influence(model, [(weights, 0.5)], cross_entropy, TRAIN, TEST)
 
-    assert not yours.requires_grad, "gradients: yours has a graph, as the weights require gradients"
-    assert not total.requires_grad, "influence: yours has a graph, as the weights require gradients"
+    assert not yours.requires_grad, (
+        "gradients: yours has a graph, because the weights require gradients"
+    )
+    assert not total.requires_grad, (
+        "influence: yours has a graph, because the weights require gradients"
+    )
     close(yours, one_by_one(model, TRAIN), "gradients by the model's own parameters")
 
 
 def test_one_run_for_all_rows() -> None:
-    """The model is called once, in vmap, and not once for each row."""
+    """The model is called once, in vmap, not once for each row."""
     model, calls = network(), []
     model[0].register_forward_hook(lambda *_: calls.append(1))
     gradients(model, weights_of(model), cross_entropy, TRAIN)
@@ -153,7 +157,7 @@ def test_wrong_labels_influence_themselves() -> None:
 
     assert len(top & wrong) >= 3, (
         f"the six rows with the largest influence on themselves are {sorted(top)};"
-        f" wrong labels have {sorted(wrong)}"
+        f" the rows with wrong labels are {sorted(wrong)}"
     )
 
 

@@ -81,7 +81,8 @@ def test_a_model_of_one_pixel(row: int, column: int) -> None:
     yours = hottest(Pixel(row, column), x, y)
 
     assert yours == (row, column), (
-        f"the model reads pixel {(row, column)} alone, and (4, 3) varies most; yours says {yours}"
+        f"the model reads only pixel {(row, column)}, although (4, 3) varies most; yours says"
+        f" {yours}"
     )
 
 
@@ -109,13 +110,15 @@ def test_it_looks_at_the_watermark() -> None:
     with unchanged(ill(), x=x):
         row, column = hottest(ill(), x, y)
 
-    assert row in range(8)[MARK[0]], f"row {row}: the watermark has rows 0 and 1"
-    assert column in range(8)[MARK[1]], f"column {column}: the watermark has columns 6 and 7"
+    assert row in range(8)[MARK[0]], f"yours says row {row}, but the watermark has rows 0 and 1"
+    assert column in range(8)[MARK[1]], (
+        f"yours says column {column}, but the watermark has columns 6 and 7"
+    )
 
 
 @two
 def test_flips_of_one_pixel() -> None:
-    """A model that reads one pixel follows it: always if it is swapped, and else never."""
+    """A model that reads one pixel follows it: always if it is swapped, otherwise never."""
     x, y = numbers(10, 1, 7, 6).float(), torch.arange(10) % 2
     x[:, 0, 2, 5] = 2.0 * y - 1
     model = Pixel(2, 5)
@@ -123,8 +126,10 @@ def test_flips_of_one_pixel() -> None:
         there = flips(model, x, y, (slice(2, 3), slice(4, 6)))
         elsewhere = flips(model, x, y, (slice(3, 7), slice(0, 6)))
 
-    assert there == 1.0, f"the pixel is in the region, so all answers change; yours {there}"
-    assert elsewhere == 0.0, f"the pixel is not in the region; yours {elsewhere}"
+    assert there == 1.0, (
+        f"the pixel is in the region: yours {there}, expected 1, since all answers change"
+    )
+    assert elsewhere == 0.0, f"the pixel is not in the region: yours {elsewhere}, expected 0"
 
 
 @two
@@ -142,18 +147,22 @@ def test_flips_take_the_first_of_another_class() -> None:
 
 @two
 def test_the_answers_follow_the_watermark() -> None:
-    """Of the patient; another region of this size changes next to nothing."""
+    """The patient's answers do; another region of the same size changes next to nothing."""
     x, y = bars(128, 4)
     there = flips(ill(), x, y, MARK)
     elsewhere = flips(ill(), x, y, (slice(6, 8), slice(0, 2)))
 
-    assert there > 0.5, f"with the watermark {there:.2f} of the answers change"
-    assert elsewhere < there / 4, f"with another corner {elsewhere:.2f} change, of {there:.2f}"
+    assert there > 0.5, (
+        f"with the watermark {there:.2f} of the answers change, expected more than 0.5"
+    )
+    assert elsewhere < there / 4, (
+        f"with another corner {elsewhere:.2f} change, expected less than a quarter of {there:.2f}"
+    )
 
 
 @three
 def test_shuffled_regions() -> None:
-    """A permutation of what was there, whole regions, and nothing else changes."""
+    """A permutation of the regions, each as a whole; nothing else changes."""
     x, region = numbers(50, 1, 8, 8), (slice(1, 3), slice(2, 6))
     with unchanged(x=x):
         yours = shuffled(x, region, dice(4))
@@ -179,14 +188,14 @@ def test_the_cured_model_looks_at_bars() -> None:
 
     assert after > 0.85, (
         f"where the watermark is in the wrong class, the patient was right in {before:.2f}, and is"
-        f" in {after:.2f}; expected more than 0.85"
+        f" now right in {after:.2f}; expected more than 0.85"
     )
     followed = flips(healthy, x, y, MARK)
     assert followed < 0.1, f"{followed:.2f} of the answers still follow the watermark"
 
 
 def faint() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
-    """Return two layers, of whose eight units 1, 4 and 6 never fire, and rows; 6 is 0 exactly.
+    """Return two layers, of whose eight units 1, 4 and 6 never fire, and rows; 6 is exactly 0.
 
     The values of unit 2 are small.
     """
@@ -203,13 +212,13 @@ def faint() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
 
 @four
 def test_revive_finds_them() -> None:
-    """Units that are 0 for each row; 0 itself does not fire."""
+    """Units that are 0 for every row; 0 itself does not count as firing."""
     first, second, x = faint()
     yours = revive(first, second, x, dice())
 
     assert yours == [1, 4, 6], f"yours woke {yours}, expected [1, 4, 6]"
     again = revive(first, second, x, dice())
-    assert again == [], f"called again, nobody is dead; yours woke {again}"
+    assert again == [], f"in a second call no unit is dead, but yours revived {again}"
 
 
 @four
@@ -259,7 +268,7 @@ def by_definition(
     y: torch.Tensor,
     generator: torch.Generator,
 ) -> list[float]:
-    """Return what accuracy loses, column by column."""
+    """Return how much accuracy falls, column by column."""
     right, found = (model(x).argmax(1) == y).double().mean(), []
     for column in range(x.shape[1]):
         mixed = x.clone()
@@ -270,31 +279,33 @@ def by_definition(
 
 @five
 def test_importance() -> None:
-    """Of each column, with the permutations of the generator; the rows are as before."""
+    """For each column, with the generator's permutations; the rows are as before."""
     x, y = records(200, 2, leaking=True)
     with unchanged(clerk(), x=x, y=y):
         yours = importance(clerk(), x, y, dice(9))
     why = "what accuracy loses if this column alone is permuted"
     close(yours, by_definition(clerk(), x, y, dice(9)), why)
-    assert max(range(6), key=yours.__getitem__) == 4, f"column 4 has the label; yours: {yours}"
+    assert max(range(6), key=yours.__getitem__) == 4, (
+        f"column 4 has the label, so it should be the largest; yours: {yours}"
+    )
 
 
 @five
 def test_the_leak() -> None:
-    """Column 4 has the answer in the past, and has nothing later; column 0 is important in both."""
+    """Column 4 has the answer in the past, and nothing later; column 0 is important in both."""
     past, later = records(200, 2, leaking=True), records(200, 3, leaking=False)
     good, bad = accuracy(clerk(), *past), accuracy(clerk(), *later)
     yours = leak(clerk(), past, later, dice())
 
     assert yours == 4, (
-        f"accuracy was {good:.2f} and is {bad:.2f}; yours says column {yours}, and the label leaks"
+        f"accuracy was {good:.2f} and is {bad:.2f}; yours says column {yours}, but the label leaks"
         " into column 4"
     )
 
 
 @five
 def test_an_important_column_is_no_leak() -> None:
-    """A model that reads columns 0 and 2, which matter later as they did before, and 4 a little."""
+    """A model that reads columns 0 and 2, which matter later as before, and 4 a little."""
     weights = torch.tensor([[0.0] * 6, [1.0, 0.0, -0.7, 0.0, 0.4, 0.0]])
 
     class Fair(nn.Module):
@@ -305,7 +316,7 @@ def test_an_important_column_is_no_leak() -> None:
     before = importance(Fair(), *past, dice())
     yours = leak(Fair(), past, later, dice(1))
 
-    assert before.index(max(before)) == 0, f"column 0 is the most important; yours: {before}"
+    assert before.index(max(before)) == 0, f"column 0 should be the most important; yours: {before}"
     assert yours == 4, f"yours says column {yours}; only column 4's importance has fallen, to 0"
 
 

@@ -44,7 +44,7 @@ class Shapes(nn.Module):
 
 
 def values(model: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what the layer and the ReLU make of X."""
+    """Return the outputs of the layer and of the ReLU for X."""
     first = (X @ model.first.weight.t() + model.first.bias).detach()
     return first, first.clamp(min=0)
 
@@ -56,14 +56,14 @@ def test_every_node_is_seen() -> None:
     score = tap.run(X)
     first, bent = values(model)
 
-    assert list(tap.seen) == names, f"yours has seen {list(tap.seen)}, expected {names}"
+    assert list(tap.seen) == names, f"yours saw {list(tap.seen)}, expected {names}"
     for name, expected in zip(names, (X, first, bent, bent + X, bent + X), strict=True):
         close(tap.seen[name], expected, f"the value of node {name!r}")
     close(score.detach(), bent + X, "what run returns")
 
 
 def test_a_function_that_writes_in_place() -> None:
-    """What was seen of the layer stays as it was before F.relu wrote there."""
+    """The layer's record stays as it was before F.relu overwrote the layer's output."""
     model = Model(inplace=True)
     tap = Tap(model)
     with unchanged(model, x=X), torch.no_grad():
@@ -73,7 +73,7 @@ def test_a_function_that_writes_in_place() -> None:
 
 
 def test_no_graph_is_kept() -> None:
-    """The records have none; the result has its own, and a backward works."""
+    """The records have none; the result has its own, and backward works."""
     model = Model()
     tap = Tap(model)
     tap.run(X).sum().backward()
@@ -84,7 +84,7 @@ def test_no_graph_is_kept() -> None:
 
 
 def test_a_value_is_replaced() -> None:
-    """Later nodes read the one that was put, which stays as it is; so does a function's."""
+    """Later nodes read the value from `put`, which stays as it is, for functions too."""
     model, value = Model(inplace=True), numbers(5, 3, seed=2)
     put = value.clone()
     with unchanged(value=value), torch.no_grad():
@@ -97,18 +97,18 @@ def test_a_value_is_replaced() -> None:
 
 
 def test_sizes_and_views() -> None:
-    """A size is no tensor, and a write through a view reaches what it is a view of."""
+    """A size is not a tensor, and a write through a view reaches its base."""
     tap = Tap(Shapes())
     yours = tap.run(X)
 
     close(yours[0], 3 * X, "y, to which a view of it has written: return the value itself")
     close(yours[1], X.sum(1) / 5, "sums, divided by a size")
     others = [name for name, value in tap.seen.items() if not isinstance(value, torch.Tensor)]
-    assert not others, f"`seen` has {others}, which are no tensors"
+    assert not others, f"`seen` has {others}, which are not tensors"
 
 
 def test_silent_columns() -> None:
-    """F.relu is no module, and its dead columns are found; nodes without any are left out."""
+    """F.relu is not a module, but its dead columns are found; nodes without any are left out."""
     model = Model()
     with torch.no_grad():
         model.first.bias[[0, 2]] = -90.0
@@ -116,11 +116,15 @@ def test_silent_columns() -> None:
     with unchanged(model, x=x):
         yours = silent(model, x)
 
-    assert yours == {"relu": 2}, f"columns 0 and 2 of F.relu are 0 in each row; yours: {yours}"
+    assert yours == {"relu": 2}, (
+        f"columns 0 and 2 of F.relu are 0 in every row, expected {{'relu': 2}}; yours: {yours}"
+    )
     x[:, 1] = 0.0
     x[0, 0] = 0.0
     yours = silent(model, x)
-    assert yours == {"x": 1, "relu": 2}, f"and column 1 of x, but not column 0; yours: {yours}"
+    assert yours == {"x": 1, "relu": 2}, (
+        f"expected column 1 of x as well, but not column 0; yours: {yours}"
+    )
 
 
 def test_patches_of_a_product() -> None:

@@ -16,7 +16,7 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None:
     """Compare tensors, in float64 to twelve digits.
 
-    Not by torch.testing.assert_close, whose first call imports sympy for a second.
+    Not with torch.testing.assert_close, whose first call spends a second importing sympy.
     """
     __tracebackhide__ = True
     found, right = _tensor(yours), _tensor(expected)
@@ -27,7 +27,7 @@ def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None
 
 
 def _apart(found: torch.Tensor, right: torch.Tensor) -> str:
-    """Return how far they are apart, where shapes agree."""
+    """Return how far apart they are, if shapes agree."""
     if found.shape != right.shape or not right.numel():
         return ""
     return f"\nlargest difference {(found.double() - right.double()).abs().max():.3g}"

@@ -1,7 +1,7 @@
 """Put the rows of images into a sentence of tokens.
 
 A decoder for text and images reads one sequence. The tokenizer leaves a placeholder for each row
-that the image encoder will return, and the rows take their places before the first layer:
+that the image encoder will return, and the rows replace the placeholders before the first layer:
 
     placeholder = 9,  rows of the image: [r0, r1, r2]
 
@@ -40,7 +40,7 @@ def merge(
 ) -> torch.Tensor:
     """Return text, [batch, tokens, width], with an image row in place of each placeholder.
 
-    `ids` is [batch, tokens], of at least one sentence; images[i] has the rows of sentence i,
+    `ids` is [batch, tokens], with at least one sentence; images[i] has the rows of sentence i,
     [rows, width], in any floating dtype. The result has the dtype of text. Raise `mismatch` unless
     each sentence has as many rows as placeholders.
     """

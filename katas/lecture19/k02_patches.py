@@ -1,7 +1,7 @@
 """Cut images into patches: a view, until you flatten them.
 
 A vision transformer reads an image as a row of patches. Cutting moves no pixel, because a patch is
-an offset and strides. The copy comes when each patch becomes one row of numbers.
+just an offset and strides. The copy happens when each patch becomes one row of numbers.
 
      0  1  2 |  3  4  5
      6  7  8 |  9 10 11         patch = (2, 3): 2 high, 3 wide
@@ -19,9 +19,9 @@ allowed):
 3. `embed`: one matrix product that equals a ``Conv2d`` whose stride is its kernel's size.
 4. `paste`: from tokens back to images.
 
-Begin on paper: which dims does ``images.unflatten(3, (columns, width))`` have? Which of them belong
-to the place of a patch, and which are inside it?
-Afterwards read ``Unfold`` in ``torch/nn/modules/fold.py``, in site-packages.
+Begin on paper: which dims does ``images.unflatten(3, (columns, width))`` have? Which of them say
+where a patch is, and which are inside it? Afterwards read ``Unfold`` in
+``torch/nn/modules/fold.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
     It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
-    batch may be empty. Raise ValueError, by `whole`, if a patch would be cut.
+    batch may be empty. Raise ValueError, through `whole`, if a patch would be cut.
     """
     # TODO: split two dims (whole says into how many), and bring the six dims into order.
     raise NotImplementedError("grid")
@@ -70,8 +70,8 @@ def paste(
 ) -> torch.Tensor:
     """Return the images that these tokens were cut from, [batch, channels, tall, wide].
 
-    The tokens are [batch, rows * columns, channels * height * width], of `columns` patches side by
-    side.
+    The tokens are [batch, rows * columns, channels * height * width], with `columns` patches side
+    by side.
     """
     # TODO: the way back, step by step.
     raise NotImplementedError("paste")

@@ -1,15 +1,15 @@
 """Find out which operators nn.MultiheadAttention runs.
 
-One line of Python, and three roads below it. Which does each of these take?
+One line of Python, and three code paths below it. Which one does each of these take?
 
     train            mha(x, x, x)                              ?
     train            mha(x, x, x, need_weights=False)          ?
     eval, no_grad    mha(x, x, x)                              ?
     eval, no_grad    mha(x, x.clone(), x.clone())              ?
 
-1. `Operators` notes what is dispatched.
-2. `road` names the road that a call took.
-3. `attend` takes the fused road in training. About 8 lines in all.
+1. `Operators` records what is dispatched.
+2. `road` names the path that a call took.
+3. `attend` takes the fused path in training. About 8 lines in all.
 
 Guess first. Then run `road` for the table.
 Afterwards read ``MultiheadAttention.forward`` in ``torch/nn/modules/activation.py``, in
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Operators(TorchDispatchMode):
-    """Notes the names of the operators that run in its ``with``, such as "aten.mm.default"."""
+    """Records the names of the operators that run in its ``with``, such as "aten.mm.default"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Operators(TorchDispatchMode):
 
 
 def road(call: Callable[[], object]) -> str:
-    """Return "native", "fused" or "separate", by the operators of one call.
+    """Return "native", "fused" or "separate", depending on the operators of one call.
 
     It is "native" if one is `_native_multi_head_attention`, else "fused" if the name of one has
     `scaled_dot_product` in it, else "separate": products and a softmax.
@@ -61,9 +61,9 @@ def road(call: Callable[[], object]) -> str:
 
 
 def attend(mha: nn.MultiheadAttention, query: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-    """Return the output of attention of query to memory: a tensor, not MHA's tuple.
+    """Return the output when query attends to memory: a tensor, not MHA's tuple.
 
-    The road is "fused" in training without dropout.
+    The path is "fused" in training without dropout.
     """
     # TODO: one argument decides.
     raise NotImplementedError("attend")

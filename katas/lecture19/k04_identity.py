@@ -7,8 +7,8 @@ matrix products:
     mha(x, x.clone(), x.clone())        4
 
 One product is the output's projection. The values are equal, and so is the result. But three
-projections of one object are one product with three stacked weights, and `is` tells whether there
-is one object.
+projections of one object are one product with three stacked weights, and `is` tells you whether
+there is one object.
 
 Write `project`, about 7 lines:
 
@@ -48,5 +48,5 @@ def project(
     Inputs are [..., width]. The weight, [3 * width, width], and the bias stack the parts of query,
     key and value, in this order.
     """
-    # TODO: F.linear for what is one object, separate for the rest.
+    # TODO: F.linear for inputs that are one object, separate for the rest.
     raise NotImplementedError("project")

@@ -9,8 +9,8 @@ not, and a cache for them never grows:
     value       1    .    .    .
 
 Images differ in their number of rows, so some rows are padding. Mind what True means in a mask:
-``nn.MultiheadAttention`` forbids it, ``scaled_dot_product_attention`` allows it. And what does a
-softmax make of a sample without any image?
+``nn.MultiheadAttention`` forbids it, ``scaled_dot_product_attention`` allows it. And what does
+softmax return for a sample without any image?
 
 1. `attend`: products, scale, mask and softmax by hand.
 2. `sdpa_mask`: the same padding, for PyTorch's function.
@@ -31,7 +31,7 @@ from torch import nn
 
 
 class Kept(NamedTuple):
-    """What is kept of a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
+    """The cache for a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
 
     keys: torch.Tensor
     values: torch.Tensor
@@ -77,12 +77,12 @@ class Reader(nn.Module):
         return x.transpose(1, 2).flatten(-2)
 
     def remember(self, memory: torch.Tensor, padding: torch.Tensor) -> Kept:
-        """Return what `forward` needs of a memory, [batch, rows, width]."""
+        """Return what `forward` needs from a memory of shape [batch, rows, width]."""
         # TODO: call self.key and self.value.
         raise NotImplementedError("remember")
 
     def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
-        """Return what the tokens of x, [batch, tokens, width], read in the memory.
+        """Return what the tokens of x, [batch, tokens, width], read from the memory.
 
         A sample without an image reads 0, so it still gets the bias of `output`.
         """
@@ -93,10 +93,10 @@ class Reader(nn.Module):
 def generate(
     reader: Reader, start: torch.Tensor, memory: torch.Tensor, padding: torch.Tensor, steps: int
 ) -> torch.Tensor:
-    """Return start, [batch, 1, width], and `steps` tokens more, along dim 1.
+    """Return start, [batch, 1, width], and `steps` more tokens, along dim 1.
 
-    Each token is its predecessor plus what that reads in the memory. A step projects the
-    predecessor alone as a query, and no earlier token.
+    Each token is its predecessor plus what the predecessor reads from the memory. A step projects
+    only the predecessor as a query, and no earlier token.
     """
     # TODO
     raise NotImplementedError("generate")

@@ -1,12 +1,12 @@
-"""Add images to a model of text, and change nothing at first.
+"""Add images to a text model, and change nothing at first.
 
-A trained model of text gets a new branch that looks at an image. Its layers are random, so a gate
+A trained text model gets a new branch that looks at an image. Its layers are random, so a gate
 keeps them out until training opens it:
 
     y = x + tanh(gate) * branch(x, image)          gate = 0
 
 So the first output equals the old one. But what can learn behind a closed gate? Guess which
-parameters have a gradient other than 0:
+parameters have a nonzero gradient:
 
     start                           step 0    step 1    step 2
     gate 0                             ?         ?         ?
@@ -74,17 +74,17 @@ def on_paper(
 
     `found` is the branch's output, and `grad` is the gradient with respect to y, of the same shape.
     """
-    # TODO: no call of autograd.
+    # TODO: do not call autograd.
     raise NotImplementedError("on_paper")
 
 
 def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: float) -> str:
     """Train the model for some steps, and return a `row` for each step.
 
-    The text has one row per line, joined by newlines, without one at the end.
+    The text has one row per line, joined by newlines, without a trailing newline.
 
     A step computes the gradients of this ``loss()`` only, with no gradient left from before. It
-    notes the names of the parameters whose gradient has an element other than 0, in the order of
+    notes the names of the parameters whose gradient has a nonzero element, in the order of
     `named_parameters`, and descends.
     """
     # TODO

@@ -1,6 +1,6 @@
 """Ragged batches: keep the words, and no padding.
 
-Three captions have 2, 0 and 4 words. Padded to 4 words each, half of the batch is nothing, and
+Three captions have 2, 0 and 4 words. Padded to 4 words each, half of the batch is padding, and
 every operator needs a mask. Without padding:
 
     values    a0 a1 c0 c1 c2 c3        [6, dims]
@@ -15,11 +15,11 @@ every operator needs a mask. Without padding:
        a.shape, b.shape, a + b
 
 About 16 lines in all. Begin on paper: in which sample is each of the six words, and at which
-place in it? With these two index tensors `pad` is one assignment.
-Afterwards read ``get_tensor_symint`` in ``torch/nested/_internal/nested_tensor.py``, in
-site-packages: when do two tensors get the same ``j1``, and why are their lengths not compared?
-Real life differs: the mean of a jagged tensor over its samples' rows, ``x.mean(1)``, is NaN for an
-empty sample, and in PyTorch 2.13 its backward raises an error.
+position in it? With these two index tensors `pad` is one assignment. Afterwards read
+``get_tensor_symint`` in ``torch/nested/_internal/nested_tensor.py``, in site-packages: when do two
+tensors get the same ``j1``, and why are their lengths not compared? Real life differs: the mean of
+a jagged tensor over its samples' rows, ``x.mean(1)``, is NaN for an empty sample, and in PyTorch
+2.13 its backward raises an error.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def pack(samples: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def places(offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return for each row of values its sample, and its place in that sample; both int64."""
+    """Return for each row of values its sample, and its position in that sample; both int64."""
     # TODO: torch.repeat_interleave.
     raise NotImplementedError("places")
 
 
 def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tensor:
-    """Return [samples, longest, dims] with `fill` behind the end of each sample.
+    """Return [samples, longest, dims] with `fill` after the end of each sample.
 
     Where all samples are empty, the longest has length 0. `fill` may be infinite.
     """
@@ -67,7 +67,7 @@ def means(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
 
 
 def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Return x + y, of two jagged tensors that were made separately, with equal lengths.
+    """Return x + y for two jagged tensors of equal lengths that were made separately.
 
     The sum has the symbolic size of `x`, so ``x + add(x, y)`` works.
     """

@@ -1,4 +1,4 @@
-"""A contrastive batch over ranks.
+"""A contrastive batch across ranks.
 
 CLIP compares each image with each caption of the batch. In each row of scores the one on the
 diagonal should win, and in each column too.
@@ -20,7 +20,7 @@ images, go to each rank.
 About 15 lines in all. Begin on paper: how many scores does rank 1 need, and in which column is the
 caption of its first image?
 Afterwards read ``_AllGather`` in ``torch/distributed/nn/functional.py``, in site-packages: it does
-what this class does. In 2.13 ``all_gather`` of that file, which calls it, is deprecated in favour
+what this class does. In 2.13 that file's ``all_gather``, which calls it, is deprecated in favour
 of ``torch.distributed._functional_collectives``.
 """
 
@@ -33,7 +33,7 @@ from torch import distributed as dist
 
 
 def contrastive(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """Return the loss of pairs of rows, which are not of length 1 yet.
+    """Return the loss for pairs of rows, which do not have length 1 yet.
 
     A score is `scale` times the cosine. The loss is the mean of two mean cross entropies: of each
     image over all captions, and of each caption over all images.
@@ -43,7 +43,7 @@ def contrastive(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tenso
 
 
 class Gather(torch.autograd.Function):
-    """All ranks' rows, of equal number, in the order of ranks. Forward is given."""
+    """The rows of all ranks, in rank order; each has equally many. Forward is given."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor) -> torch.Tensor:
@@ -62,7 +62,7 @@ class Gather(torch.autograd.Function):
 def share(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Return this rank's part: what its own images and its own captions add to the loss.
 
-    `images` and `captions` are this rank's pairs. `scale` is equal on all ranks; it gets this
+    `images` and `captions` are this rank's pairs. `scale` is the same on all ranks; it gets this
     part's gradient.
     """
     # TODO: where are this rank's pairs, among all?

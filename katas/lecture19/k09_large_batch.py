@@ -1,11 +1,11 @@
-"""A large contrastive batch in small memory.
+"""A large contrastive batch in little memory.
 
 Gradients accumulated over eight batches of 4 pairs are not those of a batch of 32: each image meets
-3 wrong captions, and not 31. But the loss sees embeddings alone, and these are small. What fills
-memory is the towers' graph.
+3 wrong captions, not 31. But the loss sees only embeddings, and these are small. What fills memory
+is the towers' graph.
 
     1 embed     x -> chunk -> tower -> e        no graph, and the CPU RNG's state is kept
-    2 slopes    all e -> loss -> d loss / d e   the graph of the loss alone
+    2 slopes    all e -> loss -> d loss / d e   only the graph of the loss
     3 replay    x -> chunk -> tower -> e        again, with a graph, and backward from
                                                 d loss / d e, chunk by chunk
 
@@ -13,11 +13,11 @@ The result is the gradient of the whole batch: in float64 to twelve digits. It c
 forward. `step` does all three, for any number of towers.
 
 About 20 lines in all. Begin on paper: a tower has dropout. Which numbers must the second forward
-draw, and what shall the next step draw?
+draw, and which should the next step draw?
 Afterwards read ``CheckpointFunction`` in ``torch/utils/checkpoint.py``, in site-packages: what does
 it keep, and what does it restore? How short is `step` if you call ``checkpoint`` for each chunk?
-Real life differs: a BatchNorm would see chunks, and move its mean twice; a GPU has a generator of
-its own.
+Real life differs: a BatchNorm would see chunks, and move its mean twice; a GPU has its own
+generator.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def slopes(
     """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
-    The embeddings that are given stay as they are.
+    The given embeddings stay as they are.
     """
     # TODO: backward stops at a leaf.
     raise NotImplementedError("slopes")
@@ -65,8 +65,8 @@ def replay(
 ) -> None:
     """Embed again, with a graph, and add to each parameter's ``.grad``.
 
-    `gradient` is that of all embeddings. The RNG is afterwards as it was before, and the tower's
-    mode does not change.
+    `gradient` is the gradient for all embeddings. Afterwards the RNG is as it was before, and the
+    tower's mode does not change.
     """
     # TODO: torch.random.fork_rng. One chunk's graph at a time.
     raise NotImplementedError("replay")
@@ -80,7 +80,7 @@ def step(
 ) -> torch.Tensor:
     """Return the loss of the whole batch, and add its gradient to each parameter's ``.grad``.
 
-    Tower k embeds input k. One tower may occur twice.
+    Tower k embeds input k. A tower may occur twice.
     """
     # TODO: all of the first pass before any of the second.
     raise NotImplementedError("step")

@@ -1,13 +1,13 @@
 """Debug: frozen is not still.
 
-Fine-tuning a multimodal model begins with ``requires_grad_(False)`` on what was pretrained. Four
-tickets of the last week; each is about something frozen:
+Fine-tuning a multimodal model begins with ``requires_grad_(False)`` on the pretrained parts. Four
+tickets from last week, each about something frozen:
 
     Frozen      "After model.train(), the features of an image depend on the rest of its batch. And
                  when I come back to model.eval(), they differ from before."
     freeze,     "After ten steps I froze the lower layers. No gradient reaches them any more, and
     update       their weights still move, a little less each time."
-    prompted    "The encoder is frozen, the prompt is learned. It is what it was at the beginning."
+    prompted    "The encoder is frozen, the prompt is learned. But it never changes."
     words       "No optimizer knows the table, and a checksum of it changes in the first forward.
                  Only words that are in the batch are affected."
 
@@ -33,7 +33,7 @@ from torch import nn
 class Frozen(nn.Module):
     """A pretrained tower that computes as in eval mode, whatever mode the model around it is in.
 
-    Its output for a row depends on that row alone, and using it changes nothing in it. A gradient
+    Its output for a row depends only on that row, and using it changes nothing in it. A gradient
     passes through it, to x.
     """
 
@@ -52,7 +52,7 @@ class Frozen(nn.Module):
 
 
 def freeze(layer: nn.Module) -> None:
-    """Freeze a layer that has been trained: from here on `update` leaves it exactly as it is."""
+    """Freeze a layer that was already trained: from here on `update` leaves it exactly as it is."""
     layer.requires_grad_(requires_grad=False)
 
 

@@ -12,7 +12,7 @@ Three linear layers, in a row:
     thawed     head.weight; bridge.weight, too, from just before backward
     refrozen   all weights; just before backward, no longer bridge.weight
 
-For each, fill in which of h, m and y have a ``grad_fn``, and which of x and the weights have a
+For each name, fill in which of h, m and y have a ``grad_fn``, and which of x and the weights have a
 ``.grad`` afterwards. Your rows cannot call torch.
 
 Begin with ``probe``: what does backward need of h? Afterwards see ``AccumulateGrad::apply``

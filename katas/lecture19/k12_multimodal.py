@@ -1,7 +1,7 @@
-"""A model that is asked about an image.
+"""A model that answers questions about an image.
 
-Pretrained eyes, a small table of words, and cross-attention between them: many models of images and
-text begin like this. You assemble one from what PyTorch has.
+A pretrained image encoder, a small word table, and cross-attention between them: many models of
+images and text begin like this. You assemble one from what PyTorch has.
 
     tokens    [3 5 0] [6 1]      images   [rows, channels, height, width]
        |  table                     |  patches
@@ -14,15 +14,14 @@ text begin like this. You assemble one from what PyTorch has.
 1. `patches`: cut images.
 2. `sentences`: ragged text, as a jagged tensor.
 3. `look`: one scaled_dot_product_attention over jagged tensors.
-4. `LowRank`, `adapt`: the encoder learns by b @ a alone.
+4. `LowRank`, `adapt`: the encoder learns only through b @ a.
 5. `Model.forward`, `fit`.
 
 About 40 lines in all. Begin on paper: sentences are ragged and images are not, but attention takes
-jagged queries with jagged keys alone. What are the offsets of 3 images with 4 places each?
+jagged queries only with jagged keys. What are the offsets of 3 images with 4 patches each?
 Afterwards read ``jagged_scaled_dot_product_attention`` in ``torch/nested/_internal/sdpa.py``, in
-site-packages.
-Real life differs: on a GPU jagged attention can be one fused kernel; on the CPU it is split up. It
-takes no mask on either. Real eyes have learned from millions of images.
+site-packages. Real life differs: on a GPU jagged attention can be one fused kernel; on the CPU it
+is split up. It takes no mask on either. Real encoders learned from millions of images.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def patches(images: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return [rows, places, channels * height * width]: places row by row, no overlap."""
+    """Return [rows, places, channels * height * width]: patches row by row, no overlap."""
     # TODO: torch.nn.functional.unfold.
     raise NotImplementedError("patches")
 
@@ -78,7 +77,7 @@ class LowRank(nn.Module):
         raise NotImplementedError("LowRank")
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Return the weight with what was learned."""
+        """Return the weight plus what was learned."""
         # TODO: weight is the frozen one.
         raise NotImplementedError("LowRank.forward")
 

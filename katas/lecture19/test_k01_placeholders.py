@@ -16,7 +16,7 @@ ONE_EACH = torch.tensor([[IMAGE, 5], [7, IMAGE]])
 
 
 def refused(ids: torch.Tensor, rows: list[int], expected: str) -> None:
-    """Check the error for images with so many rows."""
+    """Check the error for images with these numbers of rows."""
     __tracebackhide__ = True
     yours = "no error"
     try:
@@ -48,7 +48,7 @@ def test_each_sentence_gets_its_own_rows() -> None:
 
 
 def test_one_row_too_many() -> None:
-    """PyTorch drops it without a word: an image that nobody sees."""
+    """PyTorch drops it silently: an image that nobody sees."""
     refused(TWO, [1, 4], "placeholders by sentence: [1, 3], image rows: [1, 4]")
     refused(ONE_EACH, [1, 1, 1], "placeholders by sentence: [1, 1], image rows: [1, 1, 1]")
 
@@ -77,7 +77,9 @@ def test_the_dtype_is_that_of_the_text() -> None:
     text, rows = numbers(1, 2, 3).bfloat16(), numbers(1, 3, seed=1).float()
     yours = merge(text, torch.tensor([[IMAGE, 5]]), [rows], IMAGE)
 
-    assert yours.dtype == torch.bfloat16, f"yours is {yours.dtype}, expected that of text, bfloat16"
+    assert yours.dtype == torch.bfloat16, (
+        f"yours is {yours.dtype}, expected the text's dtype, bfloat16"
+    )
     close(yours[0, 0], rows[0].bfloat16(), "the image's row, rounded", tolerance=0.0)
 
 

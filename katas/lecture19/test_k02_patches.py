@@ -72,7 +72,7 @@ def test_each_patch_is_a_crop() -> None:
 
 
 def test_the_grid_is_a_view() -> None:
-    """It begins where the images do in memory, and what is written to a patch is in the image."""
+    """It begins where the images do in memory, and a write to a patch changes the image."""
     for images, what in (
         (numbers(2, 5, 8, 9), "contiguous images"),
         (numbers(2, 8, 9, 5).permute(0, 3, 1, 2), "images in channels-last"),
@@ -86,7 +86,7 @@ def test_the_grid_is_a_view() -> None:
 
 
 def test_a_patch_that_would_be_cut() -> None:
-    """Neither the lines below the last whole patch nor the pixels beside it are dropped."""
+    """Neither the lines below the last whole patch nor the pixels next to it are dropped."""
     for size in ((5, 6), (4, 7)):
         yours = "no error"
         try:
@@ -98,7 +98,7 @@ def test_a_patch_that_would_be_cut() -> None:
 
 
 def test_tokens_equal_unfold() -> None:
-    """For images of any strides; unfold has the patches in the last dim."""
+    """For images with any strides; unfold has the patches in the last dim."""
     images = numbers(2, 8, 9, 5).permute(0, 3, 1, 2)
     with unchanged(images=images):
         yours = tokens(images, PATCH)
@@ -108,20 +108,20 @@ def test_tokens_equal_unfold() -> None:
 
 
 def test_when_tokens_are_a_copy() -> None:
-    """Where a patch is a whole strip of a grey image, its pixels are in order already."""
+    """If a patch is a whole strip of a grey image, its pixels are already in order."""
     images, strips = numbers(2, 5, 8, 9), numbers(2, 1, 8, 9)
     every_other = numbers(4, 1, 4, 3)[::2]
 
     assert tokens(images, PATCH).data_ptr() != images.data_ptr(), (
-        "patches of 2 x 3 pixels: yours is in the memory of the images, where a patch has gaps"
+        "patches of 2 x 3 pixels: yours shares the images' memory, in which a patch has gaps"
     )
     assert tokens(strips, (2, 9)).data_ptr() == strips.data_ptr(), (
-        "patches of 2 x 9 in one channel, 9 wide: yours is a copy, and a view is possible"
+        "patches of 2 x 9 in one channel, 9 wide: yours is a copy, but a view is possible"
     )
     close(tokens(strips, (2, 9)), strips.view(2, 4, 18), "strips of two lines each")
     assert tokens(every_other, PATCH).data_ptr() == every_other.data_ptr(), (
-        "every other image of a batch, in strips: they are not contiguous, and yours is a copy; "
-        "a view is possible"
+        "every other image of a batch, in strips: they are not contiguous, but a view is possible,"
+        " and yours is a copy"
     )
 
 
@@ -139,12 +139,12 @@ def test_embed_is_a_convolution() -> None:
 
 
 def test_gradients_of_embed() -> None:
-    """By finite differences, for images, weight and bias."""
+    """Against finite differences, for images, weight and bias."""
     inputs = [numbers(1, 2, 2, 3), numbers(2, 2, 2, 1, seed=1), numbers(2, seed=2)]
     for tensor in inputs:
         tensor.requires_grad_()
 
-    assert torch.autograd.gradcheck(embed, inputs), "the gradients of embed"
+    assert torch.autograd.gradcheck(embed, inputs), "the gradients of embed are wrong"
 
 
 def test_paste_is_the_way_back() -> None:

@@ -1,4 +1,4 @@
-"""Tests of k03_which_road: what runs is asked of the PyTorch that is installed."""
+"""Tests of k03_which_road: the installed PyTorch says what runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Reference(TorchDispatchMode):
-    """What the exercise's mode is compared with."""
+    """The mode that yours is compared with."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Reference(TorchDispatchMode):
 
 
 def reference(call: Callable[[], object]) -> str:
-    """Return the road of a call, as the installed PyTorch goes."""
+    """Return the path that a call takes in the installed PyTorch."""
     with Reference() as seen:
         call()
     if "_native_multi_head_attention" in seen.text:
@@ -79,7 +79,7 @@ def test_keywords_arrive() -> None:
 @pytest.mark.parametrize("grad", [True, False])
 @pytest.mark.parametrize("training", [True, False])
 def test_the_table(*, training: bool, grad: bool) -> None:
-    """Self-attention, equal values in other objects, a memory; with and without weights."""
+    """Self-attention, equal values in different objects, a memory; with and without weights."""
     mha, x, memory = layer(training=training), numbers(2, 5, 8), numbers(2, 7, 8)
     for inputs, what in (
         ((x, x, x), "x, x, x"),
@@ -137,7 +137,7 @@ def test_native_comes_first() -> None:
 
 
 def test_one_call_and_no_trace() -> None:
-    """The call runs once; its error comes out, and no mode stays."""
+    """The call runs once; its error propagates, and no mode stays."""
     calls = []
     road(lambda: calls.append(1))
     assert len(calls) == 1, f"road makes {len(calls)} calls, expected 1"
@@ -154,6 +154,6 @@ def test_attend_is_fused_in_training() -> None:
         yours = attend(mha, x, memory)
 
     assert isinstance(yours, torch.Tensor), f"attend returns {type(yours)}, expected the output"
-    assert taken == "fused", f"attend takes the road {taken!r}, expected 'fused'"
+    assert taken == "fused", f"attend takes the path {taken!r}, expected 'fused'"
     assert yours.requires_grad, "attend has no graph: there is nothing to train"
     close(yours.detach(), expected.detach(), "attend, and mha(x, memory, memory)[0]")

@@ -1,4 +1,4 @@
-"""Tests of k04_identity: values by hand, and products counted, also those of PyTorch."""
+"""Tests of k04_identity: values by hand, and products counted, including PyTorch's."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def test_three_inputs() -> None:
 
 
 def test_a_memory() -> None:
-    """Cross-attention: key and value are one object, the query is another one."""
+    """Cross-attention: key and value are one object, the query is a different one."""
     check((X, M, M), 2, "x, m, m")
 
 
 def test_equal_values_in_other_objects() -> None:
-    """A clone is another object, and so is a view, though it has the same memory."""
+    """A clone is a different object, and so is a view, although it has the same memory."""
     check((X, X.clone(), X.clone()), 3, "x and clones")
     check((X, X[:], X.view_as(X)), 3, "x and views")
     same = X.clone()
@@ -83,7 +83,7 @@ def test_equal_values_in_other_objects() -> None:
 
 
 def test_other_pairs() -> None:
-    """A query that is the key or the value alone: the weights' parts are not side by side."""
+    """A query that is only the key, or only the value: the weights' parts are not adjacent."""
     check((M, M, N), 3, "m, m, n")
     check((M, N, M), 3, "m, n, m")
 
@@ -104,7 +104,7 @@ def test_as_many_as_pytorch() -> None:
 
 
 def test_gradients() -> None:
-    """By finite differences, for inputs, weight and bias."""
+    """Against finite differences, for inputs, weight and bias."""
     x, m = (numbers(2, 2, seed=seed).requires_grad_() for seed in (3, 4))
     weight, bias = numbers(6, 2).requires_grad_(), numbers(6).requires_grad_()
 
@@ -112,4 +112,4 @@ def test_gradients() -> None:
         (lambda x, _m, w, b: project(x, x, x, w, b), "x, x, x"),
         (lambda x, m, w, b: project(x, m, m, w, b), "x, m, m"),
     ):
-        assert torch.autograd.gradcheck(call, (x, m, weight, bias)), f"the gradients of {what}"
+        assert torch.autograd.gradcheck(call, (x, m, weight, bias)), f"wrong gradients: {what}"

@@ -1,4 +1,4 @@
-"""Tests of k05_cross_attention: PyTorch's own attention, and what is projected how often."""
+"""Tests of k05_cross_attention: PyTorch's own attention, and how often each input is projected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plugins.kit import forbids
 from plugins.kit import unchanged
 
 
-# As many samples as heads, and as many tokens: a mask in the wrong dims is broadcast in silence.
+# As many samples as heads, and as many tokens: a mask in the wrong dims is broadcast silently.
 QUERY, KEYS, VALUES = 3 * numbers(2, 2, 2, 5), numbers(2, 2, 3, 5, seed=1), numbers(2, 2, 3, 5)
 NONE = torch.zeros(2, 3, dtype=torch.bool)
 SOME = torch.tensor([[False, False, True], [True, False, False]])
@@ -83,7 +83,7 @@ def test_padding_is_not_read() -> None:
 
 
 def test_padding_alone_reads_nothing() -> None:
-    """Sample 0 has no image: its result is 0, and the other's is as always."""
+    """Sample 0 has no image: its result is 0, and the other's is as usual."""
     yours = attend(QUERY, KEYS, VALUES, ALL)
 
     close(yours[0], torch.zeros(2, 2, 5), "all rows are padding")
@@ -92,20 +92,22 @@ def test_padding_alone_reads_nothing() -> None:
 
 @pytest.mark.parametrize("padding", [SOME, ALL], ids=["some", "all"])
 def test_gradients(padding: torch.Tensor) -> None:
-    """By finite differences; where all is padding they are 0, and not NaN."""
+    """Against finite differences; where everything is padding they are 0, not NaN."""
     inputs = [x[..., :2].clone().requires_grad_() for x in (QUERY / 3, KEYS, VALUES)]
     grads = torch.autograd.grad(attend(*inputs, padding).square().sum(), inputs)
 
     for name, grad in zip(("query", "keys", "values"), grads, strict=True):
         assert not grad.isnan().any(), f"the gradient of {name} has NaN: {grad.tolist()}"
-    assert torch.autograd.gradcheck(lambda *x: attend(*x, padding), inputs), "the gradients"
+    assert torch.autograd.gradcheck(lambda *x: attend(*x, padding), inputs), "the gradients differ"
 
 
 def test_the_mask_for_pytorch() -> None:
     """True is what may be read, for all heads and all tokens."""
     with unchanged(padding=SOME):
         mask = sdpa_mask(SOME)
-    assert mask.dtype == torch.bool, f"yours is {mask.dtype}: what is 0 or 1 would be added"
+    assert mask.dtype == torch.bool, (
+        f"yours is {mask.dtype}, expected bool: numbers would be added to the scores"
+    )
     yours = F.scaled_dot_product_attention(QUERY, KEYS, VALUES, attn_mask=mask)
     right = F.scaled_dot_product_attention(QUERY, KEYS, VALUES, attn_mask=~SOME[:, None, None])
 
@@ -137,7 +139,7 @@ def test_reading_as_pytorch_does() -> None:
 
 
 def test_three_steps() -> None:
-    """The start and three tokens, each read by its predecessor."""
+    """The start and three tokens, each computed from its predecessor."""
     reader, mha = layers()
     start = START.clone()
     with torch.no_grad():
@@ -162,13 +164,13 @@ def test_the_memory_is_projected_once() -> None:
 
     assert yours == expected, f"calls in 5 steps: yours {yours}, expected {expected}"
     assert sizes["query"] == [[2, 1, 4]] * 5, (
-        f"what is projected as a query in 5 steps: yours {sizes['query']}, expected [2, 1, 4] each "
-        "time: the newest token alone, as all before it have read already"
+        f"shapes projected as a query in 5 steps: yours {sizes['query']}, expected [2, 1, 4] each "
+        "time: only the newest token, since all earlier ones have already read"
     )
 
 
 def test_another_image() -> None:
-    """A second generation reads its own memory, also if it is the first one, written to."""
+    """A second generation reads its own memory, even if it is the first tensor, overwritten."""
     reader, mha = layers()
     memory = MEMORY.clone()
     with torch.no_grad():
@@ -182,7 +184,7 @@ def test_another_image() -> None:
 
 
 def test_gradients_reach_the_image() -> None:
-    """Through all steps, for who trains the encoder too."""
+    """Through all steps, for those who train the encoder too."""
     reader, mha = layers()
     memory = MEMORY.clone().requires_grad_()
     yours = generate(reader, START, memory, SOME, 3)

@@ -1,4 +1,4 @@
-"""Tests of k06_gate: a closed gate, an open one, and who learns behind it."""
+"""Tests of k06_gate: a closed gate, an open one, and what learns behind it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Branch(nn.Module):
         self.first, self.last = nn.Linear(7, 6, bias=False), nn.Linear(6, 4, bias=False)
 
     def forward(self, x: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
-        """Return one number for each of the text."""
+        """Return one number for each number of the text."""
         self.calls += 1
         y: torch.Tensor = self.last(self.first(torch.cat([x, image], -1)).tanh())
         return y
@@ -48,7 +48,7 @@ class Float(nn.Module):
 
 
 def gated(gate: float | None = None, *, last: bool = True) -> Gated:
-    """Return a gated branch, opened so far, with a last layer of numbers or of 0."""
+    """Return a gated branch with this gate, and a last layer of numbers or of 0."""
     torch.manual_seed(0)
     model = Gated(Branch()).double()
     with torch.no_grad():
@@ -65,7 +65,7 @@ def loss_of(model: Gated) -> Callable[[], torch.Tensor]:
 
 
 def test_the_gate_begins_closed() -> None:
-    """The old output, although the branch has run."""
+    """The old output, although the branch ran."""
     model = gated()
     with torch.no_grad(), unchanged(model, text=TEXT, image=IMAGE):
         yours = model(TEXT, IMAGE)
@@ -95,12 +95,12 @@ def test_an_open_gate(gate: float) -> None:
 
 
 def test_without_an_image() -> None:
-    """Text alone passes, and the branch does not run."""
+    """Text passes unchanged, and the branch does not run."""
     model = gated(0.7)
     yours = model(TEXT, None)
 
     close(yours, TEXT, "no image: x")
-    assert not model.branch.calls, "there is no image, and the branch ran"
+    assert not model.branch.calls, "there is no image, but the branch ran"
 
 
 def test_an_image_of_zeros() -> None:
@@ -117,18 +117,19 @@ def test_an_image_of_zeros() -> None:
 
 
 def test_the_dtype_of_the_stream() -> None:
-    """A gate in float32 beside a model in bfloat16, and a branch that returns float32."""
+    """A gate in float32 with a model in bfloat16, and a branch that returns float32."""
     for branch, what in ((Branch().bfloat16(), "bfloat16"), (Float(), "float32")):
         yours = Gated(branch)(TEXT.bfloat16(), IMAGE.bfloat16())
 
         assert yours.dtype == torch.bfloat16, (
-            f"x is bfloat16, the branch returns {what}: yours is {yours.dtype}, expected that of x"
+            f"x is bfloat16, the branch returns {what}: yours is {yours.dtype}, expected the dtype"
+            " of x"
         )
 
 
 @pytest.mark.parametrize("gate", [0.0, 0.7])
 def test_derivatives_on_paper(gate: float) -> None:
-    """At 0 the gate has a gradient, and what is behind it has 0."""
+    """At 0 the gate has a gradient, and the branch behind it has gradient 0."""
     found, opened = (
         numbers(2, 5, 4, seed=3).requires_grad_(),
         torch.tensor(gate, dtype=torch.double),
@@ -143,7 +144,7 @@ def test_derivatives_on_paper(gate: float) -> None:
 
 
 def test_a_closed_gate() -> None:
-    """The gate goes first, and then all learn."""
+    """The gate learns first, then everything does."""
     model = gated()
     assert_expected_inline(
         diary(model, loss_of(model), 3, 0.1) + "\n",
@@ -156,7 +157,7 @@ step 2  gate branch.first.weight branch.last.weight
 
 
 def test_a_last_layer_of_0() -> None:
-    """With an open gate, the last layer goes first."""
+    """With an open gate, the last layer learns first."""
     model = gated(1.0, last=False)
     assert_expected_inline(
         diary(model, loss_of(model), 3, 0.1) + "\n",
@@ -169,7 +170,7 @@ step 2  gate branch.first.weight branch.last.weight
 
 
 def test_both_at_0() -> None:
-    """Each waits for the other, for ever."""
+    """Each waits for the other, forever."""
     model = gated(last=False)
     before = loss_of(model)().item()
     assert_expected_inline(
@@ -180,7 +181,7 @@ step 1  -
 step 2  -
 """,
     )
-    assert loss_of(model)().item() == before, "nothing had a gradient, and the loss is another one"
+    assert loss_of(model)().item() == before, "nothing had a gradient, yet the loss has changed"
 
 
 @pytest.mark.parametrize("grad", [[0.0, 1.0, -1.0], [0.0, -1e-9, 0.0]])
@@ -193,13 +194,13 @@ def test_one_element_is_enough(grad: list[float]) -> None:
 
     yours, expected = diary(layer, loss, 1, 0.1), "step 0  weight"
     assert yours == expected, (
-        f"the gradient of weight is {grad}, which has an element other than 0: yours {yours!r}, "
+        f"the gradient of weight is {grad}, which has a nonzero element: yours {yours!r}, "
         f"expected {expected!r}"
     )
 
 
 def test_frozen_layers() -> None:
-    """Those have no gradient, and stay."""
+    """Frozen layers have no gradient, and stay."""
     model = gated(0.7)
     model.branch.first.requires_grad_(requires_grad=False)
     with unchanged(first=model.branch.first.weight):

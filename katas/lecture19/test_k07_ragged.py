@@ -22,7 +22,7 @@ from plugins.kit import unchanged
 
 
 OFFSETS = torch.tensor([0, 2, 2, 6])
-# The first is empty, the last too, and two of one length are neighbours.
+# The first and the last are empty, and two of equal length are neighbours.
 LENGTHS = (0, 3, 1, 5, 5, 0, 2, 0)
 
 
@@ -63,7 +63,7 @@ def test_places() -> None:
 
 
 def test_places_of_many() -> None:
-    """Empty samples at either end; and where all are empty, nothing."""
+    """Empty samples at either end; if all are empty, the result is, too."""
     sample, place = places(offsets_of(*LENGTHS))
     expected = [(i, k) for i, length in enumerate(LENGTHS) for k in range(length)]
 
@@ -74,7 +74,7 @@ def test_places_of_many() -> None:
 
 @pytest.mark.parametrize("fill", [-7.0, -torch.inf])
 def test_pad(fill: float) -> None:
-    """To the longest, with the fill behind each sample's end, and no multiple of it elsewhere."""
+    """To the longest, with the fill after each sample's end, and no multiple of it elsewhere."""
     values = numbers(6, 2)
     with unchanged(values=values, offsets=OFFSETS):
         yours = pad(values, OFFSETS, fill)
@@ -87,9 +87,11 @@ def test_pad(fill: float) -> None:
 
 
 def test_pad_where_all_are_empty() -> None:
-    """Of two samples without a word, the longest has length 0."""
+    """For two samples without a word, the longest has length 0."""
     yours = pad(torch.zeros(0, 3), offsets_of(0, 0), 1.0)
-    assert yours.shape == (2, 0, 3), f"two empty samples: yours is {[*yours.shape]}, not [2, 0, 3]"
+    assert yours.shape == (2, 0, 3), (
+        f"two empty samples: yours is {[*yours.shape]}, expected [2, 0, 3]"
+    )
 
 
 def test_pad_as_pytorch_does() -> None:
@@ -106,7 +108,7 @@ def test_pad_as_pytorch_does() -> None:
 
 
 def test_means() -> None:
-    """Each divided by its own length; of no words the mean is 0, not NaN, and at the end too."""
+    """Each divided by its own length; the mean of no words is 0, not NaN, at the end too."""
     values = numbers(6, 2)
     with unchanged(values=values, offsets=OFFSETS):
         yours = means(values, OFFSETS)
@@ -120,7 +122,7 @@ def test_means() -> None:
 
 @pytest.mark.parametrize("large", [torch.nan, torch.inf, 1e8])
 def test_samples_do_not_mix(large: float) -> None:
-    """What is in the first does not reach the others; and a NaN is not hidden."""
+    """A value in the first sample does not reach the others; and a NaN is not hidden."""
     values = numbers(6, 2)
     values[0] = large
     expected = torch.stack([values[:2].mean(0), torch.zeros(2).double(), values[2:].mean(0)])
@@ -142,7 +144,9 @@ def test_gradients_flow() -> None:
         values, offsets = pack(words)
         return pad(values, offsets, 0.0).square(), means(values, offsets).square()
 
-    assert torch.autograd.gradcheck(made, words), "gradcheck: another gradient"
+    assert torch.autograd.gradcheck(made, words), (
+        "gradcheck: the gradient differs from finite differences"
+    )
 
 
 class Counter(TorchDispatchMode):
@@ -157,7 +161,7 @@ class Counter(TorchDispatchMode):
 
 
 def operators(count: int) -> int:
-    """Return how many operators run for so many times eight samples."""
+    """Return how many operators run for `count` times eight samples."""
     offsets = offsets_of(*(LENGTHS * count))
     values = numbers(int(offsets[-1]), 2)
     with Counter() as counter:
@@ -198,7 +202,7 @@ def apart(*lengths: int) -> tuple[Any, Any]:
 def test_pytorch_refuses() -> None:
     """Equal lengths, made twice, have two symbolic sizes."""
     x, y = apart(2, 0, 4)
-    assert x.shape != y.shape, f"two symbolic sizes expected: {x.shape} and {y.shape}"
+    assert x.shape != y.shape, f"expected two symbolic sizes: {x.shape} and {y.shape}"
     with pytest.raises(RuntimeError, match="cannot call binary pointwise function add"):
         x + y
 
@@ -209,7 +213,7 @@ def test_add() -> None:
     kept = x.values().clone(), y.values().clone()
     yours: Any = add(x, y)
 
-    assert yours.is_nested, "yours is no nested tensor"
+    assert yours.is_nested, "yours is not a nested tensor"
     close(yours.values(), kept[0] + kept[1], "the values of the sum")
     close(x.values(), kept[0], "the values of x, after add(x, y)")
     close(y.values(), kept[1], "the values of y, after add(x, y)")
@@ -221,13 +225,14 @@ def test_a_sum_can_be_added_to_again() -> None:
     yours: Any = add(x, y)
 
     assert yours.shape == x.shape, (
-        f"the sum has shape {yours.shape}, and x has {x.shape}: one size for one offsets tensor"
+        f"the sum has shape {yours.shape}, but x has {x.shape}: each offsets tensor has its own"
+        " size"
     )
     close((x + yours).values(), 2 * x.values() + y.values(), "x + add(x, y)")
 
 
 def test_a_sum_has_gradients() -> None:
-    """Of both, back to the dense values."""
+    """For both, back to the dense values."""
     leaves = [numbers(6, 2, seed=seed).requires_grad_() for seed in (3, 4)]
     x, y = (nested_tensor_from_jagged(leaf, OFFSETS.clone()) for leaf in leaves)
     total: Any = add(x, y)
@@ -239,7 +244,7 @@ def test_a_sum_has_gradients() -> None:
 
 @pytest.mark.given
 def test_other_lengths_are_refused() -> None:
-    """As many words in all, and as many samples: the offsets decide."""
+    """The same number of words and of samples: the offsets decide."""
     x, _ = apart(2, 0, 4)
     y, _ = apart(2, 1, 3)
     with pytest.raises(ValueError, match="differ in length"):

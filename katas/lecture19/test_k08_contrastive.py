@@ -1,4 +1,4 @@
-"""Tests of k08_contrastive: the loss by enumeration, then the same batch cut over ranks."""
+"""Tests of k08_contrastive: the loss by enumeration, then the same batch split across ranks."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 gloo = pytest.mark.backend("gloo")
 
 SCALE = torch.tensor(3.0).double().sqrt()
-# How long ranks may wait for one another.
+# How long ranks may wait for each other.
 SOON = 5
 
 
 def parts(rows: int) -> list[float]:
-    """Return what each row adds to the loss of so many pairs: number by number."""
+    """Return what each row adds to the loss of this many pairs, number by number."""
     images, captions = numbers(rows, 3, seed=1).tolist(), numbers(rows, 3, seed=2).tolist()
 
     def score(i: int, c: int) -> float:
@@ -67,7 +67,7 @@ def whole(rows: int) -> Part:
 
 
 def test_two_pairs() -> None:
-    """In columns that are orthogonal: each row and column is log(1 + exp(-scale))."""
+    """With orthogonal columns each row and column gives log(1 + exp(-scale))."""
     images, captions = torch.tensor([[2.0, 0], [0, 5]]).double(), torch.eye(2).double()
     with unchanged(images=images, captions=captions, scale=SCALE):
         yours = contrastive(images, captions, SCALE)
@@ -77,7 +77,7 @@ def test_two_pairs() -> None:
 
 
 def test_both_directions() -> None:
-    """Of five pairs: each image over all captions, and each caption over all images."""
+    """For five pairs: each image over all captions, and each caption over all images."""
     for rows in (1, 3, 5):
         images, captions = numbers(rows, 3, seed=1), numbers(rows, 3, seed=2)
         expected = torch.tensor(sum(parts(rows)), dtype=torch.double)
@@ -87,7 +87,7 @@ def test_both_directions() -> None:
 
 
 def test_the_length_of_a_row_does_not_count() -> None:
-    """Each image and each caption is normalised by itself."""
+    """Each image and each caption is normalised separately."""
     images, captions = numbers(4, 3, seed=1), numbers(4, 3, seed=2)
     longer = torch.tensor([[1.0], [20.0], [0.5], [3.0]]).double()
     expected = contrastive(images, captions, SCALE)
@@ -97,7 +97,7 @@ def test_the_length_of_a_row_does_not_count() -> None:
 
 
 def gathered() -> tuple[torch.Tensor | None, torch.Tensor]:
-    """Return the gradient of this rank's rows if rank r weighs all by r + 1, and what came in."""
+    """Return the gradient of this rank's rows if rank r weights all by r + 1, and its input."""
     rank, size = dist.get_rank(), dist.get_world_size()
     rows = numbers(2 * size, 3)[2 * rank : 2 * rank + 2].requires_grad_()
     found, came = Gather.apply(rows), list[torch.Tensor]()
@@ -120,7 +120,7 @@ def test_gather_has_a_gradient(world: World) -> None:
 
 
 def shared(rows: int) -> Part:
-    """Return this rank's part of the loss of so many pairs a rank, and its gradients."""
+    """Return this rank's part of the loss with this many pairs per rank, and its gradients."""
     rank, size = dist.get_rank(), dist.get_world_size()
     images, captions = (
         numbers(rows * size, 3, seed=seed)[rows * rank :][:rows].requires_grad_() for seed in (1, 2)
@@ -144,7 +144,7 @@ def test_each_rank_has_its_part(world: World, size: int, rows: int) -> None:
 @gloo
 @pytest.mark.parametrize(("size", "rows"), [(2, 2), (3, 1)])
 def test_the_gradient_is_that_of_the_whole(world: World, size: int, rows: int) -> None:
-    """For this rank's rows; the scale's is the sum over ranks, as that of any weight."""
+    """For this rank's rows; the scale's is the sum over ranks, as for any weight."""
     _, images, captions, scale = whole(size * rows)
     results = world(shared, size, rows, timeout=SOON)
     for rank, (_, mine, ours, _) in enumerate(results):

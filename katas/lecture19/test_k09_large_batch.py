@@ -1,4 +1,4 @@
-"""Tests of k09_large_batch: towers with dropout, in chunks, against one graph of all."""
+"""Tests of k09_large_batch: towers with dropout, in chunks, against one graph for everything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RNG = ("torch.get_rng_state()", "grad")
 
 
 class Tower(nn.Module):
-    """A tower with dropout, which notes how many rows it sees, and in which mode."""
+    """A tower with dropout, which records how many rows it sees, and in which mode."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Loss(nn.Module):
 
 
 def together(loss: Any, towers: Any, inputs: Any, chunk: int) -> torch.Tensor:
-    """Go forward and backward through one graph of all; the towers see the same chunks."""
+    """Go forward and backward through one graph for all; the towers see the same chunks."""
     pairs = zip(towers, inputs, strict=True)
     value = loss(*(torch.cat([tower(part) for part in x.split(chunk)]) for tower, x in pairs))
     value.backward()
@@ -69,7 +69,7 @@ def together(loss: Any, towers: Any, inputs: Any, chunk: int) -> torch.Tensor:
 
 
 def grads(*modules: nn.Module) -> list[torch.Tensor]:
-    """Return the .grad of all parameters; of one that has none, NaN."""
+    """Return the .grad of all parameters; NaN for one that has none."""
     every = [p for module in modules for p in module.parameters()]
     return [torch.full_like(p, torch.nan) if p.grad is None else p.grad for p in every]
 
@@ -83,7 +83,7 @@ def compare(yours: list[torch.Tensor], expected: list[torch.Tensor], why: str) -
 
 @one
 def test_embeddings_in_chunks() -> None:
-    """Seven rows by three: 3, 3 and 1, without a graph."""
+    """Seven rows in threes: 3, 3 and 1, without a graph."""
     tower, x = Tower(1).eval(), numbers(7, 3)
     with unchanged(tower, x=x):
         yours, _ = embed(tower, x, 3)
@@ -122,7 +122,7 @@ def test_a_state_for_each_chunk() -> None:
 
 @two
 def test_the_gradient_of_each() -> None:
-    """Of two embeddings, in their order, and the value of the loss."""
+    """For two embeddings, in their order, and the value of the loss."""
     loss, a, b = Loss(), numbers(4, 2, seed=1), numbers(4, 2, seed=2)
     with unchanged(a=a, b=b):
         value, yours = slopes(loss, a, b)
@@ -130,7 +130,7 @@ def test_the_gradient_of_each() -> None:
     expected = loss(*leaves)
 
     close(value, expected.detach(), "the loss")
-    assert not value.requires_grad, "the loss of yours has a graph"
+    assert not value.requires_grad, "your loss has a graph"
     assert len(yours) == 2, f"yours has {len(yours)} gradients, expected one for each of 2"
     right = torch.autograd.grad(expected, leaves)
     for number in (0, 1):
@@ -139,7 +139,7 @@ def test_the_gradient_of_each() -> None:
 
 @two
 def test_the_scale_has_a_gradient() -> None:
-    """What the loss learns is in no tower; its .grad is added to."""
+    """The loss's own parameter is in no tower; its .grad is accumulated."""
     loss, a, b = Loss(), numbers(4, 2, seed=1), numbers(4, 2, seed=2)
     (once,) = torch.autograd.grad(loss(a, b), [loss.scale])
     loss.scale.grad = torch.tensor(5.0, dtype=torch.float64)
@@ -150,7 +150,7 @@ def test_the_scale_has_a_gradient() -> None:
 
 @three
 def test_one_chunk_at_a_time() -> None:
-    """In eval mode, and the .grad of a tower is added to."""
+    """In eval mode, and the .grad of a tower is accumulated."""
     tower, x, gradient = Tower(1).eval(), numbers(7, 3), numbers(7, 2)
     tower(x).backward(gradient)
     expected = [2 * each for each in grads(tower)]
@@ -189,7 +189,7 @@ def test_the_rng_goes_on() -> None:
     before = torch.get_rng_state()
     replay(tower, x, 3, states, numbers(7, 2))
 
-    assert torch.equal(before, torch.get_rng_state()), "the state of the RNG is another than before"
+    assert torch.equal(before, torch.get_rng_state()), "the state of the RNG has changed"
 
 
 class Peak:
@@ -216,7 +216,7 @@ class Kept:
 
 
 def kept(rows: int) -> int:
-    """Return how many elements are kept at once where so many rows are replayed, by fours."""
+    """Return how many elements are kept at once when this many rows are replayed in fours."""
     tower, x, peak = Tower(1), numbers(rows, 3), Peak()
     _, states = embed(tower, x, 4)
     with torch.autograd.graph.saved_tensors_hooks(peak.pack, lambda each: each.x):
@@ -229,7 +229,7 @@ def test_the_memory_of_one_chunk() -> None:
     """As much for 40 rows as for 4: a chunk's graph is gone before the next one's is made."""
     one_chunk, ten_chunks = kept(4), kept(40)
     assert ten_chunks == one_chunk, (
-        f"the graph keeps {one_chunk} elements for 1 chunk of yours, and {ten_chunks} for 10"
+        f"your graph keeps {one_chunk} elements for 1 chunk, and {ten_chunks} for 10"
     )
 
 
@@ -247,14 +247,14 @@ def test_a_step_is_the_whole_batch(chunk: int) -> None:
     expected = together(their_loss, theirs, inputs, chunk)
 
     close(value, expected, f"the loss, in chunks of {chunk}")
-    assert not value.requires_grad, "the loss of yours has a graph"
+    assert not value.requires_grad, "your loss has a graph"
     right = grads(their_loss, *theirs)
     compare(grads(loss, *towers), right, f"in chunks of {chunk}: scale, tower 0, tower 1")
 
 
 @four
 def test_gradients_add_up() -> None:
-    """Two steps without zero_grad, each with other numbers of dropout."""
+    """Two steps without zero_grad, each with different dropout."""
     inputs = [numbers(6, 3, seed=seed) for seed in (1, 2)]
     loss, towers = Loss(), [Tower(1), Tower(2)]
     their_loss, theirs = Loss(), [Tower(1), Tower(2)]
@@ -310,5 +310,6 @@ def test_gradcheck() -> None:
         torch.autograd.gradcheck(Stepped.apply, (weight,))
     except GradcheckError as error:
         pytest.fail(
-            f"yours is `analytical`, a difference quotient of your loss `numerical`: {error}"
+            "`analytical` is your gradient, `numerical` a difference quotient of your loss:"
+            f" {error}"
         )

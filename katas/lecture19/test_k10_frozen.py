@@ -1,4 +1,4 @@
-"""Tests of k10_frozen: what is frozen is compared to the bit, and the rest has to learn."""
+"""Tests of k10_frozen: what is frozen is compared bit for bit, and the rest has to learn."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tower() -> Any:
 
 
 def test_features_do_not_depend_on_the_mode() -> None:
-    """Nor on the other rows of the batch, where the model around the tower trains."""
+    """Nor on the other rows of the batch, even if the model around the tower trains."""
     x = numbers(6, 3)
     expected = tower().eval()(x).detach()
     model = nn.Sequential(Frozen(tower()), nn.Identity())
@@ -49,7 +49,7 @@ def test_features_do_not_depend_on_the_mode() -> None:
 
 
 def test_the_tower_stays_as_it_is() -> None:
-    """Its running mean and its count of batches, too; the mode does not come back to it."""
+    """Including its running mean and its count of batches; train mode does not reach it."""
     model = nn.Sequential(Frozen(tower()), nn.Linear(2, 2).double())
     model.train()
     before = {name: each.clone() for name, each in model[0].state_dict().items()}
@@ -66,7 +66,7 @@ def test_what_is_around_it_trains() -> None:
     assert model[1].training, "the dropout after the tower is not in training mode"
     model.eval()
     assert not model[1].training, "the dropout after the tower is not in eval mode"
-    assert frozen.train() is frozen, "train() of a module returns the module"
+    assert frozen.train() is frozen, "train() of a module should return the module"
     x = numbers(5, 3)
     close(frozen(x), tower().eval()(x), "the features, after frozen.train()")
 
@@ -103,7 +103,7 @@ def optimizer_of(name: str, parameters: Any) -> torch.optim.Optimizer:
 
 @pytest.mark.parametrize("name", ["AdamW", "SGD"])
 def test_frozen_layers_do_not_move(name: str) -> None:
-    """After two steps of both layers, three of the second alone; no weight of the first moves."""
+    """After two steps of both layers, three of only the second; no weight of the first moves."""
     model, x = layers(), numbers(6, 3)
     optimizer = optimizer_of(name, model.parameters())
     for _ in range(2):
@@ -136,7 +136,7 @@ def test_the_others_learn(name: str) -> None:
 
 
 def test_a_gradient_may_be_there_before_freeze() -> None:
-    """What arrived before `freeze` moves nothing after it; the layer's weights are further down."""
+    """A gradient from before `freeze` moves nothing after it; the weights are in a submodule."""
     model, x = nested(), numbers(6, 3)
     optimizer = optimizer_of("SGD", model.parameters())
     model(x).square().mean().backward()
@@ -151,7 +151,7 @@ def test_a_gradient_may_be_there_before_freeze() -> None:
 
 
 def test_gradients_add_up_before_a_step() -> None:
-    """Those of an earlier backward count in `update`, and are not there afterwards."""
+    """Gradients of an earlier backward count in `update`, and are gone afterwards."""
     model, theirs, x, z = layers(), layers(), numbers(6, 3), numbers(4, 3)
     optimizer = optimizer_of("SGD", model.parameters())
     expected = optimizer_of("SGD", theirs.parameters())
@@ -162,7 +162,7 @@ def test_gradients_add_up_before_a_step() -> None:
         model(x).square().mean().backward()
         update(optimizer, model(z).square().mean())
         left = [name for name, p in model.named_parameters() if p.grad is not None and p.grad.any()]
-        assert not left, f"after update these still have a .grad that is not 0: {left}"
+        assert not left, f"after `update` these still have a nonzero .grad: {left}"
         theirs.zero_grad(set_to_none=True)
         (theirs(x).square().mean() + theirs(z).square().mean()).backward()
         expected.step()
@@ -178,7 +178,7 @@ def encoder() -> Any:
 
 
 def test_a_prompt_learns() -> None:
-    """Its gradient comes through the frozen encoder, from each of the samples."""
+    """Its gradient comes through the frozen encoder, from every sample."""
     model, x, prompt = encoder(), numbers(3, 4, 2), numbers(2, 2).requires_grad_()
     with unchanged(model, x=x, prompt=prompt):
         yours = prompted(model, prompt, x)
@@ -187,7 +187,7 @@ def test_a_prompt_learns() -> None:
     expected.square().sum().backward()
 
     close(yours.detach(), expected.detach(), "[samples, prompt and words, dims]")
-    assert yours.requires_grad, "yours has no graph: no gradient can go back from it to the prompt"
+    assert yours.requires_grad, "yours has no graph: no gradient can flow back to the prompt"
     yours.square().sum().backward()
     assert copies.grad is not None, "the test's own gradient is missing"
     assert prompt.grad is not None, "no gradient arrived at the prompt"
@@ -195,7 +195,7 @@ def test_a_prompt_learns() -> None:
 
 
 def test_the_encoder_stays_frozen() -> None:
-    """No weight of it has a gradient afterwards, nor asks for one."""
+    """None of its weights has a gradient afterwards, or requires one."""
     model, prompt = encoder(), numbers(2, 2).requires_grad_()
     loss = prompted(model, prompt, numbers(3, 4, 2)).sum()
     assert loss.requires_grad, "the loss has no graph"
@@ -211,14 +211,16 @@ def table(**options: Any) -> Any:
 
 
 def shortened(rows: torch.Tensor, p: float = 2.0) -> torch.Tensor:
-    """Return rows of length 1.25 at most."""
+    """Return rows of at most length 1.25."""
     return rows * (1.25 / rows.norm(p=p, dim=-1, keepdim=True)).clamp(max=1)
 
 
 def test_a_table_keeps_its_values() -> None:
-    """A look-up is no write. What comes out is as long as max_norm allows."""
+    """A look-up does not write. The result is at most as long as max_norm allows."""
     made, tokens = table(), torch.tensor([[0, 3, 3], [6, 1, 2]])
-    assert len({*(made.weight.norm(dim=1) > 1.25).tolist()}) == 2, "short and long words, both"
+    assert len({*(made.weight.norm(dim=1) > 1.25).tolist()}) == 2, (
+        "the test's table should have both short and long words"
+    )
     before = made.weight.detach().clone()
     with unchanged(made, tokens=tokens):
         yours = words(made, tokens)
@@ -228,7 +230,7 @@ def test_a_table_keeps_its_values() -> None:
 
 
 def test_a_table_has_its_own_norm() -> None:
-    """Of norm_type 1 a row's length is the sum of its absolute values."""
+    """With norm_type 1 a row's length is the sum of its absolute values."""
     made, tokens = table(norm_type=1.0), torch.tensor([0, 1, 2, 3, 4, 5, 6])
     before = made.weight.detach().clone()
     expected = shortened(before, 1.0)
@@ -237,14 +239,14 @@ def test_a_table_has_its_own_norm() -> None:
 
 
 def test_a_table_has_its_own_padding() -> None:
-    """The table gives its padding_idx no gradient: the word is there to fill rows up."""
+    """The table gives its padding_idx no gradient: that word only pads rows."""
     made = table(padding_idx=0).requires_grad_()
     before = made.weight.detach().clone()
     words(made, torch.tensor([[0, 1], [0, 3]])).sum().backward()
-    assert made.weight.grad is not None, "no gradient arrived at a table that is thawed"
+    assert made.weight.grad is not None, "no gradient arrived at a thawed table"
     close(made.weight.detach(), before, "the weights of a thawed table, after a look-up")
     close(made.weight.grad[0], torch.zeros(3), "the gradient of word 0, the table's padding_idx")
-    assert made.weight.grad[1].any(), "word 1 was looked up, and has no gradient"
+    assert made.weight.grad[1].any(), "word 1 was looked up, but has no gradient"
 
 
 def test_a_thawed_table_learns() -> None:
@@ -254,7 +256,7 @@ def test_a_thawed_table_learns() -> None:
     words(made, tokens).sum().backward()
 
     close(made.weight.detach(), before, "the weights of a thawed table, after a look-up")
-    assert made.weight.grad is not None, "no gradient arrived at a table that is thawed"
+    assert made.weight.grad is not None, "no gradient arrived at a thawed table"
     used = made.weight.grad.abs().sum(1) > 0
     assert used.tolist() == [False, True, False, True, False, False, False], (
         f"words 1 and 3 were looked up; words with a gradient: {used.nonzero().flatten().tolist()}"

@@ -34,7 +34,7 @@ Row = tuple[set[str], set[str]]
 
 
 def found(name: str) -> Row:
-    """Return what there is: a grad_fn, and a .grad."""
+    """Return what has a grad_fn, and what has a .grad."""
     torch.manual_seed(0)
     leaves = {part: nn.Parameter(torch.rand(2, 2)) for part in ("x", "encoder", "bridge", "head")}
     for part, leaf in leaves.items():
@@ -56,10 +56,12 @@ def test_graphs(name: str) -> None:
     """Which results have a grad_fn, and which leaves a .grad."""
     with forbids(kata) as fresh:
         rows, again = fresh.graphs(), fresh.graphs()
-    assert rows == again, "called again, `graphs` returns another table"
+    assert rows == again, "called again, `graphs` returns a different table"
     assert rows.keys() == CASES.keys(), f"yours has rows {sorted(rows)}, expected {sorted(CASES)}"
     yours, right = rows[name], found(name)
     questions = zip(("which have a grad_fn", "which have a .grad"), yours, right, strict=True)
     missed = [what for what, mine, theirs in questions if {*mine} != theirs]
 
-    assert not missed, f"{name}: another answer to {' and '.join(missed)}. {RULES[name]}"
+    assert not missed, (
+        f"{name}: expected a different answer to {' and '.join(missed)}. {RULES[name]}"
+    )

@@ -46,7 +46,7 @@ def cut(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
 @one
 @pytest.mark.parametrize("size", [(4, 6), (4, 3), (2, 9)])
 def test_patches(size: tuple[int, int]) -> None:
-    """Of 2 x 3, of images with two channels: row by row, a channel after the other in each."""
+    """2 x 3, from images with two channels: row by row, one channel after the other in each."""
     images = numbers(3, 2, *size)
     with unchanged(images=images):
         yours = patches(images, 2, 3)
@@ -73,8 +73,8 @@ def test_sentences() -> None:
     with unchanged(made, tokens=tokens):
         yours: Any = sentences(made, tokens)
 
-    assert yours.is_nested, "yours is no nested tensor"
-    assert yours.layout == torch.jagged, f"the layout of yours is {yours.layout}"
+    assert yours.is_nested, "yours is not a nested tensor"
+    assert yours.layout == torch.jagged, f"your layout is {yours.layout}, expected torch.jagged"
     assert yours.offsets().tolist() == [0, 2, 3, 7], (
         f"yours has offsets {yours.offsets().tolist()}, expected [0, 2, 3, 7]"
     )
@@ -90,7 +90,9 @@ def test_the_table_learns() -> None:
 
     assert made.weight.grad is not None, "no gradient arrived at the table"
     counts = made.weight.grad[:, 0].tolist()
-    assert counts[:6] == [2, 0, 0, 0, 0, 1], f"how often each word occurs: yours {counts}"
+    assert counts[:6] == [2, 0, 0, 0, 0, 1], (
+        f"gradients counting each word: yours {counts}, expected [2, 0, 0, 0, 0, 1] first"
+    )
 
 
 class LookUps(TorchDispatchMode):
@@ -146,7 +148,7 @@ def test_look(heads: int) -> None:
     for lengths in (LENGTHS, (3,)):
         _, _, yours = looked(lengths, heads)
         _, expected = attention(lengths, heads)
-        assert yours.is_nested, "yours is no nested tensor"
+        assert yours.is_nested, "yours is not a nested tensor"
         why = f"SDPA, sample by sample: lengths {lengths}, heads {heads}"
         close(yours.values().detach(), expected.detach(), why)
 
@@ -156,13 +158,15 @@ def test_what_is_found_can_be_added_to_the_words() -> None:
     """It has their symbolic size."""
     _, words, yours = looked(LENGTHS, 2)
 
-    assert yours.shape == words.shape, f"yours has shape {yours.shape}, and the words {words.shape}"
+    assert yours.shape == words.shape, (
+        f"yours has shape {yours.shape}, but the words have {words.shape}"
+    )
     close((words + yours).values(), words.values() + yours.values(), "words + look(words, ...)")
 
 
 @three
 def test_gradients_of_look() -> None:
-    """Of words, keys and values."""
+    """For words, keys and values."""
     leaves, _, yours = looked(LENGTHS, 2)
     mine = torch.autograd.grad(yours.values().square().sum(), leaves)
     theirs, expected = attention(LENGTHS, 2)
@@ -181,7 +185,7 @@ def test_low_rank() -> None:
 
     assert low.a.shape == (2, 3), f"a has shape {[*low.a.shape]}, expected [rank, columns]: [2, 3]"
     assert low.b.shape == (5, 2), f"b has shape {[*low.b.shape]}, expected [rows, rank]: [5, 2]"
-    assert {low.a.dtype, low.b.dtype} == {torch.float64}, "another dtype than the weight's"
+    assert {low.a.dtype, low.b.dtype} == {torch.float64}, "a and b do not have the weight's dtype"
     close(yours.detach(), weight, "a new LowRank changes nothing")
     with torch.no_grad():
         low.a.copy_(numbers(2, 3, seed=1))
@@ -192,7 +196,7 @@ def test_low_rank() -> None:
 
 @four
 def test_it_can_be_learned() -> None:
-    """If a or b alone is 0, the other one's gradient is, too, and its own is not."""
+    """If only a or only b is 0, the gradient of the other is 0, and its own is not."""
     weight = numbers(5, 3)
     low = LowRank(weight, 2)
     low(weight).square().sum().backward()
@@ -210,7 +214,7 @@ def encoder(dims: int = 4, *, seed: int = 1) -> Any:
 
 @four
 def test_adapt() -> None:
-    """What the encoder computes stays; what was pretrained is frozen, its LayerNorm too."""
+    """The encoder's output stays; its pretrained parts are frozen, including the LayerNorm."""
     made, x = nn.Sequential(*encoder(), nn.LayerNorm(4)), numbers(3, 6).float()
     expected = made(x).detach()
     adapt(made, 2)
@@ -219,10 +223,10 @@ def test_adapt() -> None:
     learned = {name for name, p in made.named_parameters() if p.requires_grad}
     right = {f"{n}.parametrizations.weight.0.{p}" for n in ("0", "2.0") for p in "ab"}
     assert learned == right, (
-        f"parameters that can be learned\nyours    {sorted(learned)}\nexpected {sorted(right)}"
+        f"parameters that can learn\nyours    {sorted(learned)}\nexpected {sorted(right)}"
     )
     ranks = {len(p) for name, p in made.named_parameters() if name.endswith(".a")}
-    assert ranks == {2}, f"ranks of yours: {ranks}, expected 2"
+    assert ranks == {2}, f"your ranks are {ranks}, expected 2"
 
 
 def model_of(seed: int = 0) -> Any:
@@ -285,7 +289,7 @@ def trained() -> tuple[Any, Any, list[float]]:
 
 @five
 def test_a_step_at_a_time() -> None:
-    """As many losses as batches; the first is that of the model before its first step."""
+    """One loss for each batch; the first is the model's before its first step."""
     model, theirs = model_of(), model_of()
     batches = [(t, x.double(), y) for t, x, y in (made(6, 1), made(5, 2), made(4, 3))]
     optimizer = torch.optim.AdamW([p for p in theirs.parameters() if p.requires_grad], 0.02)
@@ -299,21 +303,25 @@ def test_a_step_at_a_time() -> None:
 
     yours = fit(model, batches, 0.02)
     kinds = [type(each).__name__ for each in yours]
-    assert kinds == ["float"] * 3, f"losses are floats, which keep no graph; yours are {kinds}"
+    assert kinds == ["float"] * 3, (
+        f"expected losses that are floats, which keep no graph; yours are {kinds}"
+    )
     close(yours, expected, "the losses of three batches")
 
 
 @five
 def test_it_learns() -> None:
-    """Less is lost in the last eight batches than in the first eight."""
+    """The loss is lower in the last eight batches than in the first eight."""
     _, _, losses = trained()
     first, last = sum(losses[:8]) / 8, sum(losses[-8:]) / 8
-    assert last < first, f"the mean loss of 8 batches was {first:.3f} at first, and is {last:.3f}"
+    assert last < first, (
+        f"the mean loss of 8 batches was {first:.3f} at first, and is {last:.3f} at the end"
+    )
 
 
 @five
 def test_what_training_moves() -> None:
-    """All but the pretrained weights, of which each bit stays."""
+    """Everything except the pretrained weights, which stay bit for bit."""
     model, before, _ = trained()
     lines = [
         f"{name:42} {'moved' if not torch.equal(p, before[name]) else 'still'}"

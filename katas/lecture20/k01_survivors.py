@@ -17,7 +17,7 @@ site-packages.
 from __future__ import annotations
 
 
-# Left and right side of each box, its score, and the threshold. All boxes are equally high.
+# Left and right side of each box, its score, and the threshold. All boxes have the same height.
 SCENES = {
     "row": (((0, 10), (4, 14), (8, 18)), (0.9, 0.8, 0.7), 0.3),
     "middle": (((0, 10), (4, 14), (8, 18)), (0.7, 0.9, 0.8), 0.3),

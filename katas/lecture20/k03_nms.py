@@ -1,6 +1,6 @@
 """Greedy NMS that remembers who dropped whom.
 
-A library's ``nms`` returns the survivors alone. If an object is missing there, you want to know
+A library's ``nms`` returns only the survivors. If an object is missing there, you want to know
 which box took its place. So let each box have an owner:
 
     box      0    1    2    3    4         1 overlaps 0 and 2
@@ -12,10 +12,10 @@ which box took its place. So let each box have an owner:
 2. `nms`: the survivors.
 
 About 10 lines in all. Call `iou` once for each survivor, with that one box: the matrix of 30,000
-boxes has 7 GB.
+boxes takes 7 GB.
 
-Begin on paper: which IoU does a box without an area have with itself?
-Afterwards read about ``stable`` at ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real
+Begin on paper: what is the IoU of a box without an area with itself?
+Afterwards read about ``stable`` under ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real
 life differs: a GPU compares all pairs at once, with a bit for each.
 """
 
@@ -25,7 +25,7 @@ import torch
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
@@ -37,9 +37,9 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 def owners(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
     """Return the number of each box's owner, int64 [n], for boxes [n, 4] and scores [n].
 
-    NaN is the best score, and of equal scores the first comes first, as in a stable ``argsort``.
+    NaN is the best score, and among equal scores the first comes first, as in a stable ``argsort``.
     """
-    # TODO: -1 for who has no owner yet
+    # TODO: -1 for a box that has no owner yet
     raise NotImplementedError("owners")
 
 

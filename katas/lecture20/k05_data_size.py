@@ -1,8 +1,8 @@
-"""A result whose size is data: fake kernels of NMS, and the one of torchvision 0.28.
+"""A result whose size depends on data: fake kernels for NMS, and torchvision 0.28's.
 
-torch.export runs a program without data. How many boxes survive is data, so a fake kernel can only
-give that size a name. torchvision 0.28 does, too narrowly: a detector exported with it works until
-a picture has fewer than two survivors.
+torch.export runs a program without data. How many boxes survive depends on data, so a fake kernel
+can only give that size a name. torchvision 0.28 does so, but too narrowly: a detector exported with
+it works until a picture has fewer than two survivors.
 
     RuntimeError: Runtime assertion failed for expression u0 >= 2
 
@@ -16,7 +16,7 @@ for an operator with two results:
 3. `mend`: a new fake kernel for somebody else's NMS. About 9 lines in all.
 
 Begin with two results of size n, and ask ``torch.library.opcheck`` about `split`. Then give it two
-unrelated sizes, or results that are always on the CPU: with boxes there it does not object.
+unrelated sizes, or results that are always on the CPU: with CPU boxes it does not object.
 Afterwards read ``new_dynamic_size`` in ``torch/_library/fake_impl.py``, in site-packages.
 """
 
@@ -27,12 +27,12 @@ from functools import partial
 import torch
 
 
-# Given: register a fake kernel for an operator, which may have one already.
+# Given: register a fake kernel for an operator that may already have one.
 override = partial(torch.library.register_fake, allow_override=True)
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
@@ -63,10 +63,10 @@ def fake_split(
     scores: torch.Tensor,
     threshold: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return two tensors without data: those of `split` in size, dtype and device.
+    """Return two tensors without data, like those of `split` in size, dtype and device.
 
-    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up.
-    You need not say that no more are kept than there are boxes.
+    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up to
+    n. You need not say that at most n are kept.
     """
     # TODO: torch.library.get_ctx() has new_dynamic_size.
     raise NotImplementedError("fake_split")
@@ -75,13 +75,13 @@ def fake_split(
 def exported(
     model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
 ) -> torch.export.ExportedProgram:
-    """Export model(boxes, scores) for any number of boxes, with one Dim; these are an example."""
+    """Export model(boxes, scores) for any number of boxes, with one Dim; both are examples."""
     # TODO: which dims may change, and do they change together?
     raise NotImplementedError("exported")
 
 
 def mend(name: str) -> None:
-    """Give the operator `name`, such as "torchvision::nms", another fake kernel.
+    """Give the operator `name`, such as "torchvision::nms", a new fake kernel.
 
     It takes boxes, scores and a threshold, and returns the numbers of the boxes that it keeps,
     int64 [k], on the device of the boxes. k may be any number from 0 on.

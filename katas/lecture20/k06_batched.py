@@ -1,14 +1,14 @@
 """Debug: one NMS for all classes, and two tickets.
 
 A cat's box must not drop a dog's. Instead of a loop over classes, libraries move each class to a
-place of its own, so that one call of `nms` does. Here this is `shifted`, as torchvision 0.28 does
-it in `batched_nms` for up to 1,000 boxes on a CPU, 25,000 on a GPU. Two users write:
+place of its own, so that one call of `nms` is enough. Here `shifted` does this, as torchvision 0.28
+does in `batched_nms` for up to 1,000 boxes on a CPU, 25,000 on a GPU. Two users write:
 
     "My coordinates are relative to the middle of the picture. A cat is gone, because of a dog."
     "10,000 classes. Two equal boxes give one survivor in class 3, and two in class 9,999."
 
 1. `negative` and `large`: the smallest case of each ticket.
-2. `batched_nms`: right for both, with one call of `nms`. About 6 lines in all.
+2. `batched_nms`: correct for both, with one call of `nms`. About 6 lines in all.
 
 Begin with the first ticket: where does `shifted` put a box of class 1, if the largest coordinate
 is 10?
@@ -27,7 +27,7 @@ TWINS = torch.tensor([[0, 0, 0.25, 0.25], [0, 0, 0.25, 0.25], [900, 900, 1000, 1
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
@@ -60,8 +60,8 @@ def negative() -> tuple[float, float, float, float]:
 
 
 def large() -> int:
-    """Return the smallest label with which `shifted` is wrong for TWINS, if all have that label."""
-    # TODO: on paper, or by a loop over labels
+    """Return the smallest label for which `shifted` is wrong on TWINS, if all boxes have it."""
+    # TODO: on paper, or with a loop over labels
     raise NotImplementedError("large")
 
 
@@ -70,8 +70,8 @@ def batched_nms(
 ) -> torch.Tensor:
     """Return the survivors of each class's own NMS, best score first, int64.
 
-    Boxes are float32 or float64, of any sign. Labels are any int64, also -1 and 2**50. Classes stay
-    apart with a threshold of 0 too, so leave a gap between them. There may be no boxes.
+    Boxes are float32 or float64, of any sign. Labels are any int64, even -1 and 2**50. Classes stay
+    apart even with a threshold of 0, so leave a gap between them. There may be no boxes.
     """
-    # TODO: how far apart, in which dtype, and by which number of the class?
+    # TODO: how far apart, in which dtype, and with which class numbers?
     raise NotImplementedError("batched_nms")

@@ -1,4 +1,4 @@
-"""RoIAlign from two operators of PyTorch, and a border that neither of them has.
+"""RoIAlign from two PyTorch operators, and a border that neither of them has.
 
 A detector cuts a patch of fixed size out of a feature map for each box. A box ends between pixels,
 so RoIAlign reads between them: it divides the box into bins, samples each bin at a few points, and
@@ -14,8 +14,9 @@ functions, about 18 lines:
 1. `points`: the coordinates along one side, in pixels of the map: pixel i is at i.
 2. `roi_align`: sample, mask, take the mean. Loop over nothing.
 
-At the border the two differ. A point up to one pixel outside reads the edge of the map, as with
-padding_mode="border"; a point further out, below -1 or above the number of pixels, counts as 0.
+At the border RoIAlign and `grid_sample` differ. A point up to one pixel outside reads the edge of
+the map, as with padding_mode="border"; a point further out, below -1 or above the number of pixels,
+counts as 0.
 
 Begin on paper: to which g in [-1, 1] does `grid_sample` with align_corners=False map pixel i of n?
 Afterwards read ``grid_sampler_unnormalize`` in ``aten/src/ATen/native/GridSamplerUtils.h``: it goes
@@ -35,7 +36,7 @@ def points(
     """Return the sampled coordinates, [boxes, bins * samples], in pixels of the map.
 
     `first` and `last` are where each box begins and ends, already scaled. If `aligned`, both move
-    by -0.5, since pixel i covers i to i + 1 and is read at its middle. If not, nothing moves, and a
+    by -0.5, since pixel i covers i to i + 1 and is read at its center. If not, nothing moves, and a
     box shorter than one pixel is made one pixel long, from `first` on. If aligned, a box may have
     any length, also a negative one: nothing is clamped.
     """
@@ -55,7 +56,7 @@ def roi_align(
     """Return a patch for each box, [boxes, channels, *size].
 
     `maps` is [images, channels, height, width], of finite numbers; a row of `rois` is (number of
-    the image, x1, y1, x2, y2), in pixels of the image, of which `scale` makes pixels of the map.
+    the image, x1, y1, x2, y2), in pixels of the image, which `scale` converts to pixels of the map.
     `size` is (height, width) in bins, each with samples * samples points. There may be no boxes.
     """
     # TODO: points along y and x, a grid for grid_sample, a mask, avg_pool2d

@@ -1,7 +1,7 @@
 """Anchors, and the four numbers that move one onto a box.
 
-A detector does not guess boxes from nothing. At every place of a feature map it corrects a few
-given boxes, the anchors, by four numbers:
+A detector does not guess boxes from nothing. At every position of a feature map it corrects a few
+given boxes, the anchors, with four numbers:
 
     codes = 10 * dx / w,  10 * dy / h,  5 * log(w' / w),  5 * log(h' / h)
 
@@ -10,14 +10,14 @@ given boxes, the anchors, by four numbers:
 
 Write three functions, about 16 lines:
 
-1. `anchors`: round the corners of the centered boxes, then shift them to each place.
-2. `encode`: from a box and its anchor to codes, what training aims at.
+1. `anchors`: round the corners of the centered boxes, then shift them to each position.
+2. `encode`: from a box and its anchor to codes, the training targets.
 3. `decode`: back again, for each class. An untrained network predicts any log size: after division
    by 5, cut both logarithms at `CLIP` (from above only), before exp.
 
-Begin on paper: which corners has a centered box of size 32 and ratio 0.5, and which after rounding?
-Afterwards read ``meshgrid`` in ``torch/functional.py``, in site-packages: why must `indexing` be
-said? And ``BoxCoder`` in torchvision's ``models/detection/_utils.py``.
+Begin on paper: what are the corners of a centered box of size 32, ratio 0.5? And after rounding?
+Afterwards read ``meshgrid`` in ``torch/functional.py``, in site-packages: why must you pass
+`indexing`? And ``BoxCoder`` in torchvision's ``models/detection/_utils.py``.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def anchors(
     sizes: Sequence[float],
     ratios: Sequence[float],
 ) -> torch.Tensor:
-    """Return the anchors of all places, [rows * columns * ratios * sizes, 4], in float32.
+    """Return the anchors of all positions, [rows * columns * ratios * sizes, 4], in float32.
 
-    `image` and `grid` are (height, width). A ratio is height / width, and a box of size s has the
-    area s * s. Places are image // grid pixels apart, and the first is the pixel (0, 0). They
-    follow each other row by row; at one place, the sizes of the first ratio come first.
+    `image` and `grid` are (height, width). A ratio is height / width, and a box of size s has area
+    s * s. Positions are image // grid pixels apart, and the first is the pixel (0, 0). They follow
+    each other row by row; at one position, the sizes of the first ratio come first.
     """
-    # TODO: the boxes around (0, 0), rounded by torch.round; then every place adds its shift
+    # TODO: the boxes around (0, 0), rounded by torch.round; then every position adds its shift
     raise NotImplementedError("anchors")
 
 
@@ -65,7 +65,7 @@ def encode(boxes: torch.Tensor, anchors: torch.Tensor) -> torch.Tensor:
 
 
 def decode(codes: torch.Tensor, anchors: torch.Tensor) -> torch.Tensor:
-    """Return boxes, [n, classes, 4], of codes [n, classes * 4]: four numbers for each class.
+    """Return boxes, [n, classes, 4], from codes [n, classes * 4]: four numbers for each class.
 
     There may be no anchors, n = 0.
     """

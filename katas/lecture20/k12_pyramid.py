@@ -1,4 +1,4 @@
-"""A feature pyramid on a classifier that is cut off.
+"""A feature pyramid on a classifier whose head is cut off.
 
 A classifier throws its maps away and returns a thousand logits; a detector wants the maps, at
 several sizes, and no head. torch.fx cuts: trace the model, let the graph return other nodes, and
@@ -62,8 +62,9 @@ def level(boxes: torch.Tensor, low: int, high: int) -> torch.Tensor:
 
     No box ends before it begins: x2 >= x1, y2 >= y1.
     A box of area 224 * 224 belongs to level 4, one with twice its sides to level 5, and so on:
-    4 + log2(sqrt(area) / 224), rounded down. Add 1e-6 before rounding, lest a box of 224 pixels in
-    float32 falls to level 3. Only levels `low` to `high` exist, and index 0 is level `low`.
+    4 + log2(sqrt(area) / 224), rounded down. Add 1e-6 before rounding, so that a box of 224 pixels
+    does not drop to level 3 in float32. Only levels `low` to `high` exist, and index 0 is level
+    `low`.
     """
     # TODO: the formula, kept between low and high; a box without area belongs to the finest map
     raise NotImplementedError("level")
@@ -74,8 +75,8 @@ def pyramid(
 ) -> list[torch.Tensor]:
     """Return a map for each of `maps`, in the same order: the finest is first.
 
-    Each merged map is its lateral plus the coarser merged map, enlarged to exactly its size by
-    mode="nearest". Sizes may be odd. `smooth` comes last, on what is returned only.
+    Each merged map is its lateral plus the coarser merged map, enlarged to exactly its size with
+    mode="nearest". Sizes may be odd. Apply `smooth` last, on what is returned only.
     """
     # TODO: go from the coarsest to the finest
     raise NotImplementedError("pyramid")

@@ -1,6 +1,6 @@
 """Explore: find out who fills an operator's keys.
 
-An operator is a name and a row of kernels. Somebody wrote the one for the CPU in C++, somebody the
+An operator is a name and a row of kernels. Somebody wrote the CPU kernel in C++, somebody else the
 gradient in Python, and nobody a batching rule. The dispatcher says who:
 
     print(torch._C._dispatch_dump("aten::grid_sampler_2d"))
@@ -8,8 +8,8 @@ gradient in Python, and nobody a batching rule. The dispatcher says who:
 Write `row`, about 7 lines.
 
 Begin with that dump: which of KEYS does it leave to nobody?
-Afterwards ask torchvision::nms and torchvision::deform_conv2d, if you have torchvision, and read
-``_register_to_dispatcher`` in ``torch/_library/custom_ops.py``.
+Afterwards ask about torchvision::nms and torchvision::deform_conv2d, if you have torchvision, and
+read ``_register_to_dispatcher`` in ``torch/_library/custom_ops.py``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def row(name: str) -> dict[str, str]:
     """Return "C++", "Python" or "nobody" for each of KEYS, in this order.
 
     It is the language of the kernel that is active now under exactly this key (AutogradCPU is not
-    Autograd). The file in which it was registered tells: .py is Python. Lines that are (inactive)
-    tell of kernels that were replaced.
+    Autograd). The file that registered it tells you: .py is Python. Lines marked (inactive) are
+    kernels that were replaced.
     """
     # TODO: match the lines of the dump that name a key and a file
     raise NotImplementedError("row")

@@ -38,7 +38,7 @@ def ious(spans: tuple[tuple[float, float], ...]) -> torch.Tensor:
 
 
 def computed(name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return who survives each rule."""
+    """Return who survives under each rule."""
     spans, scores, threshold = SCENES[name]
     above = (ious(spans) > threshold).tolist()
     order = sorted(range(len(spans)), key=lambda i: -scores[i])
@@ -55,7 +55,7 @@ def predicted() -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.survivors(), fresh.survivors()
-        assert rows == again, "called again, `survivors` returns another table"
+        assert rows == again, "called again, `survivors` returns a different table"
         found: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = rows
         return found
 

@@ -38,7 +38,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
     __tracebackhide__ = True
     assert yours.dtype == torch.float64, f"{why}: yours is {yours.dtype}, expected torch.float64"
     assert yours.shape == expected.shape, (
-        f"{why}: the shape of yours is {list(yours.shape)}, expected {list(expected.shape)}"
+        f"{why}: your shape is {list(yours.shape)}, expected {list(expected.shape)}"
     )
     torch.testing.assert_close(
         yours,
@@ -66,7 +66,7 @@ def test_one_pair() -> None:
 
 
 def test_boxes_that_do_not_meet() -> None:
-    """Two negative sides have a positive product, so each side is cut at 0 before."""
+    """Two negative sides have a positive product, so each side is clamped at 0 first."""
     a = torch.tensor([[0, 0, 1, 1]]).double()
     b = torch.tensor([[2, 2, 3, 3], [2, 0, 3, 1], [0, 3, 1, 5], [1, 0, 2, 1]]).double()
     close(iou(a, b), torch.zeros(1, 4).double(), "0 0 1 1 and boxes apart from it, or that touch")
@@ -109,7 +109,7 @@ def test_areas_that_do_not_fit(dtype: torch.dtype, side: int, shift: int) -> Non
     right = [[1.0, shared / (2 * side * side - shared), 0.0]]
     expected = torch.tensor(right, dtype=torch.float64)
 
-    assert given_.double().equal(wide), f"the corners fit into {dtype}"
+    assert given_.double().equal(wide), f"the corners do not fit into {dtype}"
     yours = iou(given_[:1], given_)
     close(yours, expected, f"boxes of {side} x {side} in {dtype}: convert before you subtract")
 
@@ -125,7 +125,7 @@ def test_areas_that_do_not_fit(dtype: torch.dtype, side: int, shift: int) -> Non
 def test_sides_that_do_not_fit(dtype: torch.dtype, first: list[float], second: list[float]) -> None:
     """Coordinates fit into the dtype, and their difference does not."""
     given_ = torch.tensor([first, second]).to(dtype)
-    assert given_.tolist() == [first, second], f"the corners fit into {dtype}"
+    assert given_.tolist() == [first, second], f"the corners do not fit into {dtype}"
     right = (first[2] - first[0]) / (second[2] - second[0])
     close(
         iou(given_[:1], given_[1:]),
@@ -136,9 +136,9 @@ def test_sides_that_do_not_fit(dtype: torch.dtype, first: list[float], second: l
 
 
 def test_gradcheck() -> None:
-    """The gradient is that of finite differences; where boxes are apart it is 0."""
+    """The gradient agrees with finite differences; where boxes are apart it is 0."""
     a, b = boxes(3, 1).requires_grad_(), boxes(4, 2).requires_grad_()
-    assert iou(a, b).requires_grad, "yours does not require a gradient, though the boxes do"
+    assert iou(a, b).requires_grad, "yours does not require grad, although the boxes do"
     try:
         torch.autograd.gradcheck(iou, (a, b))
     except GradcheckError as error:

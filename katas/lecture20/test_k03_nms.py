@@ -86,7 +86,7 @@ def test_survivors_are_listed_by_score() -> None:
 
 
 def test_equal_scores() -> None:
-    """The first of equal boxes survives, at any number of them."""
+    """The first of equal boxes survives, however many there are."""
     check([ROW[0]] * 3, [0.5] * 3, 0.5, "of equal scores the first comes first")
     scores = [(k % 3) / 2 for k in range(60)]
     check([ROW[k % 5] for k in range(60)], scores, 0.3, "of equal scores the first comes first")
@@ -95,7 +95,7 @@ def test_equal_scores() -> None:
 
 
 def test_the_table_of_the_brief() -> None:
-    """Two survivors of equal score, and who is whose."""
+    """Two survivors of equal score, and who owns whom."""
     why = "a box that has an owner owns nobody, and of two equal scores the first comes first"
     check(ROW, [0.6, 0.9, 0.8, 0.9, 0.5], 0.3, why)
 
@@ -110,7 +110,7 @@ def test_equal_is_not_above(dtype: torch.dtype) -> None:
 
 
 def test_boxes_without_an_area() -> None:
-    """A box without an area has the IoU 0 with itself, and survives all the same."""
+    """A box without an area has an IoU of 0 with itself, and survives all the same."""
     flat: list[Box] = [(1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 2.0, 2.0), (1.0, 0.0, 1.0, 2.0)]
     check(flat, [0.3, 0.2, 0.9], 0.0, "an empty box overlaps nobody, itself included: it survives")
     check(flat[:2], [0.3, 0.2], 1.0, "no IoU is above 1: each box owns itself")

@@ -70,7 +70,7 @@ def check(
 
 
 def scene(n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return irrational boxes, of which about half survive 0.3."""
+    """Return irrational boxes, of which about half survive a threshold of 0.3."""
     dice = torch.Generator().manual_seed(n)
     corners = n**0.5 * 5 * torch.rand(n, 2, dtype=torch.float64, generator=dice) - 7
     sides = 4 + 8 * torch.rand(n, 2, dtype=torch.float64, generator=dice)
@@ -85,7 +85,7 @@ def test_three_in_a_row(extension: Extension) -> None:
 
 
 def test_best_score_first(extension: Extension) -> None:
-    """Survivors are listed as they were visited; of equal ones, and of NaNs, the first first."""
+    """Survivors are listed as visited; among equals, and among NaNs, the first comes first."""
     why = "visit and list the boxes as `ranked` says"
     check(extension, ROW, [0.5, 0.1, 0.7, 0.2, 0.9], 0.3, why)
     check(extension, [ROW[k % 5] for k in range(40)], [k % 3 / 2 for k in range(40)], 0.3, why)
@@ -154,15 +154,15 @@ def test_how_many_pairs(extension: Extension) -> None:
     yours = extension.op("pairs")()
     assert yours <= least, (
         f"200 boxes, {len(kept)} survivors: yours computes {yours} IoUs, and {least} are enough"
-        f" (all pairs are {200 * 199 // 2}): does a dropped box go on being compared?"
+        f" (there are {200 * 199 // 2} pairs in all): do you go on comparing a dropped box?"
     )
     assert yours == least, (
-        f"yours calls iou {yours} times, and {least} pairs have to be compared: call the given iou"
+        f"yours calls iou {yours} times, but {least} pairs have to be compared: call the given iou"
     )
 
 
 def test_no_operator_for_a_pair(extension: Extension) -> None:
-    """The result is allocated; nothing else is a call of an operator, however many boxes."""
+    """The result is allocated; no other operator is called, however many boxes there are."""
     counts = []
     for n in (3, 60):
         boxes, scores = scene(n)
@@ -174,13 +174,13 @@ def test_no_operator_for_a_pair(extension: Extension) -> None:
             calls.append([name for name in names if name.startswith("aten::")])
         more = [name for name in calls[1] if name not in calls[0]]
         assert not more, (
-            f"boxes with other strides: yours also calls {sorted({*more})}, expected no copy: an"
-            " accessor reads them where they are"
+            f"boxes with different strides: yours also calls {sorted({*more})}, expected no copy:"
+            " an accessor reads them where they are"
         )
         counts.append(len(calls[0]))
     assert counts[0] == counts[1], (
-        f"yours calls {counts[0]} operators for 3 boxes, and {counts[1]} for 60: elements are read"
-        " with an accessor, boxes[i] is an operator"
+        f"yours calls {counts[0]} operators for 3 boxes, and {counts[1]} for 60: read elements with"
+        " an accessor; boxes[i] is an operator"
     )
 
 
@@ -203,6 +203,6 @@ def test_only_for_the_cpu(extension: Extension) -> None:
         if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)  # noqa: SLF001
     ]
     assert keys == ["CPU"], (
-        f"your kernel is registered for {keys}, expected CPU alone: a function given to m.def runs"
-        " for each device, and memory of the others cannot be read"
+        f"your kernel is registered for {keys}, expected only CPU: a function given to m.def runs"
+        " for every device, and cannot read the memory of the others"
     )

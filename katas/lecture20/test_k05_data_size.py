@@ -70,7 +70,7 @@ def old_library(name: str) -> Iterator[Keeper]:
 
 
 def text_of(tensor: torch.Tensor, names: dict[str, str]) -> str:
-    """Return dtype and size; symbols are called by `names`, in the order in which they come."""
+    """Return dtype and size; `names` are the symbols' names, in order of appearance."""
     sizes = []
     for size in tensor.shape:
         text = str(size)
@@ -97,13 +97,13 @@ def texts(found: tuple[torch.Tensor, ...]) -> list[str]:
 
 
 def least(program: torch.export.ExportedProgram) -> list[int]:
-    """Return the lower bounds of the sizes that are data."""
+    """Return the lower bounds of the sizes that depend on data."""
     ranges = program.range_constraints.items()
     return [int(each.lower) for symbol, each in ranges if str(symbol).startswith("u")]
 
 
 def your_program(model: Keeper | None = None) -> torch.export.ExportedProgram:
-    """Export the detector, or a model, with three boxes; a refusal is an assertion of the test."""
+    """Export the detector, or a model, with three boxes; if export refuses, the test fails."""
     __tracebackhide__ = True
     n = torch.export.Dim("n")
     try:
@@ -122,13 +122,13 @@ def your_program(model: Keeper | None = None) -> torch.export.ExportedProgram:
 
 
 def run(program: torch.export.ExportedProgram, *args: torch.Tensor) -> Any:
-    """Run it; an assertion of the program is one of the test."""
+    """Run it; if an assertion of the program fails, so does the test."""
     try:
         return program.module()(*args)
     except (RuntimeError, AssertionError) as error:
         first = str(error).strip().splitlines()[0]
         raise AssertionError(
-            f"yours was exported, and refuses {len(args[0])} boxes: {first}"
+            f"yours was exported, but refuses {len(args[0])} boxes: {first}"
         ) from None
 
 
@@ -137,7 +137,7 @@ def test_three_boxes() -> None:
     found = texts(faked(split))
     assert found == ["int64[k]", "int64[3 - k]"], (
         f"yours returns {found} for three boxes, expected int64[k] and int64[3 - k]: numbers of"
-        " boxes, k a new size, and no size of its own for what is left"
+        " boxes, where k is a new size, and the rest has no new size of its own"
     )
 
 
@@ -145,7 +145,7 @@ def test_the_device_is_that_of_the_boxes() -> None:
     """Opcheck has only CPU tensors here, and does not see this."""
     for found in faked(split, "meta"):
         assert found.device.type == "meta", (
-            f"boxes on the device meta: a result of yours is on {found.device}"
+            f"boxes on the meta device: one of your results is on {found.device}"
         )
 
 
@@ -196,7 +196,8 @@ def test_any_number_survives() -> None:
     """One of three equal boxes survives, and the program has not assumed more."""
     program = your_program()
     assert least(program) == [0], (
-        f"sizes that are data begin at {least(program)} in your program, expected one, from 0 on"
+        f"sizes that depend on data begin at {least(program)} in your program, expected one size,"
+        " from 0 on"
     )
     kept, dropped, _ = run(program, BOXES[[0, 3, 4]], SCORES[:3])
     assert (len(kept), dropped.tolist()) == (1, [1, 2]), (
@@ -211,7 +212,9 @@ def test_the_old_fake_kernel_refuses_one_survivor() -> None:
         n = torch.export.Dim("n")
         shapes = ({0: n}, {0: n})
         program = torch.export.export(model, (BOXES[:3], SCORES[:3]), dynamic_shapes=shapes)
-        assert len(program.module()(BOXES, SCORES)) == 2, "two survivors are as many as it wants"
+        assert len(program.module()(BOXES, SCORES)) == 2, (
+            "the old fake kernel should accept two survivors"
+        )
         with pytest.raises(RuntimeError, match=r">= 2"):
             program.module()(BOXES[:2], SCORES[:2])
 
@@ -224,7 +227,7 @@ def test_what_a_mended_operator_returns() -> None:
             found = faked(model.operator, device)
             assert texts(found) == ["int64[k]"], f"yours {texts(found)}, expected ['int64[k]']"
             assert found[0].device.type == device, (
-                f"boxes on the device {device}: your result is on {found[0].device}"
+                f"boxes on device {device}: your result is on {found[0].device}"
             )
 
 
@@ -240,6 +243,7 @@ def test_a_mended_operator() -> None:
         for n_boxes in (5, 2, 1, 0):
             yours = run(program, BOXES[:n_boxes], SCORES[:n_boxes])
             assert yours.equal(model(BOXES[:n_boxes], SCORES[:n_boxes])), (
-                f"{n_boxes} boxes: the exported program keeps {len(yours)}"
+                f"{n_boxes} boxes: the exported program keeps {len(yours)}, but the operator keeps"
+                " others"
             )
-        assert before.equal(model(BOXES, SCORES)), "`mend` has changed what the operator computes"
+        assert before.equal(model(BOXES, SCORES)), "`mend` changed what the operator computes"

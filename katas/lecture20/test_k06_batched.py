@@ -85,7 +85,7 @@ def test_the_first_ticket() -> None:
     moved = yours + boxes.max() + 1
     assert moved.tolist() == [[0, 0, 10, 10]], (
         f"yours {yours[0].tolist()} is moved to {moved[0].tolist()}, expected 0 0 10 10: `shifted`"
-        " adds the largest of all coordinates, and 1, times the label"
+        " adds (the largest of all coordinates + 1) times the label"
     )
 
 
@@ -96,16 +96,17 @@ def test_the_second_ticket() -> None:
     scores = torch.tensor([0.9, 0.8, 0.7], dtype=torch.float64)
     kept = [by_shifting(twins, scores, torch.full((3,), n), THRESHOLD) for n in (yours - 1, yours)]
     assert kept[1] != [0, 2], (
-        f"with your label {yours} `shifted` keeps {kept[1]}, which is right: from where on has"
-        " float32 no room for a quarter beside the offset?"
+        f"with your label {yours} `shifted` keeps {kept[1]}, which is right: from where on does"
+        " float32 have no room for a quarter next to the offset?"
     )
     assert kept[0] == [0, 2], (
-        f"with label {yours - 1} `shifted` keeps {kept[0]}, and is wrong too: a smaller one will do"
+        f"with label {yours - 1} `shifted` keeps {kept[0]}, which is wrong too: a smaller label is"
+        " enough"
     )
 
 
 def test_two_classes() -> None:
-    """A box drops those of its class only."""
+    """A box drops only boxes of its own class."""
     rows: list[list[float]] = [[0.0, 0, 10, 10], [1, 0, 11, 10], [0, 1, 10, 11]]
     check(case(rows, [0.9, 0.8, 0.7], [0, 1, 0]), 0.5, "box 1 has a class of its own")
     check(case(rows, [0.7, 0.8, 0.9], [5, 5, 5]), 0.5, "one class: the best of three stays")

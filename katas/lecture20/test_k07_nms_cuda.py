@@ -53,7 +53,7 @@ def check_masks(
     n = len(boxes)
     yours = bits(extension.op("nms_masks")(boxes, threshold))
     right = matrix(boxes, threshold)
-    assert not yours[:, n:].any(), f"{n} boxes: a bit behind the last box is set"
+    assert not yours[:, n:].any(), f"{n} boxes: a bit after the last box is set"
     wrong = (yours[:, :n] != right).nonzero()
     if not len(wrong):
         return
@@ -128,8 +128,8 @@ def test_boxes_are_read_once(extension: CudaExtension) -> None:
     )
     read = launch.count("global", "read").accesses
     assert read <= 6 * 512, (
-        f"{read} floats are read from global memory, {6 * 512} are enough for six blocks: each box"
-        f" j once for a block, into shared memory\n{launch.table()}"
+        f"{read} floats are read from global memory, {6 * 512} are enough for six blocks: load each"
+        f" box j once per block, into shared memory\n{launch.table()}"
     )
     written = launch.count("global", "write").accesses
     assert written <= 6 * 64, (
@@ -154,7 +154,7 @@ def test_survivors(extension: CudaExtension, device: str, n: int) -> None:
 
 @three
 def test_the_work_is_shared(extension: CudaExtension) -> None:
-    """A survivor's words are read by as many threads, and a dropped box's by none."""
+    """Each of a survivor's words has its own thread; a dropped box's words are not read."""
     boxes = torch.cat([scene(1).repeat(100, 1), scene(1).repeat(28, 1) + 50])
     check_kept(extension, boxes)
     (launch,) = extension.launches()

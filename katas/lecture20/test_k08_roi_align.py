@@ -168,7 +168,7 @@ def test_outside_of_the_map(axis: str) -> None:
     pair = [start, middle] if axis == "x" else [middle, start]
     rois = torch.stack([torch.zeros_like(start), *pair, *pair], 1)
     yours = roi_align(maps, rois, (1, 1), 1.0, 1, aligned=True).flatten()
-    # In float64 too, -1.01 + 0.5 - 0.5 may be another number.
+    # In float64 too, -1.01 + 0.5 - 0.5 may be a different number.
     wrong = [
         f"at {p}: yours {mine:.4g}, expected {right}"
         for p, mine, right in zip(where, yours.tolist(), expected, strict=True)
@@ -265,7 +265,7 @@ def test_gradients_of_the_map() -> None:
 
 @pytest.mark.backend("torchvision")
 def test_torchvision_agrees() -> None:
-    """The operator of its detectors, on boxes inside, across and beyond the border."""
+    """The operator of torchvision's detectors, on boxes inside, across and beyond the border."""
     from torchvision.ops import roi_align as theirs  # noqa: PLC0415 - may be missing
 
     maps, rois = numbers(2, 3, 9, 12), numbers(20, 5, seed=1) * 6 + 5

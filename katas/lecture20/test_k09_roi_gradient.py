@@ -76,7 +76,9 @@ def test_channels_and_images() -> None:
     rois = torch.tensor([[2.0, 1, 1, 3, 3], [0, 1, 1, 3, 3]]).double()
     grad = torch.tensor([[4.0, 40.0], [400.0, 4000.0]]).double()[:, :, None, None]
     yours = kata.spread(grad, rois, (3, 2, 5, 4), 1.0)
-    assert yours.shape == (3, 2, 5, 4), f"yours is {[*yours.shape]}, expected that of the maps"
+    assert yours.shape == (3, 2, 5, 4), (
+        f"your shape is {[*yours.shape]}, expected the shape of the maps"
+    )
     expected = [[400.0, 4000], [0, 0], [4, 40]]
     close(yours.sum((2, 3)), expected, "sums over pixels: rows are images, columns are channels")
 
@@ -92,7 +94,7 @@ def test_spread_is_the_transpose() -> None:
 
 
 def test_the_gradient_is_contiguous() -> None:
-    """With two images of three channels, exchanged dims show in the strides."""
+    """With two images of three channels, swapped dims show in the strides."""
     yours = kata.spread(numbers(3, 3, 2, 4), ROIS, (2, 3, 5, 6), 1.0)
     assert yours.is_contiguous(), (
         f"a gradient [2, 3, 5, 6]: yours has the strides {yours.stride()}, expected"
@@ -118,9 +120,9 @@ def test_spread_has_no_loop() -> None:
 
 
 def test_the_operator_computes() -> None:
-    """It is the given kernel, by another name."""
+    """It is the given kernel, under another name."""
     operator, name = built()
-    assert operator is not None, "`build` returns the operator"
+    assert operator is not None, "`build` returned None, expected the operator"
     maps = numbers(2, 3, 5, 6)
     expected = kata.kernel(maps, ROIS, 2, 4, 0.7)
     close(operator(maps, ROIS, 2, 4, 0.7), expected, "the operator that you return")
@@ -129,7 +131,7 @@ def test_the_operator_computes() -> None:
 
 
 def test_fake_kernels() -> None:
-    """On the device "meta" there are no values: a shape, a dtype and a device come out."""
+    """On the "meta" device there are no values, only a shape, a dtype and a device."""
     operator, name = built()
     for dtype in (torch.float32, torch.float64):
         maps = torch.empty(2, 3, 5, 6, dtype=dtype, device="meta")
@@ -160,7 +162,7 @@ def test_gradcheck_agrees() -> None:
 
 
 def test_boxes_have_no_gradient() -> None:
-    """None, and not zeros: where the boxes come from learns nothing here."""
+    """None, not zeros: whatever produced the boxes learns nothing here."""
     operator, _ = built()
     maps, rois = numbers(2, 1, 4, 5).requires_grad_(), ROIS.clone().requires_grad_()
     operator(maps, rois, 2, 2, 1.0).sum().backward()
@@ -184,7 +186,7 @@ def test_the_formula_calls_the_backward_operator() -> None:
 
 
 def test_only_rois_are_kept() -> None:
-    """The maps may be freed or written to, since a linear function needs them no more."""
+    """The maps may be freed or written to, since a linear function no longer needs them."""
     operator, _ = built()
     leaf = numbers(2, 1, 4, 5).requires_grad_()
     maps, rois, kept = leaf * 1, ROIS.clone(), []
@@ -196,8 +198,8 @@ def test_only_rois_are_kept() -> None:
     del maps
     gc.collect()
     assert gone() is None, (
-        "the maps are deleted, and yours still keeps them alive, by an attribute of ctx perhaps:"
-        " the formula needs their shape alone"
+        "the maps are deleted, but yours keeps them alive, perhaps through an attribute of ctx:"
+        " the formula needs only their shape"
     )
     rois[:, 1:].mul_(0.5)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -221,7 +223,7 @@ def test_autocast_casts_to_float32() -> None:
     close(patches.detach(), expected, "patches under autocast", 1e-6)
     patches.sum().backward()
     assert maps.grad is not None, "no gradient reached the maps"
-    assert maps.grad.dtype == torch.bfloat16, f"the gradient is of {maps.grad.dtype}"
+    assert maps.grad.dtype == torch.bfloat16, f"the gradient has dtype {maps.grad.dtype}"
 
 
 @pytest.mark.backend("torchvision")

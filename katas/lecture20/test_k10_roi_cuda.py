@@ -33,7 +33,7 @@ def draw(*shape: int) -> torch.Tensor:
 
 
 def many(n: int) -> torch.Tensor:
-    """Return n rois on one image of 7 by 6 pixels, of which most overlap."""
+    """Return n rois on one image of 7 by 6 pixels, most of which overlap."""
     dice = torch.Generator().manual_seed(n)
     corners = 8 * torch.rand(n, 4, generator=dice) - 1.5
     ends = torch.maximum(corners[:, :2], corners[:, 2:])
@@ -41,7 +41,7 @@ def many(n: int) -> torch.Tensor:
 
 
 def weights(first: torch.Tensor, last: torch.Tensor, bins: int, pixels: int) -> torch.Tensor:
-    """Return how much each bin reads of each pixel along one side, [boxes, bins, pixels]."""
+    """Return how much each bin reads from each pixel along one side, [boxes, bins, pixels]."""
     parts = (torch.arange(2 * bins, dtype=torch.float64) + 0.5) / (2 * bins)
     at = first[:, None] - 0.5 + (last - first)[:, None] * parts
     inside = (at >= -1) & (at <= pixels)
@@ -54,7 +54,7 @@ def weights(first: torch.Tensor, last: torch.Tensor, bins: int, pixels: int) -> 
 def gradient(
     grad: torch.Tensor, rois: torch.Tensor, shape: Sequence[int], scale: float
 ) -> torch.Tensor:
-    """Return what autograd makes of a RoIAlign in float64."""
+    """Return the gradient that autograd computes for a RoIAlign in float64."""
     maps = torch.zeros(*shape, dtype=torch.float64, requires_grad=True)
     boxes, bins = rois.cpu().double(), grad.shape[2:]
     x1, y1, x2, y2 = (boxes[:, 1:] * scale).unbind(1)
@@ -105,7 +105,7 @@ def test_one_bin(extension: CudaExtension, device: str) -> None:
     yours = extension.op("roi_align_backward")(grad, rois, [1, 1, 3, 3], 1.0).cpu()[0, 0].tolist()
     assert yours == [[1, 2, 1], [2, 4, 2], [1, 2, 1]], (
         f"a gradient of 16 for one bin: yours {yours}, expected [[1, 2, 1], [2, 4, 2], [1, 2, 1]]:"
-        " the points, at 0.5 and 1.5 along each side, have 4 each, and share them among 4 pixels"
+        " the points, at 0.5 and 1.5 along each side, get 4 each, and spread it over 4 pixels"
     )
 
 
@@ -134,11 +134,11 @@ def test_channels(extension: CudaExtension, device: str) -> None:
 
 
 def test_each_box_has_its_image(extension: CudaExtension, device: str) -> None:
-    """Two boxes are of image 2, one is of image 0; pixels that nobody reads have gradient 0."""
+    """Two boxes belong to image 2, one to image 0; pixels that nobody reads have gradient 0."""
     rois = many(3)
     rois[:, 0] = torch.tensor([2.0, 0.0, 2.0])
     yours = check(extension, draw(3, 2, 2, 2).to(device), rois.to(device), (4, 2, 7, 6))
-    assert not yours[[1, 3]].any(), "no box is of images 1 and 3, and their gradient is not 0"
+    assert not yours[[1, 3]].any(), "images 1 and 3 have no boxes, but their gradient is not 0"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_each_box_has_its_image(extension: CudaExtension, device: str) -> None:
 def test_points_outside_give_nothing(
     extension: CudaExtension, device: str, box: tuple[int, ...]
 ) -> None:
-    """Beyond one pixel from the border a point has read no pixel, and hands back nothing."""
+    """Beyond one pixel from the border a point reads no pixel, and hands back nothing."""
     grad = draw(1, 2, 4, 4).to(device)
     check(extension, grad, torch.tensor([[0.0, *box]], device=device), (1, 2, 7, 6))
 
@@ -162,7 +162,7 @@ def test_rois_are_scaled(extension: CudaExtension, device: str, scale: float) ->
 
 
 def test_no_boxes(extension: CudaExtension, device: str) -> None:
-    """No gradient: zeros all the same."""
+    """Without boxes the result is zeros."""
     grad, rois = torch.zeros(0, 2, 3, 3, device=device), torch.zeros(0, 5, device=device)
     check(extension, grad, rois, (1, 2, 7, 6))
 
@@ -181,7 +181,7 @@ def test_any_grid(extension: CudaExtension, grid: int) -> None:
 
 
 def test_a_thread_for_each_element(extension: CudaExtension) -> None:
-    """Each takes 16 atomics, and those of points outside take none."""
+    """Each takes 16 atomics, except that points outside take none."""
     rois = many(75)
     rois[:5, 1:] += 40
     check(extension, draw(75, 1, 2, 2), rois, (1, 1, 50, 6))
@@ -208,13 +208,13 @@ def test_the_last_bits_depend_on_the_order(extension: CudaExtension) -> None:
     grad, rois = draw(75, 1, 2, 2), many(75)
     runs = {check(extension, grad, rois, (1, 1, 7, 6)).numpy().tobytes() for _ in range(8)}
     assert len(runs) > 1, (
-        "eight runs with blocks and threads in other orders agree in each bit: do the threads add"
-        " to grad_maps itself, each when it comes?"
+        "eight runs with blocks and threads in different orders agree bit for bit: do the threads"
+        " add to grad_maps directly, in the order in which they arrive?"
     )
 
 
 def test_the_alert(extension: CudaExtension) -> None:
-    """Who asks for deterministic algorithms gets an error that names the operator."""
+    """Whoever asks for deterministic algorithms gets an error that names the operator."""
     grad, rois = draw(3, 1, 2, 2), many(3)
     check(extension, grad, rois, (1, 1, 7, 6))
     said = ""
@@ -229,7 +229,7 @@ def test_the_alert(extension: CudaExtension) -> None:
     )
     assert said.startswith(f"{NAME} does not have a deterministic implementation"), (
         f"the error begins {said[:90]!r}, expected '{NAME} does not have a deterministic"
-        " implementation ...': is the name that of the operator, and the error PyTorch's own?"
+        " implementation ...': is it the operator's name, and PyTorch's own error?"
     )
 
 

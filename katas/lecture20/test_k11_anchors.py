@@ -1,4 +1,4 @@
-"""Tests of k11_anchors: boxes that fit on paper, and a coder that must come back."""
+"""Tests of k11_anchors: boxes that fit on paper, and a coder that has to undo its codes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def some_boxes(n: int, seed: int = 0) -> torch.Tensor:
 
 
 def test_one_box_at_one_place() -> None:
-    """A square of size 32 around the pixel (0, 0), not around the middle of the place."""
+    """A square of size 32 around the pixel (0, 0), not around the middle of a position."""
     yours = anchors((64, 64), (1, 1), [32.0], [1.0])
     close(yours, torch.tensor([[-16.0, -16, 16, 16]]), "size 32, ratio 1, one place, in float32")
 
 
 def test_a_ratio_is_height_over_width() -> None:
-    """Ratio 0.5 is a lying box of the same area; its corners are rounded, its sizes are not."""
+    """Ratio 0.5 is a wide box of the same area; its corners are rounded, its sizes are not."""
     yours = anchors((64, 64), (1, 1), [32.0], [0.5])
     close(yours, [[-23.0, -11, 23, 11]], "size 32: 32 / sqrt(0.5) / 2 = 22.6, 32 * sqrt(0.5) / 2")
     yours = anchors((64, 64), (1, 1), [5.0, 7.0], [1.0])
@@ -76,7 +76,7 @@ def test_places_go_row_by_row() -> None:
 
 
 def test_corners_are_rounded_before_the_shift() -> None:
-    """At an odd shift, half a pixel would go to another even number."""
+    """At an odd shift, half a pixel would round to a different even number."""
     yours = anchors((9, 9), (3, 3), [5.0], [1.0])
     places = [(x, y) for y in (0.0, 3.0, 6.0) for x in (0.0, 3.0, 6.0)]
     expected = [[x - 2, y - 2, x + 2, y + 2] for x, y in places]
@@ -87,7 +87,7 @@ def test_corners_are_rounded_before_the_shift() -> None:
 def test_the_anchors_of_a_place_are_together() -> None:
     """The shape of a detector's head, [rows, columns, anchors, 4], is how they are read."""
     yours = anchors((60, 40), (3, 2), [4.0, 8.0], [1.0, 4.0])
-    assert yours.shape == (24, 4), f"3 * 2 places, 4 anchors: yours is {[*yours.shape]}"
+    assert yours.shape == (24, 4), f"3 * 2 positions, 4 anchors: your shape is {[*yours.shape]}"
     first = yours.view(3, 2, 4, 4)[0, 0]
     expected = torch.tensor([20.0, 40, 20, 40]) + first
     close(yours.view(3, 2, 4, 4)[2, 1], expected, "the four anchors of row 2, column 1")
@@ -134,7 +134,7 @@ def test_each_class_has_four_numbers_in_a_row() -> None:
 
 
 def test_a_log_size_is_cut() -> None:
-    """Sizes alone, from above alone: exp(100) overflows in float32, and exp(-100) is no harm."""
+    """Only sizes, and only from above: exp(100) overflows in float32, exp(-100) does no harm."""
     at = torch.tensor([[0.0, 0, 16, 16]])
     yours = decode(torch.tensor([[0.0, 0, 500, 500]]), at)
     close(yours, [[[-492.0, -492, 508, 508]]], "log sizes of 100: 16 pixels grow to 1000", 1e-3)
@@ -151,7 +151,7 @@ def test_a_log_size_is_cut() -> None:
 
 @given(seed=st.integers(0, 1000), n=st.integers(1, 5))
 def test_decode_brings_the_box_back(seed: int, n: int) -> None:
-    """Of every box no more than 62.5 times as wide and as high as its anchor."""
+    """For every box at most 62.5 times as wide and as high as its anchor."""
     boxes, at = some_boxes(n, seed), some_boxes(n, seed + 5000)
     codes = encode(boxes, at)
     keep = (codes[:, 2:] < 5 * CLIP).all(1)
@@ -160,7 +160,7 @@ def test_decode_brings_the_box_back(seed: int, n: int) -> None:
 
 
 def test_gradients_of_decode() -> None:
-    """They agree with finite differences; where a log size is cut, its code has gradient 0."""
+    """They agree with finite differences; where a log size is clamped, its code has gradient 0."""
     at = some_boxes(2)
     codes = torch.tensor([[0.3, -2.0, 30.0, 1.1], [4.0, 0.7, -1.3, 0.2]], dtype=torch.float64)
     codes.requires_grad_()
@@ -179,7 +179,7 @@ def test_no_anchors() -> None:
 
 @pytest.mark.backend("torchvision")
 def test_torchvision_agrees() -> None:
-    """The generator and the coder of its detectors, on the same sizes, boxes and codes."""
+    """Agree with torchvision's generator and coder on the same sizes, boxes and codes."""
     from torchvision.models.detection._utils import BoxCoder  # noqa: PLC0415 - may be missing
     from torchvision.models.detection.anchor_utils import AnchorGenerator  # noqa: PLC0415
     from torchvision.models.detection.image_list import ImageList  # noqa: PLC0415

@@ -43,7 +43,7 @@ def levels(boxes: torch.Tensor, low: int, high: int, expected: list[int], why: s
     __tracebackhide__ = True
     with unchanged(boxes=boxes):
         yours = level(boxes, low, high)
-    assert yours.dtype == torch.int64, f"yours is of {yours.dtype}, expected int64: an index"
+    assert yours.dtype == torch.int64, f"yours has dtype {yours.dtype}, expected int64: an index"
     assert yours.tolist() == expected, f"{why}: yours {yours.tolist()}, expected {expected}"
 
 
@@ -54,7 +54,7 @@ def boxes_of(sides: list[tuple[float, float]], dtype: torch.dtype) -> torch.Tens
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_levels_step_at_powers_of_two(dtype: torch.dtype) -> None:
-    """At exactly 112, 224 and 448 pixels begins the next level."""
+    """The next level begins at exactly 112, 224 and 448 pixels."""
     sides = [111.9, 112.0, 223.9, 224.0, 447.9, 448.0]
     boxes = boxes_of([(side, side) for side in sides], dtype)
     levels(boxes, 2, 5, [0, 1, 1, 2, 2, 3], f"squares of {sides} pixels, levels 2 to 5")
@@ -81,7 +81,7 @@ def test_a_rounded_box_stays_on_its_level() -> None:
     start = torch.arange(300.3, 500.0, 7.01)
     boxes = torch.stack([start, start, start + 224, start + 224], 1)
     less = boxes[boxes[:, 2] - boxes[:, 0] < 224]
-    assert len(less) > 0, "no box of these was rounded down"
+    assert len(less) > 0, "none of these boxes was rounded down"
     sides = {(box[2] - box[0]).item() for box in less}
     levels(less, 2, 5, [2] * len(less), f"boxes of 224 pixels that float32 makes {sorted(sides)}")
 
@@ -109,7 +109,7 @@ def test_what_comes_down() -> None:
 
 
 def test_what_is_smoothed_stays() -> None:
-    """The merged map goes down, and not what `smooth` made of it."""
+    """The merged map goes down, not the smoothed one."""
     maps = [numbers(1, 2, size, size) for size in (8, 4, 2)]
     same, ten = nn.Identity(), lambda x: 10 * x
     yours = pyramid(maps, [same] * 3, [ten] * 3)
@@ -119,7 +119,7 @@ def test_what_is_smoothed_stays() -> None:
 
 
 def test_odd_sizes() -> None:
-    """A stride of 2 makes 4 of 7 pixels and 2 of 3: twice 4 is not 7."""
+    """A stride of 2 turns 7 pixels into 4, and 3 into 2: twice 4 is not 7."""
     maps = [numbers(2, 1, 7, 5), numbers(2, 1, 4, 3), numbers(2, 1, 2, 2)]
     lateral = [lambda x, k=k: k * x for k in (2, 3, 5)]
     smooth = [lambda x, k=k: x + k for k in (100, 200, 300)]
@@ -133,7 +133,7 @@ def test_odd_sizes() -> None:
 
 
 class Classifier(nn.Module):
-    """A backbone with levels of which one is inside another module, and a head."""
+    """A backbone with levels, one of them inside another module, and a head."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ def test_gradients_reach_the_backbone() -> None:
 
 @pytest.mark.backend("torchvision")
 def test_torchvision_agrees() -> None:
-    """Its pyramid with the same weights, its extractor and its mapper of levels."""
+    """The pyramid of torchvision with the same weights, its extractor and its level mapper."""
     from torchvision.models.feature_extraction import create_feature_extractor  # noqa: PLC0415
     from torchvision.ops import FeaturePyramidNetwork  # noqa: PLC0415 - may be missing
     from torchvision.ops.poolers import LevelMapper  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Tests of k13_registrations: operators of ours, of ATen and, where it is, of torchvision."""
+"""Tests of k13_registrations: our operators, ATen's and, if it is installed, torchvision's."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_the_file_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     yours = row(name)
     for key, file in places.items():
         assert yours[key] == "C++", (
-            f"{key}, registered at {file}:123: yours {yours[key]!r}, expected 'C++': only a name"
-            " that ends in .py is that of a Python file, and a path may have spaces"
+            f"{key}, registered at {file}:123: yours {yours[key]!r}, expected 'C++': only a file"
+            " whose name ends in .py is Python, and a path may have spaces"
         )
 
 
@@ -112,7 +112,7 @@ def test_operators_of_aten(name: str) -> None:
     assert [*yours] == [*KEYS], f"yours has the keys {[*yours]}, expected {[*KEYS]}"
     filled = [key for key in KEYS if yours[key] != "nobody"]
     expected = [key for key in KEYS if has_kernel(f"aten::{name}", key)]
-    assert filled == expected, f"{name}: yours are filled under {filled}, expected {expected}"
+    assert filled == expected, f"{name}: yours has kernels under {filled}, expected {expected}"
     cpp = [yours[key] for key in ("CPU", "Autograd") if key in expected]
     assert {*cpp} == {"C++"}, f"{name}: CPU and Autograd are generated in C++; yours: {yours}"
 

@@ -1,10 +1,10 @@
 // tier: small
 //
-// Leave kernels out of a library while it is compiled.
+// Leave kernels out of a library at compile time.
 //
-// A phone runs one model, which calls 20 operators. PyTorch has thousands, and no linker can drop
-// one: each registers itself, so each is used. So PyTorch builds for phones with a list, and asks it
-// in a constexpr function whether to register:
+// A phone runs one model, which calls 20 operators. PyTorch has thousands, and no linker can drop any:
+// each registers itself, so each counts as used. So PyTorch builds for phones with a list, and a
+// constexpr function looks up whether to register:
 //
 //     -DTORCH_OPERATOR_WHITELIST="aten::add.Tensor;aten::relu"
 //
@@ -44,7 +44,7 @@ std::map<std::string, Kernel>& registry() {
 }
 
 // Defined at the end of the file. Each leaves a text in the library, "kernel of add.Tensor", if it is
-// used: inline code is compiled only where it is.
+// used: inline code is compiled only where it is used.
 inline double add_tensor(double x);
 inline double add_scalar(double x);
 inline double relu(double x);
@@ -54,22 +54,22 @@ inline double tanh_backward(double x);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Whether `item` is one of the items of `list`, which have ';' between them. Part of an item
+// Whether `item` is one of the items of `list`, which are separated by ';'. Part of an item
 // does not count.
 constexpr bool contains(std::string_view list, std::string_view item) {
   // TODO: from one ';' to the next.
   return list.empty() ? false : throw NotImplementedError{};
 }
 
-// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that
-// comes before "(", overload included. A schema may be the name alone.
+// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that comes
+// before "(", overload included. A schema may be only the name.
 constexpr bool selected(std::string_view list, std::string_view schema) {
   // TODO: cut the name off, and ask contains.
   return list.empty() ? false : throw NotImplementedError{};
 }
 
 // Register a kernel under its schema, if ALLOWLIST selects it. `schema` is a literal.
-// TODO: ask; the compiler must know the answer, and drop what is behind it.
+// TODO: ask; the compiler must know the answer, and drop the code that depends on it.
 #define OFFER(schema, kernel) registry()[schema] = kernel
 
 // ---- given: do not change ----------------------------------------------------------------
@@ -136,7 +136,7 @@ int kata_selected(const char* list, const char* schema) {
   }
 }
 
-// Calls the kernel of a schema: which one has run, "" if none is registered.
+// Calls the kernel of a schema: returns which one ran, "" if none is registered.
 const char* kata_run(const char* schema, double x, double* out) {
   if (registry().empty()) {
     register_all();

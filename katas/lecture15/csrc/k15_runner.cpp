@@ -9,14 +9,14 @@
 //
 // 1. The kernels. The file was made for up to 4 rows, and `out` has 4 until you resize it. A NaN is
 //    still a NaN after torch.relu.
-// 2. answer: load the file, run it, copy the result out. There are no exceptions: what may go wrong
-//    is a Result, with ok() and error().
+// 2. answer: load the file, run it, copy the result out. There are no exceptions: a call that may fail
+//    returns a Result, with ok() and error().
 // 3. Register each by the name that the file asks for. EXECUTORCH_LIBRARY(aten, "neg.out", neg_out);
 //    would do it for neg.
 //
-// About 20 lines. Run the tests before step 3, too, and read what is missing.
+// About 20 lines. Run the tests before step 3 as well, and read what is missing.
 // Afterwards read aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h (in site-packages
-// below torch/include) beside ExecuTorch's file of the same name, which you have included.
+// below torch/include) next to ExecuTorch's file of the same name, which you included.
 //
 // Real life differs: an app is linked with a library of the kernels on a list (k07).
 //
@@ -64,9 +64,9 @@ Tensor& relu_out(KernelRuntimeContext& context, const Tensor& x, Tensor& out) {
 
 // Run `forward` of the file at `path` with `rows` rows of 3 numbers, and put the result into `y`.
 //
-// Returns 0, or the number of the error that ExecuTorch returns: static_cast<int>(error()). A tensor
-// over memory of yours is from_blob(pointer, {rows, 3}); forward takes it, and its result is a list
-// of values, of which at(0).toTensor() is the first.
+// Returns 0, or the number of the error that ExecuTorch returns: static_cast<int>(error()).
+// from_blob(pointer, {rows, 3}) makes a tensor over your memory; forward takes it and returns a list of
+// values, of which at(0).toTensor() is the first.
 int answer(const char* path, std::vector<float>& x, int rows, std::vector<float>& y) {
   // TODO: Module, from_blob, forward, and a copy.
   throw NotImplementedError{"answer"};
@@ -88,7 +88,8 @@ std::vector<float> alone() {
 
 } // namespace
 
-// FILE ROWS NUMBERS...: prints the answer, a number a line, or the error. Nothing: calls `alone`.
+// FILE ROWS NUMBERS...: prints the answer, one number per line, or the error. Without arguments: calls
+// `alone`.
 int main(int count, char** words) {
   std::vector<float> x, y;
   for (int i = 3; i < count; ++i) {

@@ -1,4 +1,4 @@
-"""Turn a graph into a program of calls, and run it in memory that is given."""
+"""Turn a graph into a program of calls, and run it in the memory you are given."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Given: do not change.
 @dataclass(frozen=True)
 class Ref:
-    """Among the arguments of a call: the value that has this number."""
+    """An argument of a call that stands for the value with this number."""
 
     number: int
 
@@ -88,7 +88,7 @@ def copying(function: Any) -> Any:
 
 
 def replaced(arguments: Any, kind: type, by: Callable[[Any], Any]) -> Any:
-    """Return arguments in which each `x` of this kind, in lists and dicts too, is ``by(x)``."""
+    """Return arguments with ``by(x)`` for each `x` of this kind, in lists and dicts too."""
     return map_aggregate(arguments, lambda x: by(x) if isinstance(x, kind) else x)
 
 
@@ -98,8 +98,8 @@ def emit(program: ExportedProgram) -> Plan:
 
     Number the values in the order of the graph's nodes; ``node.meta["val"]`` has the shape and
     dtype of each. A constant has a ``spec.target``, an input has none. Replace each node among the
-    arguments, in lists too, by a `Ref`; keep all else. ``function.is_view`` says whether it is a
-    view.
+    arguments, in lists too, by a `Ref`; keep everything else. ``function.is_view`` says whether it
+    is a view.
     """
     plan, numbers = Plan(), dict[Any, int]()
     targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
@@ -127,7 +127,7 @@ def execute(
 ) -> list[torch.Tensor]:
     """Make the calls and return the outputs.
 
-    ``memory[n]`` is where value n is written. What is there for constants and inputs is not used:
+    ``memory[n]`` is where value n is written. Its entries for constants and inputs are not used:
     these are read where they are.
     """
     values = list(memory)

@@ -15,9 +15,9 @@ class Sections(NamedTuple):
 
 
 def sections(data: bytes) -> Sections:
-    """Take a file apart; ValueError if bytes 4 and 5 are not ``ET``.
+    """Take a file apart; raise ValueError if bytes 4 and 5 are not ``ET``.
 
-    A file without ``eh00`` is all program. A header of fewer than 32 bytes says no size of the
+    A file without ``eh00`` is all program. A header of fewer than 32 bytes gives no size for the
     segments: they go on to the end. An offset of 0 means that there are none.
     """
     if data[4:6] != b"ET":

@@ -1,4 +1,4 @@
-"""Fold what depends on constants only, once, before the program ships."""
+"""Fold what depends only on constants, once, before the program ships."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 class Folded(NamedTuple):
-    """A graph, and the tensor of each placeholder that is no input, by the placeholder's name."""
+    """A graph, and the tensor of each placeholder that is not an input, by its name."""
 
     graph: fx.Graph
     constants: dict[str, torch.Tensor]
@@ -42,7 +42,7 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
 
 
 def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
-    """Return the calls to be made now, in order; `known` has names of placeholders.
+    """Return the calls to be made now, in order; `known` has the names of known placeholders.
 
     A call that reads no tensor has read no bytes.
     """

@@ -1,4 +1,4 @@
-"""Predict which batch sizes an exported program runs."""
+"""Predict for which batch sizes an exported program runs."""
 
 from __future__ import annotations
 

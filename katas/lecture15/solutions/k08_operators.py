@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def as_yaml(needs: Needs) -> str:
-    """Return the list in the form that torchgen reads; here its kernels are named as operators."""
+    """Return the list in the form that torchgen reads; here kernels are named like operators."""
     lines = ["operators:"]
     for name in sorted(needs):
         lines += [f"  {name}:", "    is_root_operator: Yes", "    is_used_for_training: No"]
@@ -31,7 +31,7 @@ def as_yaml(needs: Needs) -> str:
 
 # The exercise.
 class Recorder(TorchDispatchMode):
-    """Writes down what runs while it is entered."""
+    """Records what runs while the mode is active."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -67,9 +67,9 @@ def merged(*several: Needs) -> dict[str, set[str]]:
 
 
 def missing(needs: Needs, listed: Needs) -> list[str]:
-    """Return what is needed and not listed, sorted: "aten::relu float16", or "aten::rand" alone.
+    """Return what is needed and not listed, sorted: "aten::relu float16", or only "aten::rand".
 
-    If the operator is not listed at all, give its name alone, without dtypes.
+    If the operator is not listed at all, give only its name, without dtypes.
     """
     lines = [name for name in needs if name not in listed]
     for name, dtypes in needs.items():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
-    """Return whether calls wait for each other, however many there are on the way.
+    """Return whether calls wait for each other in a circle, however many there are on the way.
 
     A partition is one call, and each node in no partition is one. A call does not wait for itself.
     """

@@ -14,8 +14,8 @@ def qparams(low: float, high: float) -> tuple[float, int]:
     """Return scale and zero point for values from `low` to `high`, and for 0.
 
     The range is widened to contain 0; its ends are `LOWEST` and `HIGHEST`. The zero point is
-    rounded as Python rounds. A range that is only 0 has scale 1.0 and zero point 0. ValueError if
-    an end is not finite.
+    rounded as Python rounds. A range that is only 0 has scale 1.0 and zero point 0. Raise
+    ValueError if an end is not finite.
     """
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"no scale for values from {low} to {high}")
@@ -29,7 +29,7 @@ def qparams(low: float, high: float) -> tuple[float, int]:
 def quantize(x: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
     """Return x in int8: x times 1/scale, rounded, plus the zero point, and within the ends.
 
-    Ties go to even, as in `torch.round`. ValueError if there is a NaN; infinities are at the ends.
+    Ties go to even, as in `torch.round`. ValueError if there is a NaN; infinities go to the ends.
     """
     if x.isnan().any():
         raise ValueError("int8 has no NaN")

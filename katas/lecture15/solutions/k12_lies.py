@@ -64,7 +64,7 @@ def pack(model: nn.Module, example: torch.Tensor) -> bytes:
 
 
 class Phone:
-    """Opens a file, and answers with float32 scores for a float32 input of the shape it names."""
+    """Opens a file, and answers with float32 scores for a float32 input of the file's shape."""
 
     def __init__(self, data: bytes) -> None:
         body = data[32:]
@@ -77,7 +77,7 @@ class Phone:
             empty = torch.empty(shape, dtype=getattr(torch, dtype))
             piece = bytearray(body[start + offset : start + offset + empty.nbytes])
             self.values[name] = torch.frombuffer(piece, dtype=empty.dtype).view(shape)
-        # The arena: the answer has its place in it.
+        # The arena, in which the answer is too.
         self.answer = torch.empty(self.header["answer"][1])
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -93,12 +93,12 @@ class Phone:
         return self.answer.clone()
 
     def read(self, argument: Any, values: dict[str, torch.Tensor]) -> Any:
-        """Return an argument: a number, a list, or the value of a name."""
+        """Return an argument: a number, a list, or the value that a name stands for."""
         return values[argument["value"]] if isinstance(argument, dict) else argument
 
 
 def decide(scores: Sequence[float] | torch.Tensor) -> int:
-    """Return the position of the largest score; the first of equal ones."""
+    """Return the position of the largest score; the first one among equals."""
     if any(math.isnan(score) for score in scores):
         raise ValueError("a score is NaN")
     best = 0

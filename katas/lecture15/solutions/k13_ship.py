@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-# Given: do not change. Each import takes seconds, so it is made when it is needed.
+# Given: do not change. Each import takes seconds, so it happens only when it is needed.
 def lowering() -> Any:
     """Return ``to_edge_transform_and_lower``."""
     return importlib.import_module("executorch.exir").to_edge_transform_and_lower
@@ -42,7 +42,7 @@ def inspected(data: bytes, x: torch.Tensor) -> list[Any]:
 
 
 def arguments(plan: Any, instruction: Any) -> list[int]:
-    """Return the numbers of the values that an instruction reads or writes, in lists too."""
+    """Return the value numbers that an instruction reads or writes, including those in lists."""
     numbers: list[int] = []
     for number in instruction.instr_args.args:
         numbers += getattr(plan.values[number].val, "items", [number])

@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 
-# Of ExecuTorch's schema: the numbers of fields in their tables.
+# From ExecuTorch's schema: the numbers of fields in their tables.
 PROGRAM_PLANS = 1
 PLAN_NAME, PLAN_VALUES, PLAN_OPERATORS, PLAN_ARENAS = 0, 2, 6, 8
 OPERATOR_NAME, OPERATOR_OVERLOAD = 0, 1
@@ -46,12 +46,12 @@ def field(data: bytes, table: int, which: int) -> int | None:
 
 
 def target(data: bytes, place: int) -> int:
-    """Return where the string, vector or table begins to which the number at `place` leads."""
+    """Return where the string, vector or table that the number at `place` leads to begins."""
     return place + number(data, place, "<I")
 
 
 def elements(data: bytes, table: int, which: int, width: int) -> list[int]:
-    """Return where each element of a field, a vector, begins; [] if the field is absent.
+    """Return where each element of a vector field begins; [] if the field is absent.
 
     An element has `width` bytes. The given `counted` reads the count.
     """
@@ -65,7 +65,7 @@ def elements(data: bytes, table: int, which: int, width: int) -> list[int]:
 def needs(data: bytes) -> Needs:
     """Return what the first method of a program needs.
 
-    An operator is "aten::add.out": name and overload, which are strings, and "aten::add" if the
+    An operator is "aten::add.out": name and overload, both strings, or "aten::add" if the
     overload is empty or absent. Arenas are int64; 0 among them is kept.
     """
 

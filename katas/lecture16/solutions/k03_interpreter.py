@@ -38,9 +38,9 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     return evaluate(model.graph, dict(feeds))
 
 
-# Each is called with the values that are known, the node's attributes by name, and its inputs. An
-# input that is left out is None if the node has the name "" for it; at the end, it may have none.
-# Each returns an array, or a tuple with one array for each output.
+# Each is called with the known values, the node's attributes by name, and its inputs. An omitted
+# input is None if the node has the name "" for it; at the end the name may be missing as well. Each
+# returns an array, or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
@@ -57,14 +57,14 @@ def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
 
 
 def div(known: Values, attrs: dict[str, Any], a: Array, b: Array) -> Array:
-    """Return the quotient; of integers, truncated towards 0, in their dtype."""
+    """Return the quotient; for integers, truncated towards 0, in their dtype."""
     if np.issubdtype(a.dtype, np.integer):
         return (a - np.fmod(a, b)) // b
     return a / b
 
 
 def reshape(known: Values, attrs: dict[str, Any], x: Array, shape: Array) -> Array:
-    """Return x in another shape: 0 keeps the size at its place, unless allowzero is 1."""
+    """Return x in a new shape: 0 keeps the size at that position, unless allowzero is 1."""
     sizes = [int(size) for size in shape]
     if not attrs.get("allowzero", 0):
         sizes = [size or x.shape[dim] for dim, size in enumerate(sizes)]
@@ -93,9 +93,9 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
 
 
 def reduce_sum(known: Values, attrs: dict[str, Any], x: Array, axes: Array | None = None) -> Array:
-    """Return the sum over `axes`, with sizes of 1 in their place unless keepdims is 0.
+    """Return the sum over `axes`, keeping them with size 1 unless keepdims is 0.
 
-    Absent or empty axes are all of them, or none if noop_with_empty_axes is 1.
+    Absent or empty axes mean all of them, or none if noop_with_empty_axes is 1.
     """
     if axes is None or not len(axes):
         if attrs.get("noop_with_empty_axes", 0):
@@ -121,7 +121,7 @@ def layer_normalization(
 
 
 def gemm(known: Values, attrs: dict[str, Any], a: Array, b: Array, c: Array | None = None) -> Array:
-    """Return alpha * a @ b + beta * c, of a and b transposed if transA and transB are 1."""
+    """Return alpha * a @ b + beta * c, with a, b transposed if transA, transB are 1."""
     a = a.T if attrs.get("transA", 0) else a
     b = b.T if attrs.get("transB", 0) else b
     y = np.float32(attrs.get("alpha", 1)) * (a @ b)
@@ -140,8 +140,8 @@ def loop(
     """Return the carried values after the last iteration, then the stacked others.
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
-    carried values, and what is collected. It runs while `go` holds, `count` times at most; None is
-    no limit. If something is collected, there is at least one iteration.
+    carried values, and what is collected. It runs while `go` holds, `count` times at most; None
+    means no limit. If something is collected, there is at least one iteration.
     """
     body, collected, number = attrs["body"], [], 0
     names = [each.name for each in body.input]

@@ -1,4 +1,4 @@
-"""Zero-one: the batches that a file answers correctly."""
+"""Zero-one: which batches a file answers correctly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ RIGHT, WRONG, REFUSED = "right", "wrong", "refused"
 def answers() -> dict[str, tuple[str, str, str]]:
     """Return for each row what ONNX Runtime does with batches of 1, 2 and 5 rows.
 
-    RIGHT if it returns what ``forward`` does, WRONG if something else, REFUSED if it raises.
+    RIGHT if it returns what ``forward`` does, WRONG if it does not, REFUSED if it raises.
     """
     return {
         "static": (REFUSED, RIGHT, REFUSED),

@@ -1,4 +1,4 @@
-"""Sizes that are data: make four programs exportable."""
+"""Sizes that depend on data: make four programs exportable."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def positive_mean(x: torch.Tensor) -> torch.Tensor:
 
 
 def scaled(x: torch.Tensor) -> torch.Tensor:
-    """Return x over its number of rows."""
+    """Return x divided by its number of rows."""
     return x / x.shape[0]

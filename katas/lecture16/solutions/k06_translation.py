@@ -26,8 +26,8 @@ def _(x: torch.Tensor, step: float, levels: int) -> torch.Tensor:
 def translate(x: Any, step: float, levels: int) -> Any:
     """Return what `snap` returns, built from ONNX's operators; x is float32.
 
-    A float beside a tensor becomes a constant of float32. The annotations make `step` and `levels`
-    numbers here: without them they would be tensors.
+    A float combined with a tensor becomes a float32 constant. The annotations make `step` and
+    `levels` numbers here: without them they would be tensors.
     """
     from onnxscript import opset20 as op  # noqa: PLC0415 - optional: the tests say how to install it
 
@@ -36,7 +36,7 @@ def translate(x: Any, step: float, levels: int) -> Any:
 
 
 def export(model: nn.Module, args: tuple[torch.Tensor, ...]) -> torch.onnx.ONNXProgram:
-    """Return the program of a model that calls `snap`, made by `translate`, for opset 20.
+    """Return the program of a model that calls `snap`, with `translate`, for opset 20.
 
     The first dim of each of `args` is one size, "batch", which the file leaves open.
     """

@@ -27,7 +27,7 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
 
 
 def through(sessions: Sequence[ort.InferenceSession], x: torch.Tensor) -> torch.Tensor:
-    """Return what the last session makes; each reads in place what the one before it made.
+    """Return the last session's output; each session reads the previous one's output in place.
 
     Without a session, return x. The answer stays in ONNX Runtime's memory: do not copy it.
     """

@@ -1,4 +1,4 @@
-"""A contract beside the model."""
+"""A contract next to the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     # For each value, by name: its dtype, as `array.dtype.name` says it ("float32"), and its sizes,
-    # each a number, or a name for a size that may be any.
+    # each a number, or a name for a size that may be anything.
     Promised = Mapping[str, tuple[str, list[int | str]]]
 
 
@@ -29,7 +29,7 @@ def contract(folder: Path) -> dict[str, Any]:
 
 
 def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
-    """Write the contract of the files in `folder`, of which there may be any number.
+    """Write the contract of the files in `folder`; there may be any number of them.
 
     "sha256" holds the hexadecimal hash of each file by its name, and not of the contract itself, so
     that one may seal twice. Equal files and promises give equal bytes.
@@ -50,9 +50,9 @@ def sizes(promised: Promised, feeds: Mapping[str, np.ndarray[Any, Any]]) -> dict
     Raises
     ------
     ValueError
-        Its message begins with the name of an input that is missing or not promised, or has another
-        dtype, another number of dims, or a size other than promised. A named size is the same in
-        all inputs.
+        Its message begins with the name of an input that is missing or not promised, or has a
+        different dtype, number of dims or size than promised. A named size is the same in all
+        inputs.
     """
     for name in sorted({*promised} ^ {*feeds}):
         raise ValueError(f"{name}: expected the inputs {sorted(promised)}, found {sorted(feeds)}")

@@ -28,14 +28,14 @@ class Batcher:
 
     @property
     def deadline(self) -> float | None:
-        """When `poll` has something to do, if no request comes before; None if nothing waits."""
+        """When `poll` has something to do, if no request comes first; None if nothing waits."""
         return self.queue[0][2] + self.wait if self.queue else None
 
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Take in a request of 1 to `most` rows, and return the future of its answer.
 
-        What is due at `now` runs first. As long as x does not fit beside those that wait, they run;
-        if the batch is full with x, or due because `wait` is 0, it runs too.
+        What is due at `now` runs first. As long as x does not fit in with those that wait, they
+        run; if the batch is full with x, or due because `wait` is 0, it runs too.
         """
         self.poll(now)
         while len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:
@@ -52,10 +52,10 @@ class Batcher:
             self._run()
 
     def _run(self) -> None:
-        """Answer all waiting requests by one call of `run`; leave out those that were cancelled.
+        """Answer all waiting requests with one call of `run`; leave out those that were cancelled.
 
         What `run` raises becomes the exception of each. `run` may submit requests itself: these
-        are of a later batch. If all were cancelled, `run` is not called.
+        belong to a later batch. If all were cancelled, `run` is not called.
         """
         taken, self.queue = self.queue, []
         kept = [(x, future) for x, future, _ in taken if future.set_running_or_notify_cancel()]

@@ -19,7 +19,7 @@ NAME = "model.onnx"
 
 
 def opened(path: Path) -> ort.InferenceSession:
-    """Return a session of a file, on the CPU, which logs nothing."""
+    """Return a session for a file, on the CPU, that logs nothing."""
     import onnxruntime as ort  # noqa: PLC0415 - optional: the tests say how to install it
 
     options = ort.SessionOptions()
@@ -30,12 +30,12 @@ def opened(path: Path) -> ort.InferenceSession:
 def ship(
     model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], tolerance: float = 1e-5
 ) -> ort.InferenceSession:
-    """Return a session of the file that was made of `model`, which takes one tensor.
+    """Return a session for the file made from `model`, which takes one tensor.
 
     The first of `batches` is the example, in which the first dim is open; each is compared, by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. Right is what the model returns in eval mode. Afterwards each module
-    is in the mode that it was in before, also if this raises.
+    are in a file beside NAME. The right answer is what the model returns in eval mode. Afterwards
+    each module is in the mode that it was in before, also if this raises.
 
     Raises
     ------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ReusedError(ValueError):
-    """An id came again, with another x."""
+    """An id came again, with a different x."""
 
 
 class Journal:
@@ -45,7 +45,7 @@ class Journal:
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
         """Append an entry, which survives a kill and a power cut before it is in `known`.
 
-        If the disk is full, raise what Python raises. The half line that is left then must not
+        If the disk is full, raise what Python raises. The half line that this leaves must not
         spoil the next entry.
         """
         line = json.dumps({"id": ident, "x": x, "answer": answer}).encode() + b"\n"
@@ -60,14 +60,14 @@ class Journal:
 def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
     """Return the answer to a request, running the model only if no answer to this id is known.
 
-    What `run` raises is raised, and nothing is known afterwards: the client may ask again. Requests
-    that come at the same time with one id are one request. `run` may change the list it gets, and
+    What `run` raises is raised, and nothing is known afterwards: the client may ask again.
+    Simultaneous requests with the same id are one request. `run` may change the list it gets, and
     the caller x and the answer: neither changes what is known.
 
     Raises
     ------
     ReusedError
-        If the id is known with another x. A NaN is the same x as a NaN.
+        If the id is known with a different x. A NaN is the same x as a NaN.
     """
     with journal.lock:
         if ident not in journal.known:
@@ -83,7 +83,7 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            """Answer with 200, with 409 if the id had another x, or with 500 if the model fails."""
+            """Answer with 200, 409 if the id had a different x, or 500 if the model fails."""
             x = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
                 status, found = 200, answer(journal, run, self.path[1:], x)

@@ -25,7 +25,7 @@ def add_weight(graph: onnx.GraphProto, name: str, value: Any) -> str:
 
 
 def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeProto]:
-    """Return QuantizeLinear and DequantizeLinear of a value; the latter makes `source`_rounded."""
+    """Return QuantizeLinear and DequantizeLinear of a value; the result is `source`_rounded."""
     from onnx import helper  # noqa: PLC0415 - optional: the tests say how to install it
 
     bits, result = f"{source}_bits", f"{source}_rounded"
@@ -39,7 +39,7 @@ def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
     """Return scale and zero point, the number that stands for 0, for this range and 0.
 
     A range without 0 is widened to it. 255 steps cover the range, and the zero point is rounded,
-    half to even. A range of 0 alone has scale 1 and zero point 0.
+    half to even. A range of only 0 has scale 1 and zero point 0.
     """
     low, high = min(low, 0), max(high, 0)
     scale = (high - low) / 255 or 1
@@ -49,7 +49,7 @@ def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
 def calibrate(batches: Iterable[Array], share: float = 1.0) -> tuple[float, float]:
     """Return the ends of the range that holds `share` of all elements of all batches.
 
-    What is left out is left out in equal parts at both ends, by ``np.quantile``. Batches may have
+    The rest is left out in equal parts at both ends, with ``np.quantile``. Batches may have
     different sizes.
     """
     values = np.concatenate([batch.ravel() for batch in batches])

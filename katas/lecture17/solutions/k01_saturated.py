@@ -28,5 +28,5 @@ def credit(
     x: torch.Tensor,
     steps: int,
 ) -> torch.Tensor:
-    """Return the mean of the slopes, times the way from baseline to x, element by element."""
+    """Return the mean of the slopes, times x - baseline, element by element."""
     return slopes(f, baseline, x, steps).mean(0) * (x - baseline)

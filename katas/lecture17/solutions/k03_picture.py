@@ -22,7 +22,7 @@ def document(colours: Sequence[Sequence[str]], side: int = 10) -> str:
 
 
 def colour(value: float, limit: float) -> str:
-    """Return "#rrggbb", each channel rounded; beyond the limit the colour stays as it is there."""
+    """Return "#rrggbb", each channel rounded; beyond the limit the colour stays the same."""
     if math.isnan(value):
         return "#808080"
     pale = round(255 * (1 - min(abs(value) / limit, 1))) if limit else 255

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def before_relu(model: nn.Module, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Return what `layer` returned, with the values that it had then."""
+    """Return what `layer` returned, with its values at that moment."""
     kept: list[torch.Tensor] = []
     handle = layer.register_forward_hook(lambda _m, _inputs, out: kept.append(out.detach().clone()))
     model(x)
@@ -28,7 +28,7 @@ def before_relu(model: nn.Module, layer: nn.Module, x: torch.Tensor) -> torch.Te
 def history(
     model: nn.Module, layer: nn.Module, batches: Iterable[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Return the mean of the layer's output over each batch; what else a batch made is freed."""
+    """Return the mean of the layer's output over each batch; free everything else."""
     kept: list[torch.Tensor] = []
     handle = layer.register_forward_hook(lambda _m, _inputs, out: kept.append(out.detach().mean(0)))
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Grad-CAM: see which place of the image made the class."""
+"""Grad-CAM: see which part of the image decided the class."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def grad_cam(
 def heat(cam: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
     """Return the cams enlarged to `size`, bilinear, between 0 and 1 in each image.
 
-    Negative places are 0 before anything is enlarged. A map without a positive place stays 0.
+    Set negative positions to 0 before you enlarge. A map without a positive position stays 0.
     """
     large = torch.nn.functional.interpolate(cam.relu()[:, None], size, mode="bilinear").squeeze(1)
     most = large.amax((1, 2), keepdim=True)

@@ -1,4 +1,4 @@
-"""Shapley values: a fair share, exactly, and then for less."""
+"""Shapley values: a fair share, exactly, and then more cheaply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
     """Return the Shapley value of each of n players, float64.
 
-    `v` takes bool tensors [sets, n], True for who is there, and returns float64 values [sets].
+    `v` takes bool tensors [sets, n], True for each player present, and returns float64 values
+    [sets].
     """
     sets = torch.arange(2**n)
     values = v((sets[:, None] >> torch.arange(n)) % 2 == 1)
@@ -30,7 +31,7 @@ def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
 
 
 def sampled(v: Callable[[torch.Tensor], torch.Tensor], orders: torch.Tensor) -> torch.Tensor:
-    """Return the mean over `orders` [count, n] of what each player adds on arriving.
+    """Return the mean over `orders` [count, n] of what each player adds when it arrives.
 
     An order lists players: ``[2, 0, 1]`` says that player 2 comes first. With the empty set first,
     an order has n + 1 sets.

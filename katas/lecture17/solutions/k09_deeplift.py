@@ -22,7 +22,7 @@ def deeplift(
     """Return the attributions, of the shape of x, without a graph.
 
     The layers run one after the other, and the last returns [rows, classes]. `x` and `baseline`
-    have one shape. A ReLU may work in place, and a layer may be there twice.
+    have the same shape. A ReLU may work in place, and a layer may occur twice.
     """
     pairs = [(x, baseline)]
     with torch.no_grad():

@@ -22,8 +22,8 @@ def run(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Return ``model(x)``, a scalar, and the output of each layer, by name, in the order of calls.
 
-    A layer that is named in `put` returns that value, which is recorded. Each layer runs once. No
-    hook stays, also where the model raises.
+    A layer named in `put` returns that value, which is recorded. Each layer runs once. No hook
+    stays, even if the model raises.
     """
     seen: dict[str, torch.Tensor] = {}
 
@@ -62,7 +62,7 @@ def estimated(
     """Return the same to first order.
 
     For patched - corrupted take the change of the layer's output, times the gradient of the score
-    by it in the corrupted run, summed.
+    with respect to it in the corrupted run, summed.
     """
     best, there = run(model, layers, clean)
     with torch.enable_grad():

@@ -9,7 +9,7 @@ from torch import nn
 
 
 def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
-    """Return Spearman's rank correlation of two maps of one shape; 0 if one of them is constant."""
+    """Return Spearman's rank correlation of two maps of the same shape; 0 if one is constant."""
     centred = []
     for values in (a.flatten(), b.flatten()):
         below = (values[:, None] > values).sum(1)

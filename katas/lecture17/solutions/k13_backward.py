@@ -11,7 +11,7 @@ def root(x: torch.Tensor) -> torch.Tensor:
 
 
 def length(x: torch.Tensor) -> torch.Tensor:
-    """Return the Euclidean length of each row of a matrix; a row of zeros has the gradient 0."""
+    """Return the Euclidean length of each row of a matrix; a row of zeros has gradient 0."""
     lengths: torch.Tensor = torch.linalg.vector_norm(x, dim=1)
     return lengths
 
@@ -34,7 +34,7 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
 def attention(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the softmax of each row over where the mask is True, 0 elsewhere.
 
-    A row without a True is all 0, and its scores have the gradient 0.
+    A row without a True is all 0, and its scores have gradient 0.
     """
     some = mask.any(-1, keepdim=True)
     weights = scores.masked_fill(~mask & some, -torch.inf).softmax(-1)

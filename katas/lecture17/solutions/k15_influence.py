@@ -23,8 +23,8 @@ def gradients(
 ) -> torch.Tensor:
     """Return the gradients [rows, parameters], flattened and joined in the order of `weights`.
 
-    `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always of one row. The
-    model is run once, for all rows, with `weights` for its parameters; its own stay as they are.
+    `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always one row. The
+    model is run once, for all rows, with `weights` as its parameters; its own stay as they are.
     The result has no graph.
     """
 
@@ -44,7 +44,7 @@ def influence(
 ) -> torch.Tensor:
     """Return the influence [test rows, training rows], summed over checkpoints (weights, lr).
 
-    It has no graph, whatever requires a gradient.
+    It has no graph, no matter what requires a gradient.
     """
     found = []
     for weights, rate in checkpoints:

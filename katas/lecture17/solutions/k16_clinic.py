@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, int]:
-    """Return row and column of the pixel with the largest mean magnitude of its attribution.
+    """Return row and column of the pixel whose attribution has the largest mean magnitude.
 
-    Of the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
+    Attribute the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
     """
     z = x.detach().requires_grad_()
     (slopes,) = torch.autograd.grad(model(z)[torch.arange(len(x)), y].sum(), z)
@@ -27,7 +27,7 @@ def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, in
 def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) -> float:
     """Return the share of images whose answer changes with the region.
 
-    Each image gets the region of the first image of another class; all else stays.
+    Each image gets the region of the first image of another class; everything else stays.
     """
     donors, swapped = torch.stack([x[y != label][0] for label in y]), x.clone()
     swapped[:, :, region[0], region[1]] = donors[:, :, region[0], region[1]]
@@ -37,7 +37,8 @@ def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) ->
 def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
     """Return a copy of the images, in which image i has the region of image ``order[i]``.
 
-    `order` is a random permutation from `dice`: each region keeps its look, and tells nothing.
+    `order` is a random permutation from `dice`: the regions look as before, but no longer say
+    anything.
     """
     mixed, order = x.clone(), torch.randperm(len(x), generator=dice)
     mixed[:, :, region[0], region[1]] = x[order][:, :, region[0], region[1]]
@@ -49,9 +50,9 @@ def revive(
 ) -> list[int]:
     """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
 
-    A unit is dead if it is 0 for each row of x; there may be no dead unit. It gets normal weights
-    from `dice`, divided by the square root of the number of inputs, and the bias with which it
-    fires for half of the rows. Layers and x have one dtype, such as float64. The outputs for x stay
+    A unit is dead if it is 0 for every row of x; there may be no dead unit. It gets normal weights
+    from `dice`, divided by the square root of the number of inputs, and a bias with which it fires
+    for half of the rows. Layers and x have the same dtype, such as float64. The outputs for x stay
     the same, and the other units as they are.
     """
     with torch.no_grad():
@@ -67,7 +68,7 @@ def revive(
 def importance(
     model: nn.Module, x: torch.Tensor, y: torch.Tensor, dice: torch.Generator
 ) -> list[float]:
-    """Return for each column of x by how much accuracy falls if this column alone is permuted.
+    """Return for each column of x by how much accuracy falls if only this column is permuted.
 
     One permutation for each column, in their order, from `dice`.
     """

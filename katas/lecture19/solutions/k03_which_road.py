@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Operators(TorchDispatchMode):
-    """Notes the names of the operators that run in its ``with``, such as "aten.mm.default"."""
+    """Records the names of the operators that run in its ``with``, such as "aten.mm.default"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Operators(TorchDispatchMode):
 
 
 def road(call: Callable[[], object]) -> str:
-    """Return "native", "fused" or "separate", by the operators of one call.
+    """Return "native", "fused" or "separate", depending on the operators of one call.
 
     It is "native" if one is `_native_multi_head_attention`, else "fused" if the name of one has
     `scaled_dot_product` in it, else "separate": products and a softmax.
@@ -48,8 +48,8 @@ def road(call: Callable[[], object]) -> str:
 
 
 def attend(mha: nn.MultiheadAttention, query: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-    """Return the output of attention of query to memory: a tensor, not MHA's tuple.
+    """Return the output when query attends to memory: a tensor, not MHA's tuple.
 
-    The road is "fused" in training without dropout.
+    The path is "fused" in training without dropout.
     """
     return mha(query, memory, memory, need_weights=False)[0]

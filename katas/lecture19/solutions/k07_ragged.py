@@ -21,14 +21,14 @@ def pack(samples: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def places(offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return for each row of values its sample, and its place in that sample; both int64."""
+    """Return for each row of values its sample, and its position in that sample; both int64."""
     lengths = offsets.diff()
     sample = torch.arange(len(lengths)).repeat_interleave(lengths)
     return sample, torch.arange(len(sample)) - offsets[sample]
 
 
 def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tensor:
-    """Return [samples, longest, dims] with `fill` behind the end of each sample.
+    """Return [samples, longest, dims] with `fill` after the end of each sample.
 
     Where all samples are empty, the longest has length 0. `fill` may be infinite.
     """
@@ -51,7 +51,7 @@ def means(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
 
 
 def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Return x + y, of two jagged tensors that were made separately, with equal lengths.
+    """Return x + y for two jagged tensors of equal lengths that were made separately.
 
     The sum has the symbolic size of `x`, so ``x + add(x, y)`` works.
     """

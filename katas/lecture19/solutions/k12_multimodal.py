@@ -1,4 +1,4 @@
-"""A model that is asked about an image."""
+"""A model that answers questions about an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def patches(images: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return [rows, places, channels * height * width]: places row by row, no overlap."""
+    """Return [rows, places, channels * height * width]: patches row by row, no overlap."""
     return nn.functional.unfold(images, (height, width), stride=(height, width)).mT
 
 
@@ -64,7 +64,7 @@ class LowRank(nn.Module):
         self.b = nn.Parameter(torch.zeros(rows, rank, dtype=weight.dtype))
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Return the weight with what was learned."""
+        """Return the weight plus what was learned."""
         return weight + self.b @ self.a
 
 

@@ -11,7 +11,7 @@
 //    called for meta tensors too, and read memory that is not there.
 // 2. nms_cpu: the loop, about 20 lines.
 // - Boxes may have any strides: read them with an accessor, without a copy.
-// - iou counts its calls. Once a survivor drops a box, compare that box no more.
+// - iou counts its calls. Once a survivor drops a box, stop comparing that box.
 //
 // Begin with step 1: what does a call with meta tensors say without your kernel?
 // Afterwards open torch/headeronly/core/TensorAccessor.h, in torch/include in site-packages. Real life
@@ -39,10 +39,11 @@ using Box = std::array<double, 4>; // x0, y0, x1, y1
 // The IoU of two boxes; counts its calls.
 double iou(const Box& a, const Box& b);
 
-// The numbers of the boxes from the best score to the worst: NaN first, of equal ones the first first.
+// The numbers of the boxes from the best score to the worst: NaN first, and equal ones in their given
+// order.
 std::vector<int64_t> ranked(const Tensor& scores);
 
-// Refuses what is not float32 or float64 [n, 4], with scores [n] of the same dtype.
+// Refuses boxes that are not float32 or float64 [n, 4], with scores [n] of the same dtype.
 void check(const Tensor& boxes, const Tensor& scores);
 
 // ---- the exercise ------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // tier: small
-// Given: the operators around the kernels, for tensors of the CPU or of CUDA. lecture20_k07::nms_masks
-// returns the masks alone, lecture20_k07::nms which boxes survive.
+// Given: the operators around the kernels, for CPU or CUDA tensors. lecture20_k07::nms_masks returns only
+// the masks, lecture20_k07::nms which boxes survive.
 
 #include "launch.h"
 

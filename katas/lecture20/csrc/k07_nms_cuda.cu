@@ -1,8 +1,8 @@
 // NMS on a GPU: first a bit for each pair, then one pass over the bits.
 //
 // Who survives depends on who survived before: a loop, which a GPU is bad at. Whether two boxes overlap
-// depends on nothing: that is done for all pairs at once, 64 bits to a word. Boxes are sorted by score,
-// best first, so box i can only drop a box j > i:
+// depends on nothing else: that is done for all pairs at once, 64 bits to a word. Boxes are sorted by
+// score, best first, so box i can only drop a box j > i:
 //
 //             j  0..63   64..127  128..191        word = masks[i * words + j / 64]
 //   i   0..63    block   block    block           bit  = j % 64
@@ -36,15 +36,15 @@ __device__ bool above(const float* a, const float* b, float threshold) {
 }
 
 // masks[i * words + c] has bit k if box c * 64 + k comes after box i and is above the threshold with it.
-// masks is 0 before. A block has 64 threads, reads at most 512 floats from global memory (64 boxes i and
-// 64 boxes j), and writes no word below the diagonal.
+// masks is 0 at first. A block has 64 threads, reads at most 512 floats from global memory (64 boxes i
+// and 64 boxes j), and writes no word below the diagonal.
 __global__ void nms_masks(int n, int words, float threshold, const float* boxes, Word* masks) {
     // TODO: a tile of 64 boxes, a barrier, a word for each thread
 }
 
 // kept[i]: whether box i survives. One block of 64 threads; words is at most MOST_WORDS.
 __global__ void sweep(int n, int words, const Word* masks, bool* kept) {
-    // TODO: the words removed, in shared memory; all must have read before any writes, and all must have
+    // TODO: the removed words, in shared memory; all must have read before any writes, and all must have
     // written before any reads again
 }
 

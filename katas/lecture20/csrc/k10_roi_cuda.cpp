@@ -1,5 +1,5 @@
 // tier: small
-// Given, but for one line: the operator around the kernel, for tensors of the CPU or of CUDA,
+// Given, except for one line: the operator around the kernel, for CPU or CUDA tensors,
 // lecture20_k10::roi_align_backward(grad, rois, shape, scale).
 
 #include "launch.h"

@@ -1,13 +1,13 @@
 // RoIAlign backward on a GPU: many threads add to one pixel.
 //
-// As in k09, a bin's gradient goes back to the pixels that the bin has read. Now each element of grad
+// As in k09, a bin's gradient goes back to the pixels that the bin read. Now each element of grad
 // has a thread of its own, and bins of two boxes may have read the same pixel:
 //
 //   thread 7      grad[7]   / 4 * weight   ──┐
 //                                            ├──►  += on one pixel
 //   thread 901    grad[901] / 4 * weight   ──┘
 //
-// If both do += at once, one sum is lost; with atomicAdd none is. But atomics come in any order, and
+// If both do += at once, one sum is lost; with atomicAdd none is. But atomics run in any order, and
 // (a + b) + c is not a + (b + c): the last bits differ from run to run. An operator has to say so:
 // some callers have set torch.use_deterministic_algorithms(True).
 //
@@ -48,15 +48,15 @@ static int blocks_for(int n) { return min((n + THREADS - 1) / THREADS, 64); }
 
 // Adds to grad_maps [images, channels, height, width] what the n elements of grad [boxes, channels,
 // bins_y, bins_x] hand back. rois is [boxes, 5]: image, x1, y1, x2, y2, in pixels after multiplying by
-// `scale`. A bin has two points along each side; the four points share its gradient equally. Any grid is
-// right, and a point takes at most 4 atomics. n, and every index, fits an int.
+// `scale`. A bin has two points along each side; the four points share its gradient equally. Any grid
+// works, and a point takes at most 4 atomics. n, and every index, fits an int.
 __global__ void spread(int n, int channels, int height, int width, int bins_y, int bins_x, float scale, const float* grad,
                        const float* rois, float* grad_maps) {
     // TODO: a grid-stride loop over i, and what grad[i] adds to its map
 }
 
-// One launch on the stream, after grad_maps (`bytes` bytes) is set to 0 there: its contents are
-// arbitrary before. n may be 0. Return cudaGetLastError().
+// One launch on the stream, after grad_maps (`bytes` bytes) is set to 0 there: at first its contents are
+// arbitrary. n may be 0. Return cudaGetLastError().
 extern "C" cudaError_t kata_spread(int n, int channels, int height, int width, int bins_y, int bins_x, float scale, size_t bytes,
                                    const float* grad, const float* rois, float* grad_maps, cudaStream_t stream) {
     // TODO: zeros, then blocks_for(n) blocks of THREADS

@@ -9,7 +9,7 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     """Return the intersection over union of each pair, float64 [n, m].
 
     Boxes are rows x0, y0, x1, y1 of any dtype, [n, 4] and [m, 4], with x0 <= x1 and y0 <= y1. Two
-    boxes without an area have the IoU 0; nobody asks for their gradient. Other float boxes may
+    boxes without an area have an IoU of 0; nobody asks for their gradient. Other float boxes may
     require gradients.
     """
     a, b = first.double()[:, None], second.double()

@@ -6,7 +6,7 @@ import torch
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
@@ -18,7 +18,7 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 def owners(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
     """Return the number of each box's owner, int64 [n], for boxes [n, 4] and scores [n].
 
-    NaN is the best score, and of equal scores the first comes first, as in a stable ``argsort``.
+    NaN is the best score, and among equal scores the first comes first, as in a stable ``argsort``.
     """
     owner = torch.full((len(boxes),), -1)
     for i in scores.argsort(descending=True, stable=True).tolist():

@@ -1,4 +1,4 @@
-"""A result whose size is data: fake kernels of NMS, and the one of torchvision 0.28."""
+"""A result whose size depends on data: fake kernels for NMS, and torchvision 0.28's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import partial
 import torch
 
 
-# Given: register a fake kernel for an operator, which may have one already.
+# Given: register a fake kernel for an operator that may already have one.
 override = partial(torch.library.register_fake, allow_override=True)
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
@@ -43,10 +43,10 @@ def fake_split(
     scores: torch.Tensor,
     threshold: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return two tensors without data: those of `split` in size, dtype and device.
+    """Return two tensors without data, like those of `split` in size, dtype and device.
 
-    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up.
-    You need not say that no more are kept than there are boxes.
+    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up to
+    n. You need not say that at most n are kept.
     """
     k = torch.library.get_ctx().new_dynamic_size()
     kept = boxes.new_empty(k, dtype=torch.int64)
@@ -56,13 +56,13 @@ def fake_split(
 def exported(
     model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
 ) -> torch.export.ExportedProgram:
-    """Export model(boxes, scores) for any number of boxes, with one Dim; these are an example."""
+    """Export model(boxes, scores) for any number of boxes, with one Dim; both are examples."""
     n = torch.export.Dim("n")
     return torch.export.export(model, (boxes, scores), dynamic_shapes=({0: n}, {0: n}))
 
 
 def mend(name: str) -> None:
-    """Give the operator `name`, such as "torchvision::nms", another fake kernel.
+    """Give the operator `name`, such as "torchvision::nms", a new fake kernel.
 
     It takes boxes, scores and a threshold, and returns the numbers of the boxes that it keeps,
     int64 [k], on the device of the boxes. k may be any number from 0 on.

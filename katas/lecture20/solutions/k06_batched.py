@@ -11,7 +11,7 @@ TWINS = torch.tensor([[0, 0, 0.25, 0.25], [0, 0, 0.25, 0.25], [900, 900, 1000, 1
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
@@ -43,7 +43,7 @@ def negative() -> tuple[float, float, float, float]:
 
 
 def large() -> int:
-    """Return the smallest label with which `shifted` is wrong for TWINS, if all have that label."""
+    """Return the smallest label for which `shifted` is wrong on TWINS, if all boxes have it."""
     return 4191
 
 
@@ -52,8 +52,8 @@ def batched_nms(
 ) -> torch.Tensor:
     """Return the survivors of each class's own NMS, best score first, int64.
 
-    Boxes are float32 or float64, of any sign. Labels are any int64, also -1 and 2**50. Classes stay
-    apart with a threshold of 0 too, so leave a gap between them. There may be no boxes.
+    Boxes are float32 or float64, of any sign. Labels are any int64, even -1 and 2**50. Classes stay
+    apart even with a threshold of 0, so leave a gap between them. There may be no boxes.
     """
     wide, number = boxes.double(), labels.unique(return_inverse=True)[1]
     if len(wide):

@@ -19,8 +19,8 @@ Write two functions, about 16 lines:
 The formula calls the second operator, so exported graphs hold one node for it, and a second
 derivative is refused instead of being wrong.
 
-Begin on paper: two boxes read one pixel with weight 0.25 each. Which gradient has it, for ones?
-Afterwards read ``register_autograd`` in ``torch/library.py``, in site-packages.
+Begin on paper: two boxes read one pixel with weight 0.25 each. What is its gradient, if theirs is
+1? Afterwards read ``register_autograd`` in ``torch/library.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def along(
 def taps(
     rois: torch.Tensor, shape: Sequence[int], size: Sequence[int], scale: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Given: return which pixels each bin reads, and with which weights: [boxes, *size, 16] both.
+    """Given: return which pixels each bin reads, and with which weights: both [boxes, *size, 16].
 
     Pixels are numbered image by image, row by row: (image * height + y) * width + x.
     """
@@ -89,9 +89,9 @@ def spread(
 ) -> torch.Tensor:
     """Return the gradient of the maps, contiguous, of this shape and grad's dtype.
 
-    `grad`, that of the patches, is [boxes, channels, height, width]: as many bins as forward made.
-    Maps, rois and grad have one dtype. A pixel that no bin reads has gradient 0; there may be no
-    boxes. Loop over nothing.
+    `grad`, the gradient of the patches, is [boxes, channels, height, width]: as many bins as
+    forward made. Maps, rois and grad have the same dtype. A pixel that no bin reads has gradient 0;
+    there may be no boxes. Loop over nothing.
     """
     index, weight = taps(rois, shape, grad.shape[-2:], scale)
     images, channels, height, width = shape
@@ -107,7 +107,7 @@ def build(name: str) -> CustomOpDef:
     - Fake kernels of both operators return empty tensors with the shape, the dtype and the strides
       of the real results: contiguous.
     - The formula calls lecture20_k09::{name}_backward. Only maps have a gradient. Of the inputs,
-      keep `rois` alone, by save_for_backward, and what is not a tensor on ctx.
+      keep `rois` alone, by save_for_backward; keep what is not a tensor as attributes of ctx.
     - Under autocast on the CPU both tensors are cast to float32.
     """
     operator = torch.library.custom_op(

@@ -1,6 +1,6 @@
 // tier: small
 //
-// Leave kernels out of a library while it is compiled.
+// Leave kernels out of a library at compile time.
 //
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ std::map<std::string, Kernel>& registry() {
 }
 
 // Defined at the end of the file. Each leaves a text in the library, "kernel of add.Tensor", if it is
-// used: inline code is compiled only where it is.
+// used: inline code is compiled only where it is used.
 inline double add_tensor(double x);
 inline double add_scalar(double x);
 inline double relu(double x);
@@ -34,7 +34,7 @@ inline double tanh_backward(double x);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Whether `item` is one of the items of `list`, which have ';' between them. Part of an item
+// Whether `item` is one of the items of `list`, which are separated by ';'. Part of an item
 // does not count.
 constexpr bool contains(std::string_view list, std::string_view item) {
   while (true) {
@@ -49,8 +49,8 @@ constexpr bool contains(std::string_view list, std::string_view item) {
   }
 }
 
-// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that
-// comes before "(", overload included. A schema may be the name alone.
+// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that comes
+// before "(", overload included. A schema may be only the name.
 constexpr bool selected(std::string_view list, std::string_view schema) {
   return contains(list, schema.substr(0, schema.find('(')));
 }
@@ -125,7 +125,7 @@ int kata_selected(const char* list, const char* schema) {
   }
 }
 
-// Calls the kernel of a schema: which one has run, "" if none is registered.
+// Calls the kernel of a schema: returns which one ran, "" if none is registered.
 const char* kata_run(const char* schema, double x, double* out) {
   if (registry().empty()) {
     register_all();

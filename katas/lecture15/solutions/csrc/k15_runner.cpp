@@ -57,9 +57,9 @@ EXECUTORCH_LIBRARY(aten, "relu.out", relu_out);
 
 // Run `forward` of the file at `path` with `rows` rows of 3 numbers, and put the result into `y`.
 //
-// Returns 0, or the number of the error that ExecuTorch returns: static_cast<int>(error()). A tensor
-// over memory of yours is from_blob(pointer, {rows, 3}); forward takes it, and its result is a list
-// of values, of which at(0).toTensor() is the first.
+// Returns 0, or the number of the error that ExecuTorch returns: static_cast<int>(error()).
+// from_blob(pointer, {rows, 3}) makes a tensor over your memory; forward takes it and returns a list of
+// values, of which at(0).toTensor() is the first.
 int answer(const char* path, std::vector<float>& x, int rows, std::vector<float>& y) {
   Module module(path);
   auto found = module.forward(from_blob(x.data(), {rows, 3}));
@@ -88,7 +88,8 @@ std::vector<float> alone() {
 
 } // namespace
 
-// FILE ROWS NUMBERS...: prints the answer, a number a line, or the error. Nothing: calls `alone`.
+// FILE ROWS NUMBERS...: prints the answer, one number per line, or the error. Without arguments: calls
+// `alone`.
 int main(int count, char** words) {
   std::vector<float> x, y;
   for (int i = 3; i < count; ++i) {

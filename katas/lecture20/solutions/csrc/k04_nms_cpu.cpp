@@ -24,10 +24,11 @@ using Box = std::array<double, 4>; // x0, y0, x1, y1
 // The IoU of two boxes; counts its calls.
 double iou(const Box& a, const Box& b);
 
-// The numbers of the boxes from the best score to the worst: NaN first, of equal ones the first first.
+// The numbers of the boxes from the best score to the worst: NaN first, and equal ones in their given
+// order.
 std::vector<int64_t> ranked(const Tensor& scores);
 
-// Refuses what is not float32 or float64 [n, 4], with scores [n] of the same dtype.
+// Refuses boxes that are not float32 or float64 [n, 4], with scores [n] of the same dtype.
 void check(const Tensor& boxes, const Tensor& scores);
 
 // ---- the exercise ------------------------------------------------------------------------

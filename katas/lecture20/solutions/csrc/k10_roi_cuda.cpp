@@ -1,5 +1,5 @@
 // tier: small
-// Given, but for one line: the operator around the kernel, for tensors of the CPU or of CUDA,
+// Given, except for one line: the operator around the kernel, for CPU or CUDA tensors,
 // lecture20_k10::roi_align_backward(grad, rois, shape, scale).
 
 #include "launch.h"
@@ -12,7 +12,7 @@ static Tensor backward(const Tensor& grad, const Tensor& rois, at::IntArrayRef s
     TORCH_CHECK(grad.scalar_type() == at::kFloat && rois.scalar_type() == at::kFloat, "roi_align_backward: expected float32");
     TORCH_CHECK(grad.dim() == 4 && shape.size() == 4 && grad.size(1) == shape[1], "roi_align_backward: expected grad [boxes, channels, y, x]");
     TORCH_CHECK(rois.dim() == 2 && rois.size(0) == grad.size(0) && rois.size(1) == 5, "roi_align_backward: expected rois [boxes, 5]");
-    // Nondeterministic: the order of the atomics is another one at every run.
+    // Nondeterministic: the order of the atomics differs from run to run.
     at::globalContext().alertNotDeterministic("lecture20_k10::roi_align_backward");
     const Tensor grads = grad.contiguous(), boxes = rois.contiguous(), maps = at::empty(shape, grad.options());
     Launch launch("kata_spread", grads);

@@ -49,7 +49,7 @@ def drawn(spans: Sequence[Lifetime], offsets: Mapping[str, int]) -> str:
 
 # The exercise.
 def lifetimes(graph: fx.Graph) -> list[Lifetime]:
-    """Return the lifetimes of what calls write, in the order of the graph.
+    """Return the lifetimes of the results that calls write, in graph order.
 
     The calls (``node.op == "call_function"``) are numbered from 1, views among them. What the
     graph returns is alive until the last call. ``node.meta["val"].nbytes`` is its size.
@@ -80,7 +80,7 @@ def bound(spans: Sequence[Lifetime]) -> int:
 def place(spans: Sequence[Lifetime]) -> dict[str, int]:
     """Return an offset for each name, a multiple of `ALIGN`.
 
-    The largest comes first; of equal ones, the one listed first. Each gets the lowest offset
+    The largest comes first; among equals, the one listed first. Each gets the lowest offset
     where it shares no byte with a result that was placed before and is alive at the same time.
     """
     offsets = {}

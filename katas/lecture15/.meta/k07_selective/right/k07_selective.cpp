@@ -1,6 +1,6 @@
 // tier: small
 //
-// Leave kernels out of a library while it is compiled.
+// Leave kernels out of a library at compile time.
 //
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ std::map<std::string, Kernel>& registry() {
 }
 
 // Defined at the end of the file. Each leaves a text in the library, "kernel of add.Tensor", if it is
-// used: inline code is compiled only where it is.
+// used: inline code is compiled only where it is used.
 inline double add_tensor(double x);
 inline double add_scalar(double x);
 inline double relu(double x);
@@ -34,7 +34,7 @@ inline double tanh_backward(double x);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Whether `item` is one of the items of `list`, which have ';' between them. A part of an item is
+// Whether `item` is one of the items of `list`, which are separated by ';'. A part of an item is
 // none.
 constexpr bool contains(std::string_view list, std::string_view item) {
   std::size_t from = 0;
@@ -135,7 +135,7 @@ int kata_selected(const char* list, const char* schema) {
   }
 }
 
-// Calls the kernel of a schema: which one has run, "" if none is registered.
+// Calls the kernel of a schema: returns which one ran, "" if none is registered.
 const char* kata_run(const char* schema, double x, double* out) {
   if (registry().empty()) {
     register_all();

@@ -21,7 +21,7 @@ class Node(NamedTuple):
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the number and the value of each field of a message, in order.
 
-    Values are bytes: text, messages, and numbers as they are in the file.
+    Values are bytes: text, messages, and numbers as encoded in the file.
     """
     place = 0
     while place < len(message):
@@ -39,7 +39,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """Return the number that begins here, of seven bits in each byte, and the place after it."""
+    """Return the number that begins here, seven bits in each byte, and the offset after it."""
     number = shift = 0
     while True:
         byte = message[place]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
     """Return the Shapley value of each of n players, float64.
 
-    `v` takes bool tensors [sets, n], True for who is there, and returns float64 values [sets].
+    `v` takes bool tensors [sets, n], True for each player present, and returns float64 values
+    [sets].
     """
     sets = torch.tensor(list(product([False, True], repeat=n)))
     values = v(sets)
@@ -31,7 +32,7 @@ def exact(v: Callable[[torch.Tensor], torch.Tensor], n: int) -> torch.Tensor:
 
 
 def sampled(v: Callable[[torch.Tensor], torch.Tensor], orders: torch.Tensor) -> torch.Tensor:
-    """Return the mean over `orders` [count, n] of what each player adds on arriving.
+    """Return the mean over `orders` [count, n] of what each player adds when it arrives.
 
     An order lists players: ``[2, 0, 1]`` says that player 2 comes first. With the empty set first,
     an order has n + 1 sets.

@@ -14,7 +14,7 @@ def root(x: torch.Tensor) -> torch.Tensor:
 
 
 def length(x: torch.Tensor) -> torch.Tensor:
-    """Return the Euclidean length of each row of a matrix; a row of zeros has the gradient 0."""
+    """Return the Euclidean length of each row of a matrix; a row of zeros has gradient 0."""
     return root((x * x).sum(1))
 
 
@@ -38,6 +38,6 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
 def attention(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the softmax of each row over where the mask is True, 0 elsewhere.
 
-    A row without a True is all 0, and its scores have the gradient 0.
+    A row without a True is all 0, and its scores have gradient 0.
     """
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0.0)

@@ -17,7 +17,7 @@ def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
     It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
-    batch may be empty. Raise ValueError, by `whole`, if a patch would be cut.
+    batch may be empty. Raise ValueError, through `whole`, if a patch would be cut.
     """
     (height, width), _ = patch, whole(images, patch)
     windows = images.unfold(2, height, height).unfold(3, width, width)
@@ -46,8 +46,8 @@ def paste(
 ) -> torch.Tensor:
     """Return the images that these tokens were cut from, [batch, channels, tall, wide].
 
-    The tokens are [batch, rows * columns, channels * height * width], of `columns` patches side by
-    side.
+    The tokens are [batch, rows * columns, channels * height * width], with `columns` patches side
+    by side.
     """
     height, width = patch
     rows = patches.shape[1] // columns

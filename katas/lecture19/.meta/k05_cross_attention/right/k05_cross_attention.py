@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Kept(NamedTuple):
-    """What is kept of a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
+    """The cache for a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
 
     keys: torch.Tensor
     values: torch.Tensor
@@ -55,11 +55,11 @@ class Reader(nn.Module):
         return x.transpose(1, 2).flatten(-2)
 
     def remember(self, memory: torch.Tensor, padding: torch.Tensor) -> Kept:
-        """Return what `forward` needs of a memory, [batch, rows, width]."""
+        """Return what `forward` needs from a memory of shape [batch, rows, width]."""
         return Kept(self.split(self.key(memory)), self.split(self.value(memory)), padding)
 
     def forward(self, x: torch.Tensor, kept: Kept) -> torch.Tensor:
-        """Return what the tokens of x, [batch, tokens, width], read in the memory.
+        """Return what the tokens of x, [batch, tokens, width], read from the memory.
 
         A sample without an image reads 0, so it still gets the bias of `output`.
         """
@@ -71,10 +71,10 @@ class Reader(nn.Module):
 def generate(
     reader: Reader, start: torch.Tensor, memory: torch.Tensor, padding: torch.Tensor, steps: int
 ) -> torch.Tensor:
-    """Return start, [batch, 1, width], and `steps` tokens more, along dim 1.
+    """Return start, [batch, 1, width], and `steps` more tokens, along dim 1.
 
-    Each token is its predecessor plus what that reads in the memory. A step projects the
-    predecessor alone as a query, and no earlier token.
+    Each token is its predecessor plus what the predecessor reads from the memory. A step projects
+    only the predecessor as a query, and no earlier token.
     """
     kept = reader.remember(memory, padding)
     result = token = start

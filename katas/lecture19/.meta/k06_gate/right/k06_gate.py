@@ -58,10 +58,10 @@ def on_paper(
 def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: float) -> str:
     """Train the model for some steps, and return a `row` for each step.
 
-    The text has one row per line, joined by newlines, without one at the end.
+    The text has one row per line, joined by newlines, without a trailing newline.
 
     A step computes the gradients of this ``loss()`` only, with no gradient left from before. It
-    notes the names of the parameters whose gradient has an element other than 0, in the order of
+    notes the names of the parameters whose gradient has a nonzero element, in the order of
     `named_parameters`, and descends.
     """
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}

@@ -1,4 +1,4 @@
-"""A contrastive batch over ranks."""
+"""A contrastive batch across ranks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import distributed as dist
 
 
 def contrastive(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """Return the loss of pairs of rows, which are not of length 1 yet.
+    """Return the loss for pairs of rows, which do not have length 1 yet.
 
     A score is `scale` times the cosine. The loss is the mean of two mean cross entropies: of each
     image over all captions, and of each caption over all images.
@@ -22,7 +22,7 @@ def contrastive(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tenso
 
 
 class Gather(torch.autograd.Function):
-    """All ranks' rows, of equal number, in the order of ranks. Forward is given."""
+    """The rows of all ranks, in rank order; each has equally many. Forward is given."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor) -> torch.Tensor:
@@ -43,7 +43,7 @@ class Gather(torch.autograd.Function):
 def share(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Return this rank's part: what its own images and its own captions add to the loss.
 
-    `images` and `captions` are this rank's pairs. `scale` is equal on all ranks; it gets this
+    `images` and `captions` are this rank's pairs. `scale` is the same on all ranks; it gets this
     part's gradient.
     """
     normal = torch.nn.functional.normalize

@@ -1,4 +1,4 @@
-"""A large contrastive batch in small memory."""
+"""A large contrastive batch in little memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def slopes(
     """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
-    The embeddings that are given stay as they are.
+    The given embeddings stay as they are.
     """
     leaves = [each.detach().requires_grad_() for each in embeddings]
     value = loss(*leaves)
@@ -52,8 +52,8 @@ def replay(
 ) -> None:
     """Embed again, with a graph, and add to each parameter's ``.grad``.
 
-    `gradient` is that of all embeddings. The RNG is afterwards as it was before, and the tower's
-    mode does not change.
+    `gradient` is the gradient for all embeddings. Afterwards the RNG is as it was before, and the
+    tower's mode does not change.
     """
     rows = zip(x.split(chunk), states, gradient.split(chunk), strict=True)
     with torch.random.fork_rng(devices=()):
@@ -70,7 +70,7 @@ def step(
 ) -> torch.Tensor:
     """Return the loss of the whole batch, and add its gradient to each parameter's ``.grad``.
 
-    Tower k embeds input k. One tower may occur twice.
+    Tower k embeds input k. A tower may occur twice.
     """
     embeddings = [
         torch.cat([checkpoint(tower, part, use_reentrant=False) for part in x.split(chunk)])

@@ -11,7 +11,7 @@ from torch import nn
 class Frozen(nn.Module):
     """A pretrained tower that computes as in eval mode, whatever mode the model around it is in.
 
-    Its output for a row depends on that row alone, and using it changes nothing in it. A gradient
+    Its output for a row depends only on that row, and using it changes nothing in it. A gradient
     passes through it, to x.
     """
 
@@ -32,7 +32,7 @@ class Frozen(nn.Module):
 
 
 def freeze(layer: nn.Module) -> None:
-    """Freeze a layer that has been trained: from here on `update` leaves it exactly as it is."""
+    """Freeze a layer that was already trained: from here on `update` leaves it exactly as it is."""
     layer.requires_grad_(requires_grad=False)
 
 

@@ -6,7 +6,7 @@ import torch
 
 
 def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the IoU of each pair of boxes, float64 [n, m]. Given: that of k02."""
+    """Return the IoU of each pair of boxes, float64 [n, m]. Given: as in k02."""
     a, b = first.double()[:, None], second.double()
     sides = torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
     both = sides.clamp(min=0).prod(-1)
