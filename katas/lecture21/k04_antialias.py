@@ -22,8 +22,8 @@ hundredths:
 
 Which a? Plain bicubic uses -0.75; with antialias it is -0.5, as in Pillow.
 
-Begin on paper: four pixels to two. Where are the output centres, and which pixels are less than 2
-away? Afterwards see ``_compute_indices_min_size_weights_aa`` in
+Begin on paper: four pixels to two. Where are the centres, and which pixels are less than 2 away?
+Afterwards see ``_compute_indices_min_size_weights_aa`` in
 ``aten/src/ATen/native/cpu/UpSampleKernel.cpp``, in PyTorch's repository.
 """
 

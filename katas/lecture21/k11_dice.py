@@ -8,8 +8,8 @@ Two ways to compare masks of 512 x 512, and two dtypes too small for them:
 The Dice loss sums probabilities; mean intersection over union (IoU) counts pairs of classes with
 one `bincount`. Write `dice`, `confusion` and `mean_iou`. About 8 lines.
 
-Begin with ``p.sum().float()``, and with ``p.float().sum()``. Where does the inf appear? Afterwards
-read ``bincount`` in ``torch/_torch_docs.py``, in site-packages.
+Begin with ``p.sum().float()``, and with ``p.float().sum()``. Where does the inf appear?
+Afterwards read ``bincount`` in ``torch/_torch_docs.py``, in site-packages.
 """
 
 from __future__ import annotations
