@@ -1,7 +1,7 @@
 """Predict which pixels ``nearest`` takes.
 
-Make a mask smaller: its last column is gone, and its first is still there. The mode is ``nearest``,
-yet it does not take the nearest pixel. And does ``scale_factor=0.35`` mean 0.35?
+Shrink a mask: its last column is gone, and its first is still there. The mode is ``nearest``, yet
+it does not take the nearest pixel. And does ``scale_factor=0.35`` mean 0.35?
 
     row           pixels   call
     down          5        size=3
@@ -22,9 +22,9 @@ ROWS = ("down", "halved", "up", "factor", "recomputed")
 
 
 def taken() -> dict[str, tuple[list[int], list[int]]]:
-    """Return for each row the input pixel of each output pixel: nearest, then nearest-exact.
+    """Return for each row the input pixel that each output takes: nearest, then nearest-exact.
 
-    Where a middle is exactly between two pixels, the right one is taken.
+    Where a centre is exactly between two pixels, the right one is taken.
     """
     # TODO: return {"down": ([...], [...]), ...}
     raise NotImplementedError("taken")

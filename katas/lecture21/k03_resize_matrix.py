@@ -18,7 +18,7 @@ About 8 lines.
 
 Begin with ``print(resizer(3, "bilinear")(torch.eye(7)))``: what does it lack?
 Afterwards find ``upsample_bilinear2d`` in ``tools/autograd/derivatives.yaml``, in PyTorch's
-repository. Real life differs: kernels compute the weights, and store no matrix.
+repository. Real life differs: kernels compute the weights and store no matrix.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def resizer(length: int, mode: str, **options: Any) -> Resize:
 
 
 def forward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, of a resize that takes rows of `size`, by forward."""
+    """Return R, [length, size] in float64, of a resize of rows of `size`, from its forward."""
     # TODO: one call.
     raise NotImplementedError("forward")
 
 
 def backward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, by backward alone.
+    """Return R, [length, size] in float64, from the backward alone.
 
     The values of y may be wrong; only its shape is used.
     """
@@ -59,7 +59,7 @@ def backward(resize: Resize, size: int) -> torch.Tensor:
 def resized(image: torch.Tensor, down: torch.Tensor, across: torch.Tensor) -> torch.Tensor:
     """Return an image [..., h, w] as [..., H, W].
 
-    `down`, [H, h], is the matrix of its columns, and `across`, [W, w], that of its rows.
+    `down`, [H, h], resizes its columns, and `across`, [W, w], its rows.
     """
     # TODO
     raise NotImplementedError("resized")

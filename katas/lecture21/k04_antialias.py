@@ -2,7 +2,8 @@
 
 Shrink a checkerboard to a third, and you get a checkerboard: plain ``bilinear`` reads two pixels at
 most, however many are between outputs. With ``antialias=True`` the filter keeps its shape, and is
-stretched by the step. Seven pixels to three, what output 1 reads, in hundredths:
+stretched by the step. When seven pixels become three, output 1 weighs them like this, in
+hundredths:
 
     plain         .   .   .  100   .   .   .        step = 7 / 3
     antialias     .   6  24   41  24   6   .
@@ -16,12 +17,12 @@ stretched by the step. Seven pixels to three, what output 1 reads, in hundredths
        a d^3 - 5a d^2 + 8a d - 4a         1 <= d < 2
        0                                  2 <= d
 
-2. `weights`: row i has the filter around the middle of output i, divided by its sum.
-3. `shrink`: an image, by two matrices. About 15 lines.
+2. `weights`: row i holds the filter centred on output i, divided by its sum.
+3. `shrink`: resize an image with two matrices. About 15 lines.
 
-Which a? Plain bicubic has -0.75; this is Pillow's, -0.5.
+Which a? Plain bicubic uses -0.75; with antialias it is -0.5, as in Pillow.
 
-Begin on paper: four pixels to two. Where are the middles, and which pixels are less than 2 away?
+Begin on paper: four pixels to two. Where are the centres, and which pixels are less than 2 away?
 Afterwards see ``_compute_indices_min_size_weights_aa`` in
 ``aten/src/ATen/native/cpu/UpSampleKernel.cpp``, in PyTorch's repository.
 """
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def triangle(distance: torch.Tensor) -> torch.Tensor:
-    """Return the weight at each distance, which may be negative: to the left is as to the right."""
+    """Return the weight at each distance; left (negative) and right count the same."""
     # TODO
     raise NotImplementedError("triangle")
 
@@ -52,11 +53,11 @@ def cubic(distance: torch.Tensor) -> torch.Tensor:
 
 
 def weights(size: int, length: int, kernel: Filter) -> torch.Tensor:
-    """Return the matrix [length, size] in float64. If length is larger, the step counts as 1.
+    """Return the matrix [length, size] in float64. If length is larger than size, the step is 1.
 
     Pixels outside the image do not exist: at the border a row has fewer weights, and sums to 1.
     """
-    # TODO: middles in input pixels, distances in steps.
+    # TODO: centres in input pixels, distances in steps.
     raise NotImplementedError("weights")
 
 

@@ -1,19 +1,19 @@
-"""Resize bytes with whole numbers.
+"""Resize a uint8 image with integer arithmetic.
 
-To resize a uint8 image, you convert it to float32 and round at the end. PyTorch's kernel does not:
-it multiplies bytes by whole numbers, as Pillow does. One pixel in four to eight of yours differs
-from its result, nearly always by 1. And most weights of a resize are 0, yet a matrix product
+To resize bytes, you convert them to float32 and round at the end. PyTorch's kernel does not: it
+multiplies bytes by integers, as Pillow does. Between one in eight and one in four of your pixels
+differ from its result, nearly always by 1. And most weights of a resize are 0, yet a matrix product
 multiplies by them:
 
     64 to 28      a row of R: 64 weights, at most 5 of them not 0        taps: 5
 
-1. `fixed`: weights as whole numbers, times 2 ** bits.
-2. `windows`: for each output the first input that it reads, and its taps.
+1. `fixed`: the weights times 2 ** bits, rounded to integers.
+2. `windows`: for each output, the first input that it reads, and its taps.
 3. `one_pass`: along one dim, a multiplication for each tap of each output. Add 2 ** (bits - 1)
    before you shift, which rounds.
 4. `resize`: across, then down. Between the passes the image is bytes again.
 
-About 18 lines. No tensor as large as the image is floating-point.
+About 18 lines. No floating-point tensor may be as large as the image.
 
 Begin with ``torch.tensor([200], dtype=torch.uint8) * 2``.
 Afterwards see ``_compute_index_ranges_int16_weights`` in
@@ -47,7 +47,8 @@ def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return where each row's window starts, [length] int64, and its weights, [length, taps] int32.
 
     All rows have as many taps as the row that needs most. A window begins with the row's first
-    weight that is not 0. One that would leave the row begins earlier, and ends with the row.
+    weight that is not 0. A window that would run past the row begins earlier, and ends with the
+    row.
     """
     # TODO: in a row of codes, argmax of what is not 0 finds the first.
     raise NotImplementedError("windows")
@@ -56,13 +57,13 @@ def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def one_pass(image: torch.Tensor, dim: int, length: int, mode: str) -> torch.Tensor:
     """Return a uint8 image [batch, channels, h, w], resized along dim 2 or 3, as uint8.
 
-    Results outside of 0 to 255, which bicubic has, are clamped.
+    Results outside 0 to 255, which bicubic produces, are clamped.
     """
     # TODO: weights, fixed, windows, and a loop over taps.
     raise NotImplementedError("one_pass")
 
 
 def resize(image: torch.Tensor, height: int, width: int, mode: str) -> torch.Tensor:
-    """Return what `interpolate` does with ``antialias=True``, to the bit, and channels-last."""
+    """Return what `interpolate` returns with ``antialias=True``, bit for bit, in channels-last."""
     # TODO
     raise NotImplementedError("resize")

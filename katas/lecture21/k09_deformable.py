@@ -1,7 +1,7 @@
 """Bend the window of a convolution.
 
 A 3 x 3 kernel reads nine pixels in a square. In a deformable convolution each of these taps has an
-offset, another one at each place of the image. It may point between pixels, and it is learned:
+offset, a different one at each place in the image. It may point between pixels, and it is learned:
 
     . . . . . . .                       . . o . . . .
     . o o o . . .     tap 0 … 8         . . . . . o .
@@ -9,11 +9,11 @@ offset, another one at each place of the image. It may point between pixels, and
     . o o o . . .     + offset          . o . . . o .
     . . . . . . .                       . . . o o . .
 
-No kernel has to be written: `grid_sample` reads all taps of all places, and one einsum sums up.
+You need not write a kernel: `grid_sample` reads all taps at all places, and one einsum sums them.
 
 1. `windows`: which pixel each tap of an ordinary convolution reads.
 2. `normalized`: from pixels (y, x) to the coordinates of `grid_sample`.
-3. `sampled`: all taps by a single call of `grid_sample`. Outside the image is 0.
+3. `sampled`: all taps, by a single call of `grid_sample`. Outside the image is 0.
 4. `deform_conv2d`: mask, weight, bias. With offsets of 0 it is `conv2d`.
 5. `DeformConv2d`: a layer that learns its offsets, and begins as an ordinary convolution.
 
@@ -42,17 +42,17 @@ def windows(
 ) -> torch.Tensor:
     """Return the pixels that a convolution reads: int64 of [2, taps, out_height, out_width].
 
-    Result 0 has the rows, result 1 the columns, -1 being the first row of a padding of 1. A kernel
-    of (height, width) has height * width taps, row by row.
+    Index 0 of dim 0 holds the rows, index 1 the columns; the first row of a padding of 1 is -1. A
+    kernel of (height, width) has height * width taps, row by row.
     """
     # TODO: step 1.
     raise NotImplementedError("windows")
 
 
 def normalized(points: torch.Tensor, size: Sequence[int]) -> torch.Tensor:
-    """Return points [..., 2], of which the last dim is (y, x) in pixels, as `grid_sample` wants.
+    """Return points [..., 2], given as (y, x) in pixels, in the coordinates of `grid_sample`.
 
-    That is with align_corners=False. `size` is (height, width).
+    They are those of align_corners=False. `size` is (height, width).
     """
     # TODO: step 2.
     raise NotImplementedError("normalized")
@@ -93,18 +93,18 @@ class DeformConv2d(nn.Module):
     """A deformable convolution whose offsets and mask come from an ordinary one, `ask`."""
 
     def __init__(self, channels: int, out: int, kernel: tuple[int, int], padding: int = 0) -> None:
-        """Make both convolutions (given); then see that the first call is `conv2d`."""
+        """Make both convolutions (given); then make the first call equal `conv2d`."""
         super().__init__()
         self.padding = padding
         self.conv = nn.Conv2d(channels, out, kernel, padding=padding)
         self.ask = nn.Conv2d(channels, 3 * kernel[0] * kernel[1], kernel, padding=padding)
-        # TODO: step 5. The parameters of `ask` need other values.
+        # TODO: step 5. The parameters of `ask` need different values.
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the deformable convolution of x with conv's weight and bias.
 
-        Of each place's answer of `ask`, the first two thirds are offsets; m of the last third
-        makes a mask of 2 * sigmoid(m).
+        At each place, the first two thirds of what `ask` returns are offsets; each m of the last
+        third makes a mask value, 2 * sigmoid(m).
         """
         # TODO: step 5.
         raise NotImplementedError("forward")

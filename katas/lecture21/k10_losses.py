@@ -3,12 +3,12 @@
 Images come with a label for each pixel; 255 means that nobody labelled it.
 
     pixel_loss   "One batch of pixels that nobody labelled, and the weights are NaN."
-    in_parts     "The same images in two parts instead of one: another loss."
+    in_parts     "The same images in two parts instead of one: a different loss."
     edge_loss    "One very wrong pixel, and the loss is inf. At -200 it should be 200."
     focal_loss   "gamma = 2 trains. With gamma = 0.5 gradients are NaN when the model is sure."
     shrunk       "Our data has sky (0) and road (4). Along the horizon we predict people (2)."
 
-Mend each in one to five lines, until it does what its docstring says, at inputs large and small.
+Mend each in one to five lines, until it does what its docstring says, for large and small inputs.
 
 Begin with ``F.cross_entropy(logits, labels, ignore_index=255)`` where all labels are 255. Which
 two numbers does the mean divide?

@@ -1,6 +1,6 @@
 """Count a quarter of a million pixels.
 
-Two ways to compare masks of 512 x 512, and two types too small for it:
+Two ways to compare masks of 512 x 512, and two dtypes too small for them:
 
     torch.ones(512, 512, dtype=torch.float16).sum()         inf: the largest float16 is 65504
     21 * torch.tensor([20], dtype=torch.uint8) + 3          167: bytes count modulo 256
@@ -8,7 +8,7 @@ Two ways to compare masks of 512 x 512, and two types too small for it:
 The Dice loss sums probabilities; mean intersection over union (IoU) counts pairs of classes with
 one `bincount`. Write `dice`, `confusion` and `mean_iou`. About 8 lines.
 
-Begin with ``p.sum().float()``, and with ``p.float().sum()``. Where is inf made?
+Begin with ``p.sum().float()``, and with ``p.float().sum()``. Where does the inf appear?
 Afterwards read ``bincount`` in ``torch/_torch_docs.py``, in site-packages.
 """
 
@@ -38,7 +38,7 @@ def confusion(predicted: torch.Tensor, target: torch.Tensor, classes: int) -> to
 def mean_iou(table: torch.Tensor) -> torch.Tensor:
     """Return the mean of intersection / union over classes, as float64.
 
-    A class of which the table has no pixel is left out.
+    A class without a pixel in the table is left out.
     """
     # TODO: the intersection is on the diagonal; the union is a row and a column.
     raise NotImplementedError("mean_iou")

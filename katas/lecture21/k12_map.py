@@ -1,7 +1,7 @@
 """Mean average precision: one number for a detector.
 
-A detection hits if it overlaps with an object that no better one has taken. Sorted by score, hits
-give precision and recall, here with 4 objects to find:
+A detection hits if it overlaps with an object that no better detection has taken. Sorted by score,
+hits give precision and recall, here with 4 objects to find:
 
     score                 .9   .8   .7   .6
     hit                    1    0    1    0
@@ -13,14 +13,14 @@ The average precision is a mean over 101 recalls, 0, 0.01, ..., 1. For each, fin
 whose recall is at least as large, and take its last row, or 0 if there is no such column.
 
 1. `match`: which detections of an image hit, at each threshold.
-2. `average_precision`: the table, at all thresholds at once, by `cumsum`, `cummax` and
+2. `average_precision`: the table, at all thresholds at once, with `cumsum`, `cummax` and
    `searchsorted`. Equal scores keep their order.
 
 About 17 lines.
 
 Begin on paper: what is the average precision of the table above?
 Afterwards read ``searchsorted`` in ``torch/_torch_docs.py``, in site-packages. Real life differs:
-pycocotools also knows crowds, areas and a largest number of detections.
+pycocotools also knows crowds, areas and a maximum number of detections.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ RECALLS = torch.arange(101, dtype=torch.float64) * 0.01
 def match(scores: torch.Tensor, ious: torch.Tensor, thresholds: torch.Tensor) -> torch.Tensor:
     """Return which detections hit: bool of [thresholds, detections], in the order given.
 
-    `ious` is [detections, objects]. The detection with the highest score comes first, of equal
-    scores the one that was given first. It takes the object with the highest IoU among those that
-    are free and whose IoU is at least the threshold; at other thresholds others may be free. Of
-    equal IoUs it may take either; pycocotools takes the last.
+    `ious` is [detections, objects]. The detection with the highest score comes first; among equal
+    scores, the one given first. It takes the object with the highest IoU among those that are free
+    and whose IoU is at least the threshold; at other thresholds others may be free. If IoUs are
+    equal it may take either; pycocotools takes the last.
     """
     # TODO: only detections must wait for each other.
     raise NotImplementedError("match")

@@ -1,13 +1,13 @@
 """A picture that knows what it is.
 
-Flip an image, and its boxes must flip too, by another formula. If each tensor knows what it is,
-one `hflip` suffices:
+Flip an image, and its boxes must flip too, with a different formula. If each tensor knows what it
+is, one `hflip` suffices:
 
     hflip(Image(pixels))                           pixels.flip(-1)
     hflip(Boxes(corners, canvas=(480, 640)))       x becomes 640 - x
 
 But ``image + 1``, is that still an image? Nobody knows after forty operators. So results are plain
-tensors, except those of a few methods that change no meaning, such as `clone` and `to`.
+tensors, except those of a few methods that do not change the meaning, such as `clone` and `to`.
 
 1. `wrap`, then ``Picture.__torch_function__``: which results stay pictures.
 2. `kernel` and `dispatch`: a registry of functions, by the class of a picture.
@@ -71,8 +71,8 @@ class Picture(torch.Tensor):
     ) -> Any:
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
-        Otherwise no result is a picture, also of functions that return several tensors, or that
-        write in place. What is no tensor, such as a shape, is returned as it is.
+        Otherwise no result is a picture, not even of functions that return several tensors, or that
+        write in place. A result that is not a tensor, such as a shape, is returned as it is.
         """
         # TODO: in `with DisableTorchFunctionSubclass():` func is called as for tensors.
         # tree_map_only reaches the pictures in lists and tuples; it makes a torch.Size a tuple.
@@ -111,9 +111,9 @@ def dispatch(function: Callable[..., Any], picture: torch.Tensor, *args: Any) ->
 
     A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. For a
     picture, the result is wrapped like the picture. A kernel of Picture serves every picture; that
-    of torch.Tensor serves plain tensors alone. Where no kernel is found, raise a TypeError.
+    of torch.Tensor serves only plain tensors. Where no kernel is found, raise TypeError.
     """
-    # TODO: a class has an __mro__; stop there behind Picture.
+    # TODO: a class has an __mro__; stop there after Picture.
     raise NotImplementedError("dispatch")
 
 
@@ -128,7 +128,7 @@ def flip_pixels(pixels: torch.Tensor) -> torch.Tensor:
 
 
 def flip_boxes(boxes: torch.Tensor, *, canvas: tuple[int, int]) -> torch.Tensor:
-    """Return corners in a mirrored canvas; again x1 <= x2, if they were."""
+    """Return the corners in the mirrored canvas; x1 <= x2 must still hold where it did."""
     # TODO
     raise NotImplementedError("flip_boxes")
 

@@ -33,14 +33,14 @@ def interpolated(x: torch.Tensor, length: int, *, align_corners: bool) -> torch.
 
 
 def test_four_pixels_become_eight() -> None:
-    """An output pixel is half as wide: its middles are a quarter from those of the input."""
+    """An output pixel is half as wide: its centre is a quarter from the nearest input centre."""
     expected = double(0.0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3.0)
     why = "middle of output i: (i + 1/2) * 4 / 8 - 1/2, and never outside 0 to 3"
     close(positions(4, 8, align_corners=False), expected, why)
 
 
 def test_corners_aligned() -> None:
-    """Seven steps from the first middle to the last, where the input has three."""
+    """Seven steps from the first centre to the last, where the input has three."""
     expected = double(*(3 * i / 7 for i in range(8)))
     why = "align_corners: the first is at 0, the last at 3, and seven steps are between them"
     close(positions(4, 8, align_corners=True), expected, why)

@@ -42,7 +42,7 @@ def predicted() -> dict[str, tuple[list[int], list[int]]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.taken(), fresh.taken()
-        assert rows == again, "called again, `taken` returns another table"
+        assert rows == again, "`taken` returned a different table when called again"
         found: dict[str, tuple[list[int], list[int]]] = rows
         return found
 
@@ -56,7 +56,7 @@ def test_every_row_has_two_lists() -> None:
     right = {name: [len(picked("nearest", *CALLS[name]))] * 2 for name in CALLS}
     odd = {name: sizes[name] for name in CALLS if sizes[name] != right[name]}
     assert not odd, (
-        f"two lists, each with a number for each output pixel; other lengths in yours: {odd}."
+        f"expected two lists, each with a number for each output pixel; wrong lengths: {odd}."
         " With a scale_factor, the output's size is rounded down"
     )
 

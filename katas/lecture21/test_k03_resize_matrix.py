@@ -45,7 +45,7 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def refused(*_: object, **__: object) -> None:
-    """Stand in for autograd, where it must not be called."""
+    """Raise: autograd must not be called."""
     raise AssertionError("`gradient` calls autograd: make it of the two matrices, transposed")
 
 
@@ -86,7 +86,9 @@ def test_backward_alone() -> None:
     expected = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]).double()
     yours = backward(Rounded.apply, 4)
     close(yours, expected, "by backward: row i is the gradient of output i, whatever y is")
-    assert not yours.requires_grad, "the matrix has a graph: nothing here needs a second derivative"
+    assert not yours.requires_grad, (
+        "your matrix has a graph, but nothing here needs a second derivative"
+    )
 
 
 @pytest.mark.parametrize("name", IMAGES)
@@ -103,7 +105,7 @@ def test_an_image(name: str) -> None:
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_its_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What autograd finds, without autograd: from a gradient of each output of its own."""
+    """What autograd finds, without autograd, from a different gradient for each output."""
     image, grad = numbers(2, 3, 7, 5).requires_grad_(), numbers(2, 3, 3, 6).cos()
     down, across = (forward(resizer(m, **MODES[name]), n) for m, n in ((3, 7), (6, 5)))
     (expected,) = torch.autograd.grad(interpolate(image, (3, 6), **MODES[name]), image, grad)
@@ -122,7 +124,7 @@ def test_its_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unread() -> None:
-    """A column of zeros; weights that cancel are no zeros."""
+    """A column of zeros; weights that cancel are not zeros."""
     plain = forward(resizer(3, "bilinear"), 7)
     smooth = forward(resizer(3, "bilinear", antialias=True), 7)
     for matrix, expected, what in (

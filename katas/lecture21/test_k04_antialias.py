@@ -72,7 +72,7 @@ def test_two_to_four() -> None:
 
 @pytest.mark.parametrize("mode", KERNELS)
 def test_interpolate_agrees(mode: str) -> None:
-    """In both directions at once, larger and smaller, with steps that are no whole numbers."""
+    """In both directions at once, larger and smaller, with steps that are not integers."""
     for h, w, height, width in (
         (9, 7, 4, 3),
         (5, 13, 5, 2),
@@ -103,7 +103,7 @@ def test_a_checkerboard_is_gray() -> None:
 
 
 def test_gradients_come_back() -> None:
-    """Shrinking is two products of matrices, so autograd knows it."""
+    """Shrinking is two matrix products, so autograd can differentiate it."""
     image = numbers(1, 1, 6, 5).requires_grad_()
     result, grad = shrink(image, 3, 2, cubic), numbers(1, 1, 3, 2)
     assert result.requires_grad, "the result has no graph, so nothing before the resize learns"

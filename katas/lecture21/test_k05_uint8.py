@@ -122,7 +122,7 @@ def test_four_to_two() -> None:
 
 
 def test_results_are_clamped() -> None:
-    """Beside an edge bicubic is below 0 and above 255."""
+    """Next to an edge, bicubic is below 0 and above 255."""
     image = torch.tensor([[[[0, 0, 0, 255, 255, 255]]]], dtype=torch.uint8)
     expected = interpolate(image, (1, 9), mode="bicubic", antialias=True)
     yours = one_pass(image, 3, 9, "bicubic")
@@ -153,7 +153,7 @@ def test_multiplications() -> None:
     with Count() as count:
         resize(image, 28, 28, "bilinear")
     taps, dense = (2 * 3 * (64 * 28 * each + 28 * 28 * each) for each in (5, 64))
-    assert count.multiplied > 0, "no multiplication of integers was seen"
+    assert count.multiplied > 0, "no integer multiplication was seen"
     assert count.multiplied <= 1.02 * taps, (
         f"yours multiplies {count.multiplied} times; with 5 taps for each output of two passes it"
         f" is {taps} (dense matrices: {dense})"
@@ -167,8 +167,8 @@ def test_no_floating_point_image() -> None:
         resize(image, 28, 28, "bilinear")
     small = 64 * 64
     assert count.floating <= small, (
-        f"no tensor as large as the image is floating-point: yours made one of {count.floating}"
-        f" elements, expected at most {small}; the image has {image.numel()}"
+        f"yours made a floating-point tensor of {count.floating} elements; expected"
+        f" at most {small}, the image has {image.numel()}"
     )
 
 

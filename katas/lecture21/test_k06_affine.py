@@ -68,7 +68,7 @@ def test_zoom_by_two() -> None:
 
 @pytest.mark.parametrize("factor", [3.0, 0.7])
 def test_zoom(factor: float) -> None:
-    """In pixels from the middle: as far, divided by the factor."""
+    """In pixels from the middle: the same distance, divided by the factor."""
     image = numbers(2, 2, 5, 8)
     y, x = grid(5, 8)
     with unchanged(image=image):
@@ -114,7 +114,7 @@ def test_turn(degrees: float) -> None:
 
 
 def test_both() -> None:
-    """Enlarge, and then move: other than to move, and then to enlarge."""
+    """To enlarge and then move is not to move and then enlarge."""
     enlarge = torch.tensor([[0.5, 0.0, 0.0], [0.0, 0.25, 0.0]], dtype=torch.float64)
     move = torch.tensor([[1.0, 0.0, -0.25], [0.0, 1.0, 0.5]], dtype=torch.float64)
     image = numbers(2, 1, 4, 8)

@@ -34,7 +34,7 @@ step_four = pytest.mark.step(4, "autograd, twice")
 
 
 class Log(TorchDispatchMode):
-    """Records every operator that reaches a kernel below autograd, but detach."""
+    """Records every operator that reaches a kernel below autograd, except detach."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ def test_forward_is_what_aten_gives(extension: Extension, padding: int) -> None:
 
 @step_two
 def test_nan_and_nothing(extension: Extension) -> None:
-    """A lost position is seen in the result; no positions and no images are fine."""
+    """A lost position shows in the result; no positions and no images are fine."""
     grid_sample = extension.op("grid_sample")
     grid = torch.full((2, 1, 1, 2), nan, dtype=torch.float64)
     yours = grid_sample(image(), grid, ZEROS)
@@ -228,7 +228,7 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
             output = grid_sample(x, grid, padding)
         ran = found(log.names)
         assert log.names == ["lecture21_k07.grid_sample.default"], (
-            f"forward: expected one operator, grid_sample; {ran}: is it called below autograd?"
+            f"forward: expected one operator, grid_sample; {ran}. Is it called below autograd?"
         )
         with Log() as log:
             yours = torch.autograd.grad(output, (x, grid), torch.ones_like(output))
@@ -245,7 +245,7 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
 
 @step_four
 def test_the_inputs_are_saved(extension: Extension) -> None:
-    """By save_for_backward, so that a write to one of them is noticed."""
+    """Inputs are saved with save_for_backward, so that a write to one of them is noticed."""
     for changed in range(2):
         leaves = small()
         result = extension.op("grid_sample")(*leaves, BORDER).sum()

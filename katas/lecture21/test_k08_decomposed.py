@@ -26,7 +26,7 @@ def sample(image: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
 
 
 def numbers() -> tuple[torch.Tensor, torch.Tensor]:
-    """Return an image and a grid, of which some points are outside."""
+    """Return an image and a grid with some points outside."""
     dice = torch.Generator().manual_seed(8)
     image = torch.randn(1, 3, 16, 16, dtype=torch.float64, generator=dice)
     grid = 2.4 * torch.rand(1, 8, 8, 2, dtype=torch.float64, generator=dice) - 1.2
@@ -65,10 +65,10 @@ def test_only_that_operator() -> None:
 
     for op in three:
         found = operators(opened(chain, op, image, grid))
-        assert op not in found, f"{op} was to be opened, and is in your graph"
+        assert op not in found, f"{op} should have been opened, but is still in your graph"
         for other in set(three) - {op}:
             assert other in found, (
-                f"you were asked to open {op} alone, and {other} is gone too: "
+                f"you were asked to open only {op}, but {other} is gone too: "
                 "give make_fx a table of one operator"
             )
 
@@ -131,7 +131,7 @@ def test_a_storage_counts_once_and_whole() -> None:
 
 
 def test_what_the_hundred_keep() -> None:
-    """The operator keeps its two inputs; its parts keep what lies between them too."""
+    """The operator keeps its two inputs; its parts also keep the intermediate values."""
     image, grid = numbers()
     image.requires_grad_()
     grid.requires_grad_()
@@ -140,7 +140,7 @@ def test_what_the_hundred_keep() -> None:
 
     assert one == 7168, f"grid_sample: yours is {one}, expected its inputs, 6144 + 1024 bytes"
     assert many > 2 * one, f"decomposed: yours is {many}, expected over twice {one} bytes"
-    assert image.grad is None, "image.grad is filled: no backward has to run"
+    assert image.grad is None, "image.grad is filled, but no backward has to run"
 
 
 def test_the_backward_still_works() -> None:

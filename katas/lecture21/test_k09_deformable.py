@@ -80,7 +80,7 @@ class Watch(TorchDispatchMode):
         self.names = list[str]()
 
     def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the name and call the operator."""
+        """Record the name and call the operator."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
@@ -253,7 +253,7 @@ def test_gradients() -> None:
 
 @five
 def test_a_layer_begins_as_a_convolution() -> None:
-    """Before it has learned anything, offsets are 0 and masks 1."""
+    """Before training, offsets are 0 and masks 1."""
     torch.manual_seed(9)
     layer = DeformConv2d(3, 4, (3, 2), padding=1).double()
     x = numbers(2, 3, 5, 6)
@@ -299,7 +299,7 @@ def test_a_layer_learns_where_to_look() -> None:
     y.square().sum().backward()
     grad = layer.ask.weight.grad
 
-    assert grad is not None, "ask.weight has no gradient: offsets and mask are detached"
+    assert grad is not None, "ask.weight has no gradient: are offsets and mask detached?"
     sums = grad.abs().sum((1, 2, 3))
     assert (sums > 0).all(), f"of 12 answers of `ask`, the gradients sum to {sums.tolist()}"
 

@@ -34,7 +34,7 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 
 
 def labels(*size: int, seed: int = 0, ignored: float = 0.3) -> torch.Tensor:
-    """Return labels 0, 1 and 2, of which a share is 255."""
+    """Return labels 0, 1 and 2, a share of them replaced by 255."""
     dice = torch.Generator().manual_seed(seed)
     drawn = torch.randint(0, 3, size, generator=dice)
     return drawn.masked_fill(torch.rand(size, generator=dice) < ignored, 255)
@@ -72,7 +72,7 @@ def checked(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -
 
 
 def test_pixel_loss() -> None:
-    """Nothing labelled: 0, which has a gradient. Else the mean of what is labelled."""
+    """Nothing labelled: 0, with a gradient. Otherwise the mean over labelled pixels."""
     logits, some = numbers(2, 3, 4, 5), labels(2, 4, 5)
     none = torch.full((2, 4, 5), 255)
     with unchanged(logits=logits, none=none, some=some):
@@ -105,7 +105,7 @@ def test_pixel_loss_shows_what_is_wrong() -> None:
 
 
 def test_in_parts() -> None:
-    """Three parts of other sizes, one of which has no label: as one long row of pixels."""
+    """Three parts of different sizes, one without a label: as one long row of pixels."""
     parts = [
         (numbers(2, 3, 4, 5), labels(2, 4, 5)),
         (numbers(1, 3, 2, 2), labels(1, 2, 2, seed=1, ignored=0.0)),

@@ -82,7 +82,7 @@ def test_a_table_of_three_classes() -> None:
 
 
 def test_pixels_that_do_not_count() -> None:
-    """A target of 255 is left out, whatever is predicted; so may all of them be."""
+    """A target of 255 is left out, whatever is predicted; all of them may be 255."""
     target = torch.tensor([[255, 1, 255, 0]])
     yours = confusion(torch.tensor([[0, 1, 1, 1]]), target, 2)
     none = confusion(torch.zeros(1, 4).long(), torch.full((1, 4), 255), 2)

@@ -81,7 +81,7 @@ def averaged(scores: torch.Tensor, hits: list[bool], objects: int) -> float:
 
 
 def draw(seed: int, ties: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return scores, of which many are equal, and overlaps."""
+    """Return scores, many of them equal, and overlaps."""
     dice = torch.Generator().manual_seed(seed)
     scores = torch.randint(0, ties, (12,), generator=dice).double() / ties
     return scores, torch.rand(12, 5, dtype=torch.float64, generator=dice)
@@ -123,7 +123,7 @@ def test_each_threshold_is_matched_by_itself() -> None:
 
 
 def test_equal_scores_take_turns() -> None:
-    """Of many equal scores the first that was given is the first to choose."""
+    """Of many equal scores, the one given first is the first to choose."""
     yours = match(torch.full((40,), 0.5), torch.full((40, 2), 0.6).double(), HALF)
     hit(yours, [[True, True] + [False] * 38], "forty equal scores, two objects")
 
@@ -184,7 +184,7 @@ def test_nothing_found() -> None:
 
 
 def test_average_against_a_loop() -> None:
-    """Ten thresholds with hits of their own; float32 scores give float64 too."""
+    """Ten thresholds, each with its own hits; float32 scores give float64 too."""
     for seed in range(6):
         scores, rows = draw(seed)[0].float(), draw(seed + 50)[1]
         hits = torch.cat([rows, rows.flip(0)], 1).T > 0.4
@@ -203,7 +203,7 @@ def test_no_loop_over_thresholds() -> None:
             average_precision(scores, hits, 7)
         counts.append(len(names))
     assert counts[1] <= counts[0] + 5, (
-        f"one threshold runs {counts[0]} operators, ten run {counts[1]}: loop over none of them"
+        f"one threshold runs {counts[0]} operators, ten run {counts[1]}: loop over neither"
     )
 
 
@@ -227,7 +227,7 @@ def test_a_detector() -> None:
 
 @pytest.mark.backend("pycocotools")
 def test_pycocotools_agrees() -> None:
-    """COCOeval of the same boxes: its first number is the mean average precision."""
+    """COCOeval on the same boxes: its first number is the mean average precision."""
     for seed in range(3):
         yours = mean_average_precision(scene(seed), 4, THRESHOLDS)
         close(yours, judged(scene(seed)), f"seed {seed}: against pycocotools")

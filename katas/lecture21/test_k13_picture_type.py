@@ -79,7 +79,7 @@ def test_image_plus_1_is_a_tensor() -> None:
     same(kind(image.clone()), "Image", "image.clone()")
     same(image.sum(dim=1).shape, (3, 4), "the shape of image.sum(dim=1), which has a keyword")
     same(image.to(dtype=torch.int8).dtype, torch.int8, "the dtype of image.to(dtype=int8)")
-    assert torch.equal(yours, numbers(3, 2, 4) + 1), "image + 1 has other values"
+    assert torch.equal(yours, numbers(3, 2, 4) + 1), "image + 1 has the wrong values"
 
 
 def test_which_results_are_pictures() -> None:
@@ -139,7 +139,7 @@ image.shape               Size
 
 
 def test_attributes_stay() -> None:
-    """A clone has the canvas too, of a subclass as well."""
+    """A clone keeps the canvas too, also in a subclass."""
 
     class Faces(Boxes):
         """Boxes of faces."""
@@ -157,8 +157,10 @@ def test_a_leaf_stays_a_leaf() -> None:
     image = Image(numbers(2, 3))
     asked = image.requires_grad_()
     assert asked is image, "image.requires_grad_() returns another object, expected image"
-    assert asked.to(torch.float64) is image, "image.to(float64), which it is, returns another one"
-    assert asked.is_leaf, "image.requires_grad_() is no leaf any more: it was made a view"
+    assert asked.to(torch.float64) is image, (
+        "image.to(float64) returns another object, though image is float64"
+    )
+    assert asked.is_leaf, "image.requires_grad_() is no longer a leaf: it was turned into a view"
     (asked * 3).sum().backward()
     assert image.grad is not None, "image has no gradient after backward"
     same(image.grad.tolist(), [[3.0] * 3] * 2, "the gradient of the sum of 3 * image")
@@ -228,7 +230,9 @@ def test_the_nearest_base_class() -> None:
     same((kind(first), first[0, 0].item()), ("Faces", 1.0), "the kernel of Boxes, for Faces")
     same((kind(second), second[0, 0].item()), ("Faces", 2.0), "the kernel of Faces, for Faces")
     same(kind(other), "Boxes", "the kernel of Boxes, for Boxes")
-    assert torch.equal(other, boxes() + 1), "boxes got the kernel of Faces, expected that of Boxes"
+    assert torch.equal(other, boxes() + 1), (
+        "boxes got the kernel of Faces, expected the one of Boxes"
+    )
     kernel(name, Picture)(lambda x, **_: x + 3)
     for picture, step in ((Image(torch.zeros(2)), 3), (Mask(torch.zeros(2)), 3), (faces, 2)):
         yours = name(picture)
@@ -238,7 +242,7 @@ def test_the_nearest_base_class() -> None:
 
 
 def test_plain_tensors_and_pictures_without_a_kernel() -> None:
-    """The kernel of torch.Tensor takes tensors and parameters, no picture."""
+    """The kernel of torch.Tensor takes tensors and parameters, not pictures."""
 
     def half(picture: Any) -> Any:
         return dispatch(half, picture)
@@ -274,7 +278,7 @@ def test_flip_boxes() -> None:
 
 
 def test_hflip() -> None:
-    """Images, masks, boxes and tensors by one function; two flips are none."""
+    """One function flips images, masks, boxes and tensors; two flips cancel."""
     register()
     pictures = [Image(numbers(3, 2, 4)), Mask(numbers(2, 4) > 0), boxes(), numbers(2, 3)]
     for picture in pictures:

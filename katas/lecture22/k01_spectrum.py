@@ -1,7 +1,7 @@
 """See the frequencies of a sound, and what a window does to them.
 
-A cosine that turns 3 times in 16 samples is one number in bin 3 of its spectrum. One that turns
-3.5 times ends elsewhere than it began, and is a number in every bin. A Hann window hides the ends:
+A cosine that turns 3 times in 16 samples puts one number in its spectrum, in bin 3. One that turns
+3.5 times does not end where it began, and puts a number in every bin. A Hann window hides the ends:
 
     bin                   0     1     2     3     4     5
     cosine(3, 16)         .     .     .     8     .     .
@@ -11,7 +11,7 @@ Write `cosine`, `hann` and `magnitudes`, about 3 lines, without PyTorch's window
 
     print(picture(magnitudes(cosine(3.5, 16), hann(16))))
 
-Begin on paper: which samples has ``cosine(1, 4)``?
+Begin on paper: what are the samples of ``cosine(1, 4)``?
 Afterwards read ``hann`` in ``torch/signal/windows/windows.py``, in site-packages.
 """
 
@@ -30,19 +30,19 @@ def cosine(turns: float, samples: int) -> torch.Tensor:
 
 
 def hann(samples: int) -> torch.Tensor:
-    """Return a Hann window, float64: 1/2 less half a cosine of one turn."""
+    """Return a Hann window, float64: 1/2 minus half a cosine of one turn."""
     # TODO
     raise NotImplementedError("hann")
 
 
 def magnitudes(x: torch.Tensor, window: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the absolute values of ``rfft`` along the last dim of x, times the window if any."""
+    """Return the absolute values of ``rfft`` along the last dim of x, windowed if asked."""
     # TODO
     raise NotImplementedError("magnitudes")
 
 
 def picture(values: torch.Tensor) -> str:
-    """Return a line for each bin, with four # for each 1. Given."""
+    """Return a line for each bin, with four # per unit. Given."""
     return "\n".join(
         f"{k} {value:.2f} {'#' * round(4 * value)}".rstrip()
         for k, value in enumerate(values.tolist())

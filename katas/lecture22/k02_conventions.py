@@ -1,6 +1,6 @@
-"""Predict what conventions of ``torch.fft`` do to numbers.
+"""Predict what the conventions of ``torch.fft`` do to numbers.
 
-A factor of n, or a bin too few, raises no error: loudness is wrong, or a sample is lost.
+A factor of n, or one bin too few, raises no error: loudness is wrong, or a sample is lost.
 
     row        what is asked, in this order
     ones       fft(ones(4), norm=...)[0], for "backward", "ortho" and "forward"

@@ -2,7 +2,7 @@
 
 A spectrogram has a column every 10 ms, each of 25 ms of sound, so each sample is in two or three
 frames. Copied, a second of 16000 floats (64 kB) becomes 157 kB before anything is computed. Frames
-need no copy: they are the sound with other strides.
+need no copy: they are the sound with different strides.
 
     sound       0 1 2 3 4 5 6 7 8        strides (1,)
     frame 0     0 1 2 3
@@ -14,7 +14,7 @@ need no copy: they are the sound with other strides.
 
 - Write no loop, and do not write to the inputs.
 
-About 11 lines. Begin on paper: with center, which sample of the sound is in the middle of frame 0?
+About 11 lines. Begin on paper: with center, which sample of the sound is at the middle of frame 0?
 Afterwards read ``stft`` in ``torch/functional.py``, in site-packages. k15 of lecture 06 scales such
 columns; here they may be complex, and k04 goes back.
 """
@@ -27,7 +27,7 @@ import torch
 def frames(signal: torch.Tensor, size: int, hop: int) -> torch.Tensor:
     """Return the frames of a signal [..., samples] as a view, [..., frames, size].
 
-    Each begins `hop` samples after the one before it. Samples that fill no frame are left
+    Each frame begins `hop` samples after the one before it. Samples that fill no frame are left
     out. A signal has at least `size` samples.
     """
     # TODO
@@ -46,5 +46,5 @@ def stft(
     their number is odd, the extra zero is the last. With `center`, first pad the signal on both
     sides by ``n_fft // 2`` samples, in mode "reflect".
     """
-    # TODO: in mode "reflect", F.pad wants a signal of two or three dims, not of one.
+    # TODO: in mode "reflect", F.pad wants a signal with two or three dims, not one.
     raise NotImplementedError("stft")

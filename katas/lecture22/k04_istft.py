@@ -1,8 +1,8 @@
-"""Go back from a spectrum to the sound, also from one that no sound has.
+"""Go back from a spectrum to the sound, even from a spectrum that no sound has.
 
 Edit a spectrogram, and its overlapping frames no longer agree on the samples that they share.
-``torch.istft`` takes the sound whose frames come nearest: window each frame once more, add them up
-where they overlap, and divide by the sum of the squared windows there:
+``torch.istft`` returns the sound whose frames come nearest: window each frame once more, add them
+up where they overlap, and divide by the sum of the squared windows there:
 
     frame 0       a b c d
     frame 1           e f g h              hop 2
@@ -17,7 +17,7 @@ Call the given `refuse_gaps` with the envelope of the samples that you return, a
 with `center`, leave out the padded ones first.
 About 13 lines.
 
-Begin on paper: with Hann of 4 and hop 2, what is the envelope at samples 0, 1, 2 and 3?
+Begin on paper: with a Hann window of 4 and hop 2, what is the envelope at samples 0 to 3?
 Afterwards read ``istft`` in ``aten/src/ATen/native/SpectralOps.cpp``. Its overlap-add is an
 operator that was written for another purpose.
 """

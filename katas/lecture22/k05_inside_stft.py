@@ -1,4 +1,4 @@
-"""See what ``torch.stft`` runs, and what becomes of it when it is exported.
+"""See what ``torch.stft`` runs, and what it becomes when exported.
 
 ``torch.stft`` has no kernel of its own: it calls other operators, and k03 guessed which. But the
 operators differ between running it and exporting it. List both:
@@ -8,7 +8,7 @@ operators differ between running it and exporting it. List both:
 
 Write ``__torch_dispatch__``, `eager` and `exported`, about 8 lines.
 
-Begin with ``eager(torch.istft, ...)`` of a spectrum of yours, and look for k04's overlap-add.
+Begin with ``eager(torch.istft, ...)`` on a spectrum, and look for k04's overlap-add.
 Afterwards read ``stft`` in ``torch/_refs/__init__.py``, in site-packages: export uses that one.
 """
 
@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def name(operator: Any) -> str:
-    """Return "aten.mul" for each overload of it. Given."""
+    """Return the name without the overload, such as "aten.mul". Given."""
     return str(operator.overloadpacket)
 
 

@@ -3,13 +3,13 @@
 One bin of silence makes a whole batch NaN: ``(re ** 2 + im ** 2).sqrt()`` has an infinite slope at
 0, and infinity times 0 is NaN. ``z.abs()`` has gradient 0 there. And what is the gradient of a
 complex number at all?
-PyTorch's is the direction of steepest ascent, the real part's slope plus 1j times the imaginary's:
+PyTorch's is the direction of steepest ascent: the real part's slope plus 1j times the imaginary's:
 
     at z = r e^(i phi)      of r         of phi
     z is not 0              z / |z|      1j z / |z|^2
     z is 0                  0            0
 
-1. `parts`: a real view. ``view_as_real`` refuses a conjugate view, whose memory has other numbers.
+1. `parts`: a real view. ``view_as_real`` refuses a conjugate view: its memory has other numbers.
 2. `numeric`: that gradient from differences, as gradcheck finds it.
 3. `Polar`: magnitude and phase with a backward of your own.
 
@@ -63,7 +63,7 @@ class Polar(torch.autograd.Function):
     def backward(ctx: Any, grad_r: torch.Tensor, grad_phi: torch.Tensor) -> torch.Tensor:
         """Return the gradient of z, which is 0 where z is 0.
 
-        Let it be differentiable once more, without NaN in silence.
+        It must be differentiable once more, without NaN in silence.
         """
         # TODO
         raise NotImplementedError("backward")

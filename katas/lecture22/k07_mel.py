@@ -1,10 +1,10 @@
 """Weigh bins by ear, and take a log that training survives.
 
-Below 1 kHz we hear steps of equally many hertz, above it equal ratios. The mel scale has both:
+Below 1 kHz, equal steps in hertz sound equal; above it, equal ratios do. The mel scale has both:
 
     m = 2595 log10(1 + f / 700)          f = 700 (10^(m / 2595) - 1)
 
-A filter is a triangle in hertz, between three neighbours of points that are equally far in mel:
+A filter is a triangle in hertz over three neighbours of points that are equally spaced in mel:
 
     points      0 Hz    p1      p2      p3       rate / 2
     filter 0     0 ---- 1 ---- 0
@@ -29,18 +29,18 @@ import torch
 def filters(bins: int, mels: int, rate: int) -> torch.Tensor:
     """Return the triangles as a float64 matrix [bins, mels].
 
-    Bin k is at k / (bins - 1) of rate / 2 hertz. There are mels + 2 points, from 0 to rate / 2.
-    A bin at a filter's middle point has 1; outside of its outer points it has 0.
+    Bin k is at k / (bins - 1) of rate / 2 hertz. There are mels + 2 points, from 0 to rate / 2. A
+    bin at a filter's middle point has weight 1; outside its outer points, 0.
     """
     # TODO: going up and coming down are two lines; the triangle is the smaller one, or 0.
     raise NotImplementedError("filters")
 
 
 def log_mel(power: torch.Tensor, matrix: torch.Tensor, floor: float = 1e-10) -> torch.Tensor:
-    """Return the natural logs of powers [..., bins, frames] in mels, [..., mels, frames].
+    """Return the natural log of `power`, [..., bins, frames], in mels: [..., mels, frames].
 
-    What is smaller than `floor` counts as `floor`, and has gradient 0. The matrix may have another
-    dtype than `power`: multiply in the dtype of `power`, which is also that of the result.
+    A value below `floor` counts as `floor`, and has gradient 0. The matrix may have a different
+    dtype from `power`: multiply in the dtype of `power`, which is also that of the result.
     """
     # TODO
     raise NotImplementedError("log_mel")

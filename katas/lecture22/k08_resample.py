@@ -1,8 +1,8 @@
 """Change the sampling rate with one strided convolution.
 
 At 48 kHz, every third sample makes 16 kHz, and a tone of 9 kHz becomes one of 7 kHz: frequencies
-above 8 kHz fold back. So the waveform has to be filtered, and the filter can be evaluated at the
-new times directly. Output j is a sum over all inputs i:
+above 8 kHz fold back. So the waveform must be filtered, and the filter can be evaluated at the new
+times directly. Output j is a sum over all inputs i:
 
     cutoff = ROLLOFF * min(old, new)
     y[j] = sum of x[i] * lowpass(cutoff * (i / old - j / new)) * cutoff / old
@@ -10,13 +10,13 @@ new times directly. Output j is a sum over all inputs i:
     inputs     0     1     2     3     4     5     6       old = 3
     outputs    0        1        2        3        4       new = 2
 
-Output 2 sees input 3 at the distance at which output 0 sees input 0. So there are only `new`
+Output 2 sees input 3 at the same distance as output 0 sees input 0. So there are only `new`
 filters, and the next `new` outputs use them again, `old` inputs later.
 
 1. `filters`: the weights, a row for each of the first `new` outputs.
 2. `resample`: pad, then one `conv1d` for all outputs and rows. About 16 lines.
 
-Begin on paper: what is the stride? How are two filters' results merged?
+Begin on paper: what is the stride? How do you merge the results of two filters?
 Listen: ``python -m katas.lecture22.k08_resample`` writes three WAV files.
 Afterwards see ``conv1d`` in ``torch/nn/functional.py``, in site-packages; torchaudio resamples
 like this.
@@ -34,7 +34,7 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and how much of the band.
+# How many zeros of the sinc a filter keeps on each side, and which share of the band.
 ZEROS = 6
 ROLLOFF = 0.99
 
@@ -46,7 +46,7 @@ def lowpass(t: torch.Tensor) -> torch.Tensor:
 
 
 def save(path: Path, x: torch.Tensor, rate: int) -> Path:
-    """Write samples between -1 and 1 as a WAV file with 16 bits a sample. Given."""
+    """Write samples between -1 and 1 as a WAV file with 16 bits per sample. Given."""
     numbers = (x * 32767).round().int().tolist()
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)

@@ -1,7 +1,7 @@
 """Multiply by the taps that count, and by no others.
 
 Resample one second from 16000 to 15999 samples as in k08_resample. Rates without a common divisor
-need 15999 filters, and each is a row of a matrix as wide as the stride, though a filter is only 14
+need 15999 filters, each a row of a matrix that is as wide as the stride, though a filter is only 14
 inputs long:
 
     row 0    * * * * . . . . . . .        * counts, . is 0
@@ -12,17 +12,17 @@ That makes 256 million products for one second. The sum is still
 
     y[j] = sum of x[i] * lowpass(cutoff * (i / old - j / new)) * cutoff / old
 
-where cutoff = ROLLOFF * min(old, new), but over the 14 inputs around j only.
+where cutoff = ROLLOFF * min(old, new), but only over the 14 inputs around j.
 
 1. `neighbours`: which inputs these are.
 2. `resample`: gather them, multiply, sum. About 17 lines.
 
-- No operator makes much more than rows * outputs * taps numbers, and no loop runs over
+- No operator may make much more than rows * outputs * taps numbers, and no loop may run over
   outputs or rows.
 - Filters repeat: call `lowpass` for at most one period of them.
 
 Begin on paper: after how many outputs do the distances repeat?
-Afterwards see ``unfold`` in ``torch/_tensor_docs.py``. A count is no time: at 44100 to 16000,
+Afterwards see ``unfold`` in ``torch/_tensor_docs.py``. A count is not a time: from 44100 to 16000,
 `conv1d` multiplies 14 times as often and is still faster.
 """
 
@@ -34,7 +34,7 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and how much of the band.
+# How many zeros of the sinc a filter keeps on each side, and which share of the band.
 ZEROS = 6
 ROLLOFF = 0.99
 
@@ -46,11 +46,11 @@ def lowpass(t: torch.Tensor) -> torch.Tensor:
 
 
 def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
-    """Return the numbers of the inputs that outputs j, int64 [outputs], need: [outputs, 2 * reach].
+    """Return the indices of the inputs that outputs j, int64 [outputs], need: [outputs, 2 * reach].
 
     They are the last `reach` inputs that are not after the output, and the first `reach` after it,
-    in order; reach is the smallest integer that is at least ZEROS * old / cutoff. They may lie
-    outside of the waveform. Use integers: j may be 10 ** 12.
+    in order; reach is the smallest integer that is at least ZEROS * old / cutoff. They may be
+    outside the waveform. Use integers: j may be 10 ** 12.
     """
     # TODO
     raise NotImplementedError("neighbours")

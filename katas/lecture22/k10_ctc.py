@@ -1,23 +1,23 @@
-"""CTC: sum over all alignments that nobody has labelled.
+"""CTC: sum over all alignments, because nobody has labelled the right one.
 
 A transcript says "aab", not when. CTC lets a model emit a label or a blank (class 0) in each frame,
 drops repeats, then blanks, and adds up the probabilities of all paths that leave "aab". Put blanks
-around the labels, and a path moves to the right through these states:
+around the labels, and each path moves to the right through these states:
 
     labels    1 1 2
     states    0   1   0   1   0   2   0      stay, go on by 1, or
                           `-------^          by 2, but not from 1 to 1: why?
 
 1. `extend`: the states, and which of them may be entered by a step of 2.
-2. `alphas`: the log-probability of all beginnings that end in a state, frame by frame.
+2. `alphas`: the log-probability of all path prefixes that end in a state, frame by frame.
 3. `loss` and `occupancy`: run the same recursion backwards, on flipped tensors, and you know for
    each frame which class the matching paths emit.
 4. `CTC`: the gradient of logsumexp is NaN where all its inputs are -inf, so write backward
    yourself.
-5. `pytorchs`: what F.ctc_loss returns as gradient. It is a different one: gradcheck fails on
+5. `pytorchs`: what F.ctc_loss returns as gradient, which is different: gradcheck fails on
    log_probs, and passes on scores before log_softmax. What may one add to the gradient there?
 
-Call no `ctc_loss`. About 30 lines, 75 minutes. Begin on paper: which states may be the first,
+Do not call `ctc_loss`. About 30 lines, 75 minutes. Begin on paper: which states may be the first,
 and which the last?
 
 Afterwards read ``ctc_loss_backward_cpu_template`` in ``aten/src/ATen/native/LossCTC.cpp``. Real
@@ -49,11 +49,11 @@ def extend(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, states]: the log of the sum over all beginnings that end in this state.
+    """Return [frames, states]: the log of the sum over all prefixes that end in this state.
 
-    A beginning's probability is the product of all its frames', the last included. log_probs is
-    [frames, classes], with at least one frame, and finite; the probabilities of a frame need
-    not add up to 1.
+    A prefix's probability is the product over all its frames, the last included. log_probs is
+    [frames, classes], with at least one frame, and finite; the probabilities of a frame need not
+    add up to 1.
     """
     # TODO
     raise NotImplementedError("alphas")
@@ -66,7 +66,7 @@ def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: which share of the paths that leave `labels` emits the class there.
+    """Return [frames, classes]: the share of the paths leaving `labels` that emit the class there.
 
     The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
     least one path.

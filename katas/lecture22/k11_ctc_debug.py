@@ -1,7 +1,7 @@
-"""Debug: five CTC trainings that stand still.
+"""Debug: five CTC trainings that stall.
 
-F.ctc_loss raises nothing when it is fed wrongly. Each of these functions goes with a training that
-stands still, or worse. The tickets:
+F.ctc_loss raises nothing when it gets the wrong inputs. Each of these functions belongs to a
+training that stalls, or worse. The tickets:
 
     total       "The loss is far below 0 by now, it goes on falling, and all transcripts are empty."
     fits        "Rows with fewer frames than labels are dropped. Still, one row in ten thousand has
@@ -14,7 +14,7 @@ stands still, or worse. The tickets:
 Find and mend them, a line or two each; `sentences` has two bugs. Return what the docstrings say.
 
 Begin with `fits`: which path leaves [1, 1], and how long is it? And what is the gradient of inf?
-Afterwards read ``ctc_loss`` in ``aten/src/ATen/native/LossCTC.cpp``: by what does "mean" divide?
+Afterwards read ``ctc_loss`` in ``aten/src/ATen/native/LossCTC.cpp``: what does "mean" divide by?
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
     # [frames, rows, classes]: what a linear layer returns.
     scores: torch.Tensor
-    # int64 [rows, labels]: a row's labels are no blanks; what is after them may be any class.
+    # int64 [rows, labels]: a row's labels are not blanks; the entries after them may be any class.
     labels: torch.Tensor
     # int64 [rows]: how many frames, and how many labels, a row has.
     frames: torch.Tensor
@@ -69,7 +69,7 @@ def found(batch: Batch) -> torch.Tensor:
 
 
 def sentences(batch: Batch) -> torch.Tensor:
-    """Return the mean over rows of minus the log-probability of the row's labels, whole; all fit.
+    """Return the mean over rows of minus the log-probability of all labels of a row; all rows fit.
 
     Scores after a row's frames do not count.
     """

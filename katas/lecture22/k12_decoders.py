@@ -10,12 +10,12 @@ nothing, with 0.36. But three paths leave "a":
 
 1. `greedy`: the best class of each frame, without repeats, then without blanks.
 2. `step`: one frame of the prefix beam search. `search`, which is given, keeps the best.
-3. `align`: where is each label? The recursion of k10_ctc, with the best way in place of all ways.
+3. `align`: where is each label? The recursion of k10_ctc, with the best path instead of the sum.
    Remember where you came from, and walk back. About 25 lines.
 
 Begin on paper: which three things can a frame do to the text "a"?
 Afterwards see ``unique_consecutive`` in ``torch/functional.py``, in site-packages. Real life
-differs: torchaudio's `forced_align` is `align` in C++, and a language model joins the search.
+differs: torchaudio's `forced_align` is `align` in C++, and a language model helps to search.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Beams(dict[Labels, tuple[float, float]]):
 
 
 def greedy(log_probs: torch.Tensor) -> list[int]:
-    """Return what the likeliest path leaves; log_probs is [frames, classes], class 0 the blank."""
+    """Return the labels of the likeliest path; log_probs is [frames, classes], with blank 0."""
     # TODO
     raise NotImplementedError("greedy")
 
@@ -70,7 +70,7 @@ def step(beams: Beams, row: list[float]) -> Beams:
     """Return all beams one frame later; `row` has the frame's log-probability of each class.
 
     A beam is a tuple of labels with two numbers, the logs of two sums: over paths that leave these
-    labels and end with a blank, and over those that end with a label. Leave `beams` as it is.
+    labels and end with a blank, and over those that end with a label. Do not change `beams`.
     """
     # TODO
     raise NotImplementedError("step")

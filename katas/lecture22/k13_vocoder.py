@@ -1,8 +1,8 @@
 """Play faster, at the same pitch: a phase vocoder.
 
 Drop every second column of a spectrogram, and the sound is twice as fast. But a tone of 470 Hz, at
-16 kHz, comes back with 440 Hz at a fifth of its level: the phases of the columns no longer
-join up. So keep the levels, and work out the phases anew:
+16 kHz, comes back as 440 Hz at a fifth of its level: the phases of the columns no longer join up.
+So keep the levels, and compute the phases anew:
 
     column           3 ---- 4            turn = angle of column 4 - angle of column 3
     output at 3.25     ^                 level = 0.75 of column 3's + 0.25 of column 4's
@@ -35,7 +35,7 @@ HOP = 256
 
 
 def save(path: Path, x: torch.Tensor, rate: int) -> Path:
-    """Write samples between -1 and 1 as a WAV file with 16 bits a sample. Given."""
+    """Write samples between -1 and 1 as a WAV file with 16 bits per sample. Given."""
     numbers = (x * 32767).round().int().tolist()
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
@@ -56,9 +56,9 @@ def vocode(spec: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 def stretch(x: torch.Tensor, rate: float) -> torch.Tensor:
-    """Return x, [samples] or [rows, samples], in round(samples / rate) samples of the same pitch.
+    """Return x, [samples] or [rows, samples], as round(samples / rate) samples at the same pitch.
 
-    Frames have N samples, a periodic Hann window, and HOP between them; `samples` is above N / 2.
+    Frames have N samples and a periodic Hann window, HOP samples apart; `samples` exceeds N / 2.
     """
     # TODO
     raise NotImplementedError("stretch")

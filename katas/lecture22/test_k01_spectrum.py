@@ -57,7 +57,7 @@ def test_a_window_spreads_a_pure_tone() -> None:
 
 
 def test_three_and_a_half_turns_leak() -> None:
-    """Each bin has something, also those that are far away."""
+    """Each bin has something, even far away."""
     assert_expected_inline(
         picture(magnitudes(cosine(3.5, 16))),
         """\
@@ -106,7 +106,7 @@ def test_the_last_dim_is_time() -> None:
 
 
 def test_the_window_is_your_own() -> None:
-    """A formula of one line, and PyTorch's windows stay unused."""
+    """A one-line formula, without PyTorch's windows."""
     with forbids(kata, "torch.hann_window", "torch.signal", "torch.stft") as fresh:
         yours = fresh.hann(7)
 

@@ -46,7 +46,7 @@ def predicted() -> dict[str, tuple[float, ...]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.answers(), fresh.answers()
-        assert rows == again, "called again, `answers` returns another table"
+        assert rows == again, "`answers` returned a different table when called again"
         found: dict[str, tuple[float, ...]] = rows
         return found
 
@@ -58,7 +58,7 @@ def test_every_row_is_there() -> None:
     assert {*rows} == {*RULES}, f"yours has rows {sorted(rows)}, expected {sorted(RULES)}"
     for name, row in right.items():
         found = len(rows[name])
-        assert found == len(row), f"{name}: expected so many numbers: {len(row)}; yours has {found}"
+        assert found == len(row), f"{name}: expected {len(row)} numbers; yours has {found}"
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -68,4 +68,4 @@ def test_row(name: str) -> None:
     missed = [k for k, (mine, theirs) in enumerate(rows) if mine != pytest.approx(theirs, abs=1e-6)]
 
     numbers = ", ".join(map(str, missed))
-    assert not missed, f"{name}: torch has other numbers at position {numbers}: {RULES[name]}"
+    assert not missed, f"{name}: torch disagrees at position {numbers}: {RULES[name]}"

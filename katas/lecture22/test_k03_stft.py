@@ -19,7 +19,7 @@ def sound(*size: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 
 
 def fade(size: int) -> torch.Tensor:
-    """Return a window that is not symmetric, so that no end can be taken for the other."""
+    """Return a window that is not symmetric, so that its ends cannot be confused."""
     return torch.linspace(0.3, 1.7, size, dtype=torch.float64).sqrt()
 
 
@@ -135,7 +135,7 @@ def test_one_sound() -> None:
 
 
 def test_a_complex_signal_has_all_bins() -> None:
-    """The bins of negative frequencies are no mirror there."""
+    """There the bins of negative frequencies are not mirrored."""
     signal, window = sound(2, 23, dtype=torch.complex128), fade(8)
     for center in (True, False):
         yours = stft(signal, 8, 3, window, center=center)

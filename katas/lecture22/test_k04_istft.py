@@ -61,7 +61,9 @@ def test_two_frames() -> None:
     yours = overlap_add(frames, 5).tolist()
     assert yours == [1, 2, 3, 4, 0, 10, 20, 30, 40], f"a gap between frames is 0: yours {yours}"
     yours = overlap_add(frames[:1], 3).tolist()
-    assert yours == [1, 2, 3, 4], f"one frame is the sound: yours {yours}"
+    assert yours == [1, 2, 3, 4], (
+        f"with a single frame, the result should be that frame: yours {yours}"
+    )
 
 
 def test_unfold_transposed() -> None:
@@ -83,7 +85,7 @@ def test_no_loop() -> None:
         counts.append(len(names))
 
     few, many = counts
-    assert few == many, f"yours runs {few} operators for 5 frames, {many} for 50: no loop"
+    assert few == many, f"yours runs {few} operators for 5 frames, {many} for 50: do not loop"
 
 
 def test_there_and_back() -> None:
@@ -146,7 +148,7 @@ def test_without_center() -> None:
 
 
 def test_gaps_are_refused() -> None:
-    """Where no window has anything, there is nothing to divide by."""
+    """Where every window is 0, there is nothing to divide by."""
     signal = numbers(40)
     with pytest.raises(ValueError, match="window overlap add min"):
         istft(spectrum(signal, 8, 8, hann(8)), 8, 8, hann(8))
@@ -174,7 +176,7 @@ def test_single_precision() -> None:
 
 
 def test_gradients() -> None:
-    """A loss on the sound reaches the spectrum."""
+    """The gradient of a loss on the sound reaches the spectrum."""
     edited = numbers(4, 4, dtype=torch.complex128).requires_grad_()
     passed = torch.autograd.gradcheck(lambda s: istft(s, 6, 2, hann(6)), edited)
 

@@ -17,7 +17,7 @@ from plugins.kit import unchanged
 
 SOUND = torch.randn(40, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 WINDOW = torch.linspace(0.3, 1.7, 8, dtype=torch.float64)
-# In the order in which they matter; what else runs only changes shapes, and differs by release.
+# In the order in which they matter; the rest only changes shapes, and differs by release.
 SHOWN = ("reflection_pad1d", "index", "as_strided", "unfold", "mul", "_fft_r2c", "stft")
 
 
@@ -31,7 +31,7 @@ class Small(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Calls an operator that is not of ATen, as a library of yours may have them."""
+    """Calls an operator that is not in ATen, as your own library may have."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return what has an operator of prims and one of aten."""
@@ -39,7 +39,7 @@ class Mixed(nn.Module):
 
 
 class Columns(nn.Module):
-    """A front end, as it may stand before a model."""
+    """A front end, as a model may have."""
 
     def forward(self, x: torch.Tensor, window: torch.Tensor) -> torch.Tensor:
         """Return the spectrum."""
@@ -65,7 +65,7 @@ def table(ran: list[str], nodes: list[str]) -> str:
 
 
 def test_two_operators() -> None:
-    """Each as often as it runs, in order, by the name of all its overloads."""
+    """Each is listed as often as it runs, in order, without its overload."""
     yours = eager(lambda x: ((x + 1) * x + 1).relu(), SOUND)
 
     expected = ["aten.add", "aten.mul", "aten.add", "aten.relu"]
@@ -89,7 +89,7 @@ def test_the_call_still_computes() -> None:
 
 
 def test_a_second_call_starts_anew() -> None:
-    """The list is of this call alone, and nothing watches afterwards."""
+    """The list covers only this call, and nothing watches afterwards."""
     first = eager(torch.relu, SOUND)
     torch.add(SOUND, 1)
     second = eager(torch.neg, SOUND)
@@ -122,7 +122,9 @@ def test_what_stft_runs_in_eager() -> None:
 
     order = ["aten.reflection_pad1d", "aten.as_strided", "aten.mul", "aten._fft_r2c"]
     found = [each for each in yours if each in order]
-    assert found == order, f"pad, frames, window, transform: yours {found} of {yours}"
+    assert found == order, (
+        f"expected pad, frames, window, transform in this order: yours {found} of {yours}"
+    )
 
 
 def test_eager_and_exported() -> None:

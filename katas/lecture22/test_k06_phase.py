@@ -49,7 +49,7 @@ def test_parts_are_a_view() -> None:
 
     compare(yours, [[1.0, 2.0], [3.0, -4.0]], "parts of 1 + 2j and 3 - 4j")
     same = yours.untyped_storage().data_ptr() == z.untyped_storage().data_ptr()
-    assert same, "your parts are a copy; they are to share the memory of z"
+    assert same, "your parts are a copy; they should share the memory of z"
 
 
 def test_parts_of_a_conjugate_view() -> None:
@@ -101,7 +101,9 @@ def test_numeric_leaves_z_alone() -> None:
     assert not yours.requires_grad, "yours has a graph"
     assert yours.dtype == torch.complex128, f"yours is {yours.dtype}, expected z's complex128"
     steps = sorted({round(step, 9) for step in seen} - {0})
-    assert steps == [0.3], f"with eps 0.3 f is asked at distances {steps} from z"
+    assert steps == [0.3], (
+        f"with eps 0.3, yours calls f at distances {steps} from z, expected [0.3]"
+    )
     compare(yours, 2 * z.detach(), "of |z| ** 2, with steps of 0.3: central differences are exact")
     single = z.detach().to(torch.complex64)
     yours = numeric(lambda x: x.abs().square().sum(), single, 1e-2)
@@ -144,7 +146,7 @@ def test_gradcheck() -> None:
     passed = torch.autograd.gradcheck(Polar.apply, z)
     assert passed, "gradcheck: your backward differs from finite differences"
     passed = torch.autograd.gradcheck(lambda x: Polar.apply(x.mH), z)
-    assert passed, "gradcheck of a conjugate view: your backward differs"
+    assert passed, "gradcheck of a conjugate view: your backward differs from finite differences"
 
 
 def test_gradgradcheck() -> None:
@@ -183,7 +185,7 @@ def test_silence_in_a_second_backward() -> None:
     yours = slope(first.abs().square().sum(), z)
 
     assert yours.isfinite().all(), (
-        f"the second backward has {yours.tolist()}: divide by a number that is never 0, and do not"
+        f"the second backward has {yours.tolist()}: divide by a number that is never 0; do not"
         " choose after you have divided"
     )
 
@@ -208,7 +210,7 @@ def test_single_precision() -> None:
 
 
 def test_numeric_agrees_with_polar() -> None:
-    """Your own check passes your own backward, and refuses another."""
+    """Your own check passes your own backward, and rejects a wrong one."""
     z = numbers(4)
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -226,7 +228,7 @@ def test_where_the_nan_comes_from() -> None:
     root = torch.view_as_real(z).square().sum(-1).sqrt()
     found = slope(root.sum(), z)
 
-    assert found.isnan().all(), f"the root of squares at 0 has gradient {found}"
-    assert slope(z.abs().sum(), z).item() == 0, "abs at 0 has gradient 0"
+    assert found.isnan().all(), f"the root of squares at 0 has gradient {found}, expected NaN"
+    assert slope(z.abs().sum(), z).item() == 0, "the gradient of abs at 0 should be 0"
     with pytest.raises(RuntimeError, match="view_as_real"):
         torch.view_as_real(z.conj())

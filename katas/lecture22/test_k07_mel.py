@@ -86,7 +86,7 @@ def test_neighbours_share() -> None:
 
 
 def test_filters_between_bins_are_empty() -> None:
-    """128 mels are too many for 201 bins: a triangle may lie between two of them."""
+    """128 mels are too many for 201 bins: a triangle may fall between two of them."""
     yours = filters(201, 128, 16000)
     empty = (yours.sum(0) == 0).nonzero().flatten().tolist()
 
@@ -105,7 +105,7 @@ def test_no_loop() -> None:
 
     many, few = counts
     assert few == many, f"yours runs {few} operators for 4 filters on 21 bins, {many} for 40 on 201"
-    assert few > 5, f"yours runs {few} operators: numbers of Python, one by one, are a loop too"
+    assert few > 5, f"yours runs {few} operators: computing Python numbers one by one is a loop too"
 
 
 def test_logs_of_products() -> None:
@@ -166,7 +166,7 @@ def test_the_dtype_of_the_sound() -> None:
         compare(yours, (matrix.to(dtype).mT @ power).log(), f"a power of {dtype}", 1e-5)
     one = torch.ones(1, 1, dtype=torch.float64)
     found = log_mel((1e38 * one).float(), 10 * one).item()
-    assert found == math.inf, f"1e38 times 10 is more than float32 has: yours {found}, expected inf"
+    assert found == math.inf, f"1e38 times 10 is too large for float32: yours {found}, expected inf"
 
 
 @pytest.mark.given

@@ -29,7 +29,7 @@ class Convolutions(TorchDispatchMode):
     count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the operator, and run it."""
+        """Record the operator, and run it."""
         self.count += func is torch.ops.aten.convolution.default
         return func(*args, **(kwargs or {}))
 
@@ -66,7 +66,7 @@ def tone(hertz: float, rate: int, samples: int) -> torch.Tensor:
 
 
 def test_one_filter() -> None:
-    """From 2 to 1: one filter, reach 13 on each side; its middle is that of output 0."""
+    """From 2 to 1: one filter, reach 13 on each side; its middle is at output 0."""
     yours = filters(2, 1)
 
     assert yours.dtype == torch.float64, f"your filters are {yours.dtype}, expected float64"

@@ -127,7 +127,7 @@ def test_dims_in_front() -> None:
 
 
 def test_no_samples() -> None:
-    """The dims in front stay."""
+    """The leading dims stay."""
     for shape in ((0,), (2, 3, 0)):
         yours = resample(numbers(*shape), 3, 2)
         assert yours.shape == shape, f"of shape {[*shape]} yours makes {[*yours.shape]}"
@@ -153,7 +153,7 @@ def test_numbers_made(rows: int) -> None:
     assert yours.shape == (rows, 1999), f"yours has shape {[*yours.shape]}"
     assert made.numbers <= 40 * count, (
         f"your operators make {made.numbers / count:.0f} numbers for each tap that counts, expected"
-        f" at most 40. Is there a matrix of all inputs, or of a whole stride?"
+        f" at most 40. Do you make a matrix over all inputs, or over a whole stride?"
     )
 
 

@@ -101,7 +101,7 @@ def beginnings(log_probs: torch.Tensor, labels: list[int]) -> torch.Tensor:
 
 
 def why(jumps: list[int], right: list[int]) -> str:
-    """Return what is wrong with a step of 2 to the first place that is not right."""
+    """Return what is wrong with a step of 2 to the first wrong place."""
     more = {*jumps} - {*right}
     if 1 in more:
         return "State 1 has nothing two states before it"
@@ -218,7 +218,7 @@ def test_occupancy_of_all_paths(labels: list[int]) -> None:
 
 @three
 def test_raw_scores() -> None:
-    """Nothing here needs probabilities that add up to 1, and a frame's parts do all the same."""
+    """Probabilities need not add up to 1 here, but the shares of a frame still do."""
     raw = scores(seed=4) * 2
     yours = occupancy(raw, ids([2, 2]))
 
@@ -236,7 +236,7 @@ def test_apply_is_the_loss() -> None:
 @four
 @pytest.mark.parametrize("labels", [[1, 1], [1, 2, 1], []])
 def test_gradcheck(labels: list[int]) -> None:
-    """The gradient for log_probs themselves, each moved alone."""
+    """The gradient for log_probs themselves, each moved on its own."""
     log_probs = scores().log_softmax(-1).requires_grad_()
     try:
         gradcheck(lambda x: CTC.apply(x, ids(labels)), log_probs)
@@ -271,7 +271,7 @@ def test_what_pytorch_returns(labels: list[int]) -> None:
 
 @five
 def test_before_log_softmax() -> None:
-    """There PyTorch's gradient and yours are the same, and it is what PyTorch returned already."""
+    """There PyTorch's gradient and yours agree, and equal what PyTorch returned for log_probs."""
     raw = scores(seed=7).requires_grad_()
     log_probs = raw.log_softmax(-1)
     (yours,) = torch.autograd.grad(CTC.apply(log_probs, ids([1, 2])), raw, retain_graph=True)
@@ -286,17 +286,17 @@ def test_gradcheck_of_pytorchs() -> None:
     """It fails on log_probs and passes before log_softmax: an example to read."""
     raw, labels = scores().requires_grad_(), ids([1, 2])
     right = gradcheck(lambda x: theirs(x.log_softmax(-1), labels), raw)
-    assert right, "F.ctc_loss of log_softmax fails gradcheck"
+    assert right, "F.ctc_loss of log_softmax fails gradcheck, expected it to pass"
     with pytest.raises(GradcheckError):
         gradcheck(lambda x: theirs(x, labels), raw.detach().log_softmax(-1).requires_grad_())
 
 
 def test_no_ctc_loss() -> None:
-    """Your answer sums by itself."""
+    """Your answer does its own sum."""
     names = ("torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss")
     with forbids(kata, *names) as fresh:
         raw = scores().requires_grad_()
         value = fresh.CTC.apply(raw, ids([1, 2]))
         value.backward()
         fresh.pytorchs(raw.detach(), ids([1, 2]))
-    assert value > 0 or value <= 0, f"your loss is {value}"
+    assert value > 0 or value <= 0, f"your loss is {value}, expected a number"

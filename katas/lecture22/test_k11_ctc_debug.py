@@ -28,7 +28,7 @@ ROWS = [([1, 2], 4), ([2], 2), ([1, 1, 2], 5)]
 def batch_of(
     rows: list[tuple[list[int], int]], seed: int = 0, padding: int = 1, classes: int = 3
 ) -> Batch:
-    """Return a batch with these labels and numbers of frames."""
+    """Return a batch with these labels and frame counts."""
     dice = torch.Generator().manual_seed(seed)
     frames = max(frames for _, frames in rows) + 1
     scores = torch.randn(frames, len(rows), classes, dtype=torch.float64, generator=dice) * 2
@@ -108,7 +108,7 @@ def test_total() -> None:
 
 @pytest.mark.parametrize("padding", [1, 2])
 def test_what_fits(padding: int) -> None:
-    """Equal neighbours need a blank between; what is after a row's labels is not one of them."""
+    """Equal neighbours need a blank between; entries after a row's labels do not count."""
     rows = [([1, 1], 2), ([1, 1], 3), ([1, 2], 2), ([1, 2, 1], 3), ([2, 2, 2], 4), ([2, 2, 2], 5)]
     rows += [([1], 1), ([2], 1), ([1, 2], 1)]
     batch = batch_of(rows, padding=padding)
@@ -123,8 +123,7 @@ def test_what_fits(padding: int) -> None:
         if mine != true
     ]
     assert not wrong, (
-        f"{'; '.join(wrong)}. Write down the shortest path. What is after a row's size does not"
-        " count"
+        f"{'; '.join(wrong)}. Write down the shortest path. Entries after a row's size do not count"
     )
 
 
@@ -152,14 +151,14 @@ def test_a_certain_row_counts() -> None:
 
 
 def test_long_sentences_count() -> None:
-    """A row of three labels counts with its whole loss; all rows have equally many frames."""
+    """A row of three labels counts with its whole loss; all rows have the same number of frames."""
     batch = batch_of([([1, 1, 2], 5), ([2], 5)])
     batch = batch._replace(scores=batch.scores[:5])
     compare(sentences, batch, lambda each: losses(each).mean(), "three labels and one")
 
 
 def test_neighbours_do_not_matter() -> None:
-    """A row's loss is the same beside a longer one."""
+    """A row's loss is the same next to a longer row."""
     batch = batch_of(ROWS, seed=2)
     compare(sentences, batch, lambda each: losses(each).mean(), "rows of 4, 2 and 5 frames")
 

@@ -54,7 +54,7 @@ def texts(log_probs: torch.Tensor) -> dict[tuple[int, ...], float]:
 
 
 def agree(yours: Beams, right: dict[tuple[int, ...], tuple[float, float]], what: str) -> None:
-    """Compare the sums of each text; one that is missing has no path."""
+    """Compare the sums of each text; a missing text has no path."""
     __tracebackhide__ = True
     for labels in sorted({*yours, *right}):
         for end, name in enumerate(("a blank", "a label")):
@@ -93,7 +93,7 @@ def test_greedy_is_not_the_best() -> None:
 
 
 def test_first_frame() -> None:
-    """From nothing: a blank leaves nothing, a label itself."""
+    """From the empty text: a blank leaves it empty, a label gives itself."""
     yours = step(Beams({(): (0.0, -INF)}), logs(0.5, 0.3, 0.2))
     right = {(): (math.log(0.5), -INF), (1,): (-INF, math.log(0.3)), (2,): (-INF, math.log(0.2))}
     agree(yours, right, "the first frame")
@@ -117,7 +117,7 @@ def test_beams_meet() -> None:
     """Text 1 and one more 2, and text 1 2 itself: their sums are added."""
     beams = Beams({(1,): (math.log(0.25), -INF), (1, 2): (-INF, math.log(0.5))})
     yours = step(beams, logs(0.5, 0.3, 0.2))
-    assert (1, 2) in yours, f"yours has {[*yours]}, and not (1, 2)"
+    assert (1, 2) in yours, f"yours has {[*yours]}, but not (1, 2)"
     mine = [math.exp(x) for x in yours[1, 2]]
     right = [0.5 * 0.5, 0.25 * 0.2 + 0.5 * 0.2]
     gap = max(abs(a - b) for a, b in zip(mine, right, strict=True))
@@ -148,8 +148,12 @@ def test_search_against_greedy() -> None:
         best = next(iter(texts(log_probs)))
         found += search(log_probs, 8)[0][0] == best
         missed += tuple(greedy(log_probs)) != best
-    assert found >= 38, f"eight beams find the best text of {found} in 40, expected at least 38"
-    assert missed >= 10, f"greedy misses the best text in {missed} of 40, expected at least 10"
+    assert found >= 38, (
+        f"eight beams find the best text in {found} of 40 draws, expected at least 38"
+    )
+    assert missed >= 10, (
+        f"greedy misses the best text in {missed} of 40 draws, expected at least 10"
+    )
 
 
 def test_align_one_frame() -> None:
@@ -168,14 +172,14 @@ def test_align(labels: list[int]) -> None:
         rows = paths(6, 3)[tuple(labels)]
         right = rows[scored(log_probs, rows).argmax()].tolist()
         assert yours == right, (
-            f"labels {labels}, random scores {seed}: yours {yours}, and that leaves"
+            f"labels {labels}, random scores {seed}: yours {yours}, which leaves"
             f" {[label for label, _ in groupby(yours) if label]}; expected {right}, of"
             f" log-probability {float(scored(log_probs, torch.tensor([right]))):.3f}"
         )
 
 
 def test_align_long() -> None:
-    """600 frames of 40 labels: what it leaves are the labels."""
+    """600 frames of 40 labels: the path leaves exactly the labels."""
     labels = [1, 2, 2, 3] * 10
     yours = align(chances(600, 4), labels)
     left = [label for label, _ in groupby(yours) if label]

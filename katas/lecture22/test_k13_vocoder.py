@@ -57,7 +57,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str, gap: float = 1
 
 
 def walked(spec: torch.Tensor, rate: float) -> torch.Tensor:
-    """Return what `vocode` should for [bins, columns], one number after the other."""
+    """Return what `vocode` should for [bins, columns], number by number."""
     width = spec.shape[1]
     result = []
     for row in spec.tolist():
@@ -158,7 +158,7 @@ def test_no_loop() -> None:
 
 
 def test_stretch_at_rate_one() -> None:
-    """Transformed and back, each row by itself."""
+    """Transformed and back, each row on its own."""
     x = numbers(2, 3000)
     with unchanged(x=x):
         yours = stretch(x, 1.0)
@@ -191,7 +191,7 @@ def test_the_pitch_stays(rate: float) -> None:
     assert yours.shape == (length,), f"rate {rate}: yours has shape {[*yours.shape]}, not {length}"
     hertz, level = loudest(yours)
     assert abs(hertz - 470) < 1, f"470 Hz at rate {rate}: yours is {hertz:.1f} Hz"
-    assert abs(level - 1) < 0.02, f"rate {rate}: a tone of level 1 has level {level:.3f}"
+    assert abs(level - 1) < 0.02, f"rate {rate}: a tone of level 1 comes out at level {level:.3f}"
 
 
 def test_listen(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_listen(tmp_path: Path) -> None:
     assert sizes == expected, f"rates and samples: yours {sizes}, expected {expected}"
     chord = {name: loudness(x) for name, (_, x) in found.items()}
     assert chord["before.wav"] > 0.7, f"levels of the chord: {chord}"
-    assert chord["after.wav"] > 0.7, f"levels of the chord: {chord}, yours is another chord"
+    assert chord["after.wav"] > 0.7, f"levels of the chord: {chord}; yours sounds a different chord"
 
 
 def loudness(x: torch.Tensor) -> float:
@@ -228,7 +228,7 @@ def loudness(x: torch.Tensor) -> float:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_stretches_alike() -> None:
-    """Its phase_vocoder takes an advance of each bin, which cancels: any does."""
+    """Its phase_vocoder takes an advance for each bin, which cancels, so any value will do."""
     spec = columns(2, 513, 9)
     rates = (0.5, 1.3, 2.0)
     yours = [vocode(spec, rate) for rate in rates]

@@ -31,7 +31,7 @@ def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None
 
 
 def _tensor(values: Any) -> torch.Tensor:
-    """Return it as it is, and numbers as float64."""
+    """Return tensors as they are, and numbers as float64."""
     return values if isinstance(values, torch.Tensor) else torch.tensor(values, dtype=torch.double)
 
 

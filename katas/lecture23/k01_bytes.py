@@ -1,13 +1,13 @@
 """Read a text as a tensor of bytes.
 
-A language model reads numbers, and text has them already: its bytes. But they are uint8, and with
-these PyTorch does not do what you expect:
+A language model reads numbers, and a text already consists of them: its bytes. But they are uint8,
+and with that dtype PyTorch does not do what you expect:
 
     codes = torch.frombuffer(bytearray(b"Aa"), dtype=torch.uint8)
     torch.arange(256)[codes]      # IndexError: The shape of the mask [2] ...
 
 1. `codes_of`: the bytes of a text, as a tensor.
-2. `lower_`: write to somebody else's bytes, through a tensor.
+2. `lower_`: write to someone else's bytes, through a tensor.
 3. `embed`: a row of the table for each byte. About 6 lines.
 
 Begin with the error above: which mask?
@@ -22,7 +22,7 @@ import torch
 def codes_of(text: str) -> torch.Tensor:
     """Return the bytes of the text in UTF-8, uint8 of [bytes], in memory that you may write to.
 
-    An empty text has no byte.
+    An empty text has no bytes.
     """
     # TODO
     raise NotImplementedError("codes_of")

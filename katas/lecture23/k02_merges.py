@@ -6,18 +6,18 @@ again and again. "ababcab" is 97 98 97 98 99 97 98, and
     pair (97, 98), three times, becomes 256:      256 256 99 256
     pair (256, 256), once, becomes 257:           257 99 256
 
-A loop visits token after token. As a few operators for all tokens at once, a merge meets a question
-that no loop asks: in `aaa` the pair (a, a) occurs twice, and only one of the two can be merged.
+A loop visits token after token. Written as a few operators on all tokens at once, a merge raises a
+question that no loop asks: in `aaa` the pair (a, a) occurs twice, and only one can be merged.
 
 1. `most_frequent`: count all pairs at once.
 2. `merge`: tokens merge from left to right, `aaa` to `X a`.
-3. `encode`: new text, with merges that were learned before. About 20 lines in all.
+3. `encode`: new text, with merges learned before. About 20 lines in all.
 
-`train` and `vocabulary` are given. Call no ``tolist`` or ``numpy``.
+`train` and `vocabulary` are given. Do not call ``tolist`` or ``numpy``.
 
 Begin on paper: for `aaaa b aaa`, which places match (a, a), and which of them count?
 Afterwards see ``unique`` in ``torch/functional.py``, in site-packages. Real life differs: text is
-first cut into words, and no merge crosses a cut.
+first split into words, and no merge crosses a split.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ import torch
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
     """Return the pair of neighbours that occurs most often.
 
-    Overlapping places count too: `aaa` has two. Of several pairs, the one with the smallest left
-    id, and then with the smallest right. `ids` are at least two, int64, not negative.
+    Overlapping places count too: `aaa` has two. In a tie, return the one with the smallest left id,
+    and then the smallest right. `ids` has at least two ids, int64, none negative.
     """
-    # TODO: make one number of each pair.
+    # TODO: make one number from each pair.
     raise NotImplementedError("most_frequent")
 
 
 def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
-    """Return ids with `new` in the place of each pair, from left to right; `ids` may be empty."""
+    """Return ids with `new` in place of each pair, from left to right; `ids` may be empty."""
     # TODO: which matches of a run of matches are merged? See `torch.cummax`.
     raise NotImplementedError("merge")
 
@@ -44,7 +44,7 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
     """Return the ids (int64) of these bytes after the merges, in their order.
 
-    Merge number n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
+    Merge n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
     """
     # TODO
     raise NotImplementedError("encode")

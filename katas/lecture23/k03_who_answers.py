@@ -1,11 +1,11 @@
 """Find the operator that answers scaled_dot_product_attention.
 
-One function, several implementations: a fused operator that never writes down the matrix of
-scores, or "math", about twenty operators that do. Each call chooses, and does not say which.
+One function, several implementations: a fused operator that never writes down the score matrix, or
+"math", about twenty operators that do. Each call chooses one, and does not say which.
 
-1. `Names`: a mode that notes what runs.
+1. `Names`: a mode that records what runs.
 2. `answer`: which one answered?
-3. `fast`: keys with one head for all queries lose the fused operator. Get it back.
+3. `fast`: keys with one head for all queries lose the fused operator. Win it back.
 
 Begin with dropout, a mask that requires a gradient, q without a batch.
 Afterwards read ``torch/utils/_python_dispatch.py``, in site-packages.
@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Names(TorchDispatchMode):
-    """Notes the operators that run in its ``with``, such as "aten.mul.Scalar", in `names`."""
+    """Records the operators that run in its ``with``, such as "aten.mul.Scalar", in `names`."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -30,21 +30,21 @@ class Names(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Note ``str(func)``, and return what the operator returns."""
+        """Record ``str(func)``, and return what the operator returns."""
         # TODO
         raise NotImplementedError("__torch_dispatch__")
 
 
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
-    """Return the whole name of the operator that ran and has "scaled_dot_product" in it, or "math".
+    """Return the full name of the operator that ran and has "scaled_dot_product" in it, or "math".
 
-    Not in inference mode, where the function arrives undivided.
+    Inference mode is excluded: there the function arrives undivided.
     """
     # TODO
     raise NotImplementedError("answer")
 
 
 def fast(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the attention of q [B, H, L, E] to k and v [B, 1, S, E], and copy no key."""
+    """Return the attention of q [B, H, L, E] to k and v [B, 1, S, E], without copying a key."""
     # TODO: keys that seem to have H heads.
     raise NotImplementedError("fast")

@@ -1,17 +1,17 @@
 """Attention by hand, to the twelfth digit.
 
 Everybody can write softmax(q k' / sqrt(d)) v. That agrees with PyTorch until somebody passes a
-padded row, eight heads of queries for two of keys, or a scale of their own:
+padded row, eight query heads for two key heads, or a scale of their own:
 
     q     [..., H, L, E]
     k     [..., G, S, E]       S keys for L queries
     v     [..., G, S, Ev]      the result is [..., H, L, Ev]
 
-Write `attend`, about 12 lines, as ``scaled_dot_product_attention`` does it, in float32 and float64.
+Write `attend`, about 12 lines, to match ``scaled_dot_product_attention`` in float32 and float64.
 
-- A mask of bool is True where a query may look. A mask of numbers is added to the scaled scores.
-- A query that may look nowhere gets 0, and its gradients are 0. The obvious lines give NaN.
-- With `enable_gqa`, H is a multiple of G, and neighbours among the heads of queries share a head.
+- A bool mask is True where a query may look. A float mask is added to the scaled scores.
+- A query that may look nowhere gets 0, and its gradients are 0. The obvious code gives NaN.
+- With `enable_gqa`, H is a multiple of G, and neighbouring query heads share a key head.
 
 Begin on paper: what is softmax of [-inf, -inf], and what do you want to divide by instead?
 Afterwards see ``scaled_dot_product_attention`` in ``torch/nn/functional.py``, in site-packages: its

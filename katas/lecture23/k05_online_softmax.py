@@ -2,7 +2,7 @@
 
 For 32,000 tokens the matrix of scores has a billion elements for each head, and backward needs it
 again. But a softmax can be computed block by block, if each block of keys also reports its
-log-sum-exp: how large its weights were before they were divided.
+log-sum-exp: how large its weights were before the division.
 
     keys     | 0 1 2 3 | 4 5 6 7 | 8 9         size = 4
     each     out, lse    out, lse  out, lse    lse = log of the sum of exp(scores)
@@ -11,8 +11,8 @@ log-sum-exp: how large its weights were before they were divided.
 1. `part`: attention to one block of keys, with its log-sum-exp.
 2. `join`: make one pair out of two, wherever the keys were cut.
 3. `online`: over all blocks.
-4. `Online`: backward computes the weights again, block by block: exp(scores - lse). It saves q, k,
-   v, out and lse, and nothing else.
+4. `Online`: backward computes the weights again, block by block: exp(scores - lse). It saves only
+   q, k, v, out and lse.
 
 Each step turns a group of tests green; about 30 lines in all. `scores` is given.
 
@@ -23,10 +23,10 @@ The gradients, where P are the weights, S the scaled scores and D = (grad * out)
     of q     G k * scale
     of k     G' q * scale
 
-Begin on paper: two blocks with lse 0 and log 3. What is the lse of both, and how much does each
-count? Afterwards see ``_scaled_dot_product_flash_attention_for_cpu`` in
-``aten/src/ATen/native/native_functions.yaml``, in PyTorch's repository. Real life differs: a
-kernel keeps a block in registers or shared memory, and cuts the queries into blocks, too.
+Begin on paper: two blocks with lse 0 and log 3. What is the lse of both, and what weight does each
+get? Afterwards see ``_scaled_dot_product_flash_attention_for_cpu`` in
+``aten/src/ATen/native/native_functions.yaml``, in PyTorch's repository. Real life differs: a kernel
+keeps a block in registers or shared memory, and cuts the queries into blocks, too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> torch.Tensor:
     """Return the scaled scores of q [..., L, E] for a block of keys that begins at `start`. Given.
 
-    With `causal`, those of keys after the query's own position are -inf.
+    With `causal`, scores of keys after the query's own position are -inf.
     """
     found: torch.Tensor = q @ k.mT * q.shape[-1] ** -0.5
     if causal:
@@ -52,7 +52,7 @@ def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> tor
 
 
 def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
-    """Return attention by the scores s [..., L, B] to v [..., B, Ev], and its lse [..., L].
+    """Return attention with scores s [..., L, B] to v [..., B, Ev], and its lse [..., L].
 
     A row whose scores are all -inf reads 0, and its lse is -inf.
     """
@@ -61,9 +61,9 @@ def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
 
 
 def join(a: Pair, b: Pair) -> Pair:
-    """Return out and lse of the keys of both.
+    """Return out and lse over the keys of both.
 
-    A part whose lse is -inf counts nothing; both lse may be -inf.
+    A part whose lse is -inf has no weight; both may be -inf.
     """
     # TODO: step 2.
     raise NotImplementedError("join")
@@ -72,7 +72,7 @@ def join(a: Pair, b: Pair) -> Pair:
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
     """Return attention of q to k and v, and its lse, by blocks of `size` keys.
 
-    The last may be shorter. No tensor of [..., L, S] is made.
+    The last block may be shorter. Make no tensor of shape [..., L, S].
     """
     # TODO: step 3.
     raise NotImplementedError("online")

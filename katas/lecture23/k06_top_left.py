@@ -1,11 +1,11 @@
 """Work out which keys each query sees, with is_causal.
 
 The row "step" looks like a decoding step with a cache. Here each query scores all keys alike, and
-value j is the number j, so a result is the mean of the keys' numbers that a query may see:
+value j is the number j, so a result is the mean of the indices of the keys that a query may see:
 
     q, k, v = torch.zeros(L, 1), torch.zeros(S, 1), torch.arange(float(S)).view(S, 1)
 
-Fill in `means`, a number for each query, on paper; your rows cannot call torch.
+On paper, fill in `means`, a number for each query; your rows cannot call torch.
 
 Begin with "square". Afterwards read ``CausalBias`` in ``torch/nn/attention/bias.py``, in
 site-packages.

@@ -1,8 +1,8 @@
 """Turn queries and keys by their position.
 
 Attention does not know where a token is. A rotary embedding turns each query and each key: two
-numbers at a time, as a point in the plane, by an angle that grows with the position. Of the
-two positions, the score of a query and a key then depends on the difference alone.
+numbers at a time, as a point in the plane, by an angle that grows with the position. The score of a
+query and a key then depends only on the difference of their positions.
 
     pair i of E numbers turns by      position * base ** (-2 i / E)       i = 0, 1, ... E/2 - 1
 
@@ -16,8 +16,8 @@ two positions, the score of a query and a key then depends on the difference alo
    lines in all.
 
 Begin on paper: for E = 6, where do the numbers 0 to 5 of a head have to go?
-Afterwards see ``polar`` in ``torch/_torch_docs.py``, in site-packages: a complex number turns by a
-product.
+Afterwards see ``polar`` in ``torch/_torch_docs.py``, in site-packages: multiplication turns a
+complex number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import torch
 def rotate(
     x: torch.Tensor, positions: torch.Tensor, *, layout: str = "halves", base: float = 10000.0
 ) -> torch.Tensor:
-    """Return x [..., E], turned by positions of int64, which broadcast to the shape [...].
+    """Return x [..., E], rotated by int64 positions, which broadcast to the shape [...].
 
     The angles are computed in float64. The result has the dtype of x, and the products may be
     computed in it.
@@ -38,10 +38,10 @@ def rotate(
 
 
 def to_halves(weight: torch.Tensor, heads: int) -> torch.Tensor:
-    """Return the weight of a projection, its rows in another order within each head.
+    """Return the weight of a projection, with its rows reordered within each head.
 
     `weight` is [heads * E, features]. Rotating the old outputs in pairs, or the new outputs in
-    halves, gives the same numbers in another order.
+    halves, gives the same numbers in a different order.
     """
     # TODO
     raise NotImplementedError("to_halves")

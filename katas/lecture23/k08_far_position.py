@@ -1,7 +1,7 @@
 """Debug: rotary positions that work in every short test.
 
 A rotary embedding turns pairs of a query by angles, position times frequency. Ours was right in
-float32. Then the model went to bfloat16, prompts grew to 4,096 tokens, and four tickets came:
+float32. Then the model moved to bfloat16, prompts grew to 4,096 tokens, and four tickets arrived:
 
     table     "On long documents the bfloat16 model mixes up neighbours. Float32 does not."
     grid      "Training is worse under autocast, but only on long rows."
@@ -9,7 +9,7 @@ float32. Then the model went to bfloat16, prompts grew to 4,096 tokens, and four
     Rotary    "We call model.bfloat16() before serving. Since then far tokens are lost, and
                model.float() does not bring them back."
 
-Find and mend the bugs, a line or two each. Make each do what its docstring says.
+Find and mend the bugs, a line or two each. Make each function do what its docstring says.
 
 Begin with the first: print ``torch.arange(250, 270).to(torch.bfloat16)``. What do you expect to
 see at 257?
@@ -45,16 +45,16 @@ def table(count: int, dim: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch
 def grid(positions: torch.Tensor, dim: int) -> torch.Tensor:
     """Return the angles of int64 positions [rows, n], as float32 [rows, n, dim // 2].
 
-    Under autocast, too.
+    The same holds under autocast.
     """
     return positions[:, :, None].float() @ frequencies(dim)[None, None]
 
 
 def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Return x [rows, heads, n, dim], turned by float32 angles [rows, n, dim // 2], in x's dtype.
+    """Return x [rows, heads, n, dim], rotated by float32 angles [rows, n, dim // 2], in x's dtype.
 
-    Column i makes a pair with column ``i + dim // 2``. Only the last step rounds to x's dtype:
-    a float64 x stays float64.
+    Column i pairs with column ``i + dim // 2``. Only the last step rounds to x's dtype: a float64 x
+    stays float64.
     """
     cos, sin = angles.cos()[:, None], angles.sin()[:, None]
     a, b = x.chunk(2, -1)
@@ -64,8 +64,8 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 class Rotary(nn.Module):
     """Turns queries or keys by their positions, equally well after ``.bfloat16()`` or ``.half()``.
 
-    It computes on the device of x, and adds nothing to a state dict. x and positions are on one
-    device.
+    It computes on the device of x, and adds nothing to a state dict. x and positions are on the
+    same device.
     """
 
     def __init__(self, dim: int) -> None:
@@ -74,5 +74,5 @@ class Rotary(nn.Module):
         self.register_buffer("frequencies", frequencies(dim), persistent=False)
 
     def forward(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Return x [rows, heads, n, dim], turned; int64 positions are [rows, n]."""
+        """Return x [rows, heads, n, dim], rotated; int64 positions are [rows, n]."""
         return rotate(x, positions[:, :, None] * self.frequencies)

@@ -8,11 +8,11 @@ them all: a thousand tokens write half a million. Leave room instead, and write 
                    a b . .   views of one
                    a b c .   storage
 
-A caller may keep the keys: what `append` returned must never change. Writing behind the end of a
-view is harmless. But `crop` takes tokens back, as speculative decoding does with a wrong guess, and
-then the next token's place may be part of a view that somebody still reads.
+A caller may keep the keys: what `append` returned must never change. Writing past the end of a view
+is harmless. But `crop` takes tokens back, as speculative decoding does with a wrong guess, and then
+the next token's place may be part of a view that someone still reads.
 
-1. `append`: write in place if you may, else into a new storage with the old tokens in front.
+1. `append`: write in place if you may, otherwise into a new storage with the old tokens in front.
 2. `crop`: forget the last tokens. About 18 lines in all.
 
 Begin on paper: append 3 tokens, crop to 1, append 1. Which places were handed out, and which one
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Cache:
-    """Keys and values of one layer, [batch, heads, tokens, dim], with `room` tokens at first."""
+    """Keys and values of one layer, [batch, heads, tokens, dim]; `room` is the initial capacity."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -40,15 +40,15 @@ class Cache:
     def append(self, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.
 
-        n is 1 or more. The results are views of what is kept. Neither has a graph, and the results
-        never change. If there is too little room, double it until there is enough. Never write to a
-        place that was handed out: move to a new storage of the same room instead. When both apply,
-        it is one move, to the doubled room.
+        n is 1 or more. The results are views of the cache. They have no graph, and they never
+        change. If there is too little room, double it until there is enough. Never write to a place
+        that was handed out: move to a new storage with the same room instead. If both apply, move
+        once, to the doubled room.
         """
         # TODO: is there room, and was the place handed out?
         raise NotImplementedError("Cache.append")
 
     def crop(self, length: int) -> None:
         """Keep only the first `length` tokens. Allocate nothing."""
-        # TODO: views that were handed out still show the others.
+        # TODO: views that were handed out still show the rest.
         raise NotImplementedError("Cache.crop")

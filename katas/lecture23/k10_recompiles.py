@@ -1,13 +1,13 @@
 """Compile a decode step once, and not for each token.
 
-``torch.compile`` guards on what it took for a constant: sizes, and numbers of Python. A decode step
-grows by one token each time. Count what that costs: a backend is a function that can count.
+``torch.compile`` guards on what it took for a constant: sizes, and Python numbers. A decode step
+grows by one token each time. Count what that costs: a backend is a function, so it can count.
 
     print(compilations(by_cat, by_hand(12)), compilations(by_int, by_hand(12, room=16)))
 
 Write `step` so that it compiles once for all tokens: keep one shape, and the position in a tensor.
 
-Which number does each of the two given ways show to the compiler?
+Which number does each of the two given ways show the compiler?
 Afterwards run it with ``TORCH_LOGS=recompiles``; the limit is in ``torch/_dynamo/config.py``.
 """
 
@@ -34,7 +34,7 @@ def by_hand(tokens: int, room: int = 0) -> Iterator[tuple[Any, ...]]:
 
 
 def compilations(step: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
-    """Return how often ``torch.compile`` calls its backend, if `step` is called so. Given."""
+    """Return how often ``torch.compile`` calls its backend for these calls of `step`. Given."""
     graphs = []
 
     def backend(graph: torch.fx.GraphModule, _inputs: Any) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ def by_cat(
 def by_int(
     cache: list[torch.Tensor], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, position: int
 ) -> torch.Tensor:
-    """Attend from one token to all so far, with room, and a position in Python. Given."""
+    """Attend from one token to all so far, with room, and a Python position. Given."""
     cache[0][:, :, position : position + 1] = k
     cache[1][:, :, position : position + 1] = v
     keys, values = (x[:, :, : position + 1] for x in cache)

@@ -1,8 +1,8 @@
-"""Keys and values in pages, as an operating system keeps memory.
+"""Keys and values in pages, the way an operating system keeps memory.
 
 A cache with room for the longest sequence wastes most of it on short ones. Paged attention cuts
 the memory into pages of a few tokens. A block table says which pages a sequence has, in order, and
-pages of a finished sequence serve the next:
+pages of a finished sequence are reused by the next:
 
     pages of 2 tokens     0: a0 a1   1: b0 b1   2: a2 a3   3: b2 .    4: a4 .    5: . .
 
@@ -15,7 +15,7 @@ pages of a finished sequence serve the next:
 3. `attend`: one query for each sequence; gather by the table, mask the rest, one call of
    ``F.scaled_dot_product_attention``. About 18 lines in all.
 
-Begin on paper: which page and which slot gets b3, and which b4? What does ``keys[-1]`` mean to
+Begin on paper: which page and slot does b3 get, and which b4? What does ``keys[-1]`` mean to
 PyTorch?
 Afterwards see ``PagedAttention`` in ``torch/nn/attention/experimental/_paged_attention.py``.
 Real life differs: a fused kernel reads pages where they are, and gathers nothing.
@@ -32,7 +32,7 @@ class Pages:
     """Pages for several sequences: keys and values are [pages, size, heads, dim].
 
     `table` is int64 [sequences, pages], with -1 where a sequence has no page (yet); `lengths` is
-    int64 [sequences]; `free` is a heap of the numbers of free pages.
+    int64 [sequences]; `free` is a heap of free page numbers.
     """
 
     def __init__(self, sequences: int, pages: int, size: int, heads: int, dim: int) -> None:
@@ -44,7 +44,7 @@ class Pages:
         self.free = list(range(pages))
 
     def show(self) -> str:
-        """Return the plan of pages as text: given."""
+        """Return a map of the pages as text: given."""
         owners = {
             page: (row, place)
             for row, pages in enumerate(self.table.tolist())
@@ -72,20 +72,20 @@ class Pages:
         """Add n tokens to sequence `row`: k and v are [n, heads, dim].
 
         Take a page when its first token arrives, not before. If pages run out, `take` raises, and
-        nothing is promised about the sequence then.
+        the sequence may be left in any state.
         """
         # TODO: which pages are missing? Then, for each token, its page and its slot.
         raise NotImplementedError("Pages.append")
 
     def release(self, row: int) -> None:
-        """Give all pages of sequence `row` back; it has no token then, and -1 in the table."""
+        """Give back all pages of sequence `row`; it then has no tokens, and -1 in the table."""
         # TODO: heapq.heappush keeps `free` a heap.
         raise NotImplementedError("Pages.release")
 
     def attend(self, q: torch.Tensor) -> torch.Tensor:
-        """Return what the query of each sequence, [sequences, heads, dim], reads: the same shape.
+        """Return what the query of each sequence, [sequences, heads, dim], reads, in that shape.
 
-        For a sequence without tokens it is 0.
+        A sequence without tokens gets 0.
         """
         # TODO: [sequences, heads, tokens, dim] is what attention wants.
         raise NotImplementedError("Pages.attend")

@@ -1,8 +1,8 @@
-"""Documents that share a row, and do not know of each other.
+"""Documents that share a row without knowing of each other.
 
-Padding short documents to the length of the longest wastes most of a batch. Packing lays several
-documents into one row. Nothing may show it: each document must get the outputs and the loss that it
-would get alone. A row comes with the number of each token's document, and -1 for padding:
+Padding short documents to the length of the longest wastes most of a batch. Packing puts several
+documents in one row. It must not show: each document must get the outputs and the loss that it
+would get alone. A row comes with each token's document number, and -1 for padding:
 
     tokens      7  3  8 |  5  9 | 4 |  0  0
     document    0  0  0 |  1  1 | 2 | -1 -1
@@ -10,12 +10,12 @@ would get alone. A row comes with the number of each token's document, and -1 fo
     label       3  8  . |  9  . | . |  .  .        . is -100, which cross_entropy ignores
 
 1. `positions`: they restart with each document.
-2. `labels`: the next token, if it is one of the same document.
+2. `labels`: the next token, if it belongs to the same document.
 3. `mask`: who attends to whom.
 4. `loss`: the mean over all labels. About 15 lines in all; no loop is needed.
 
 Begin on paper: what would ``tokens.roll(-1)`` write into the last column?
-Afterwards read about `reduction` in ``cross_entropy``, in ``torch/nn/functional.py``, and try a
+Afterwards read about `reduction` in ``cross_entropy``, in ``torch/nn/functional.py``, and try the
 mean of nothing.
 Real life differs: FlexAttention takes a rule instead of a mask, and skips blocks.
 """
@@ -31,7 +31,7 @@ IGNORED = -100
 def pack(documents: list[list[int]], room: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return tokens and document numbers, int64 [rows, room]: given.
 
-    Documents stay in order; one that does not fit begins the next row. Numbers are those of the
+    Documents stay in order; one that does not fit begins the next row. Numbers are indices into the
     list, and -1 is padding, after the last document of a row.
     """
     rows: list[list[int]] = [[]]
@@ -63,12 +63,12 @@ def show(tokens: torch.Tensor, document: torch.Tensor) -> str:
 
 def positions(document: torch.Tensor) -> torch.Tensor:
     """Return each token's place in its document, int64 [rows, room]; 0 for padding."""
-    # TODO: where does a document begin? Each place is as far from the last beginning.
+    # TODO: where does a document begin? A position is the distance from the last start.
     raise NotImplementedError("positions")
 
 
 def labels(tokens: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
-    """Return the token that each token is to predict, int64 [rows, room]; -100 where there is none.
+    """Return the token that each token must predict, int64 [rows, room]; -100 where there is none.
 
     The last token of a document predicts nothing, nor does padding.
     """
@@ -79,8 +79,8 @@ def labels(tokens: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
 def mask(document: torch.Tensor) -> torch.Tensor:
     """Return bool [rows, 1, room, room] for SDPA: True where query (dim 2) may see key (dim 3).
 
-    A token sees itself and what is before it in its own document. Padding sees nothing, and nobody
-    sees padding.
+    A token sees itself and the tokens before it in its own document. Padding sees nothing, and
+    nobody sees padding.
     """
     # TODO: three conditions.
     raise NotImplementedError("mask")
@@ -90,7 +90,7 @@ def loss(logits: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
     """Return the mean cross-entropy of logits [rows, room, words] over all labels but -100.
 
     Without any label it is 0, and ``backward`` still works, with gradients of 0. Only a batch
-    without labels is 0: a loss that is NaN stays NaN.
+    without labels gets 0: a loss that is NaN stays NaN.
     """
-    # TODO: a sum, and how many there are.
+    # TODO: a sum, and a count.
     raise NotImplementedError("loss")

@@ -1,9 +1,8 @@
 """A decoder with a static cache, which generates what it would without one.
 
 Put the lecture together from PyTorch's own parts: ``nn.RMSNorm``, SDPA with `enable_gqa`, and a
-cache of fixed size that is written at positions in a tensor. The layers and their names are
-Llama's, so weights of Transformers fit once "model." is cut off. `rotate` and all ``__init__`` are
-given.
+cache of fixed size, written at positions held in a tensor. The layers and their names are Llama's,
+so weights of Transformers fit once "model." is cut off. `rotate` and all ``__init__`` are given.
 
     prompt  7 3 8 5   in one call     positions 0 1 2 3   ->  logits of the last: 2
             2         a call for      position  4         ->  9
@@ -15,10 +14,10 @@ given.
 4. `generate`: greedy, with one call for the prompt.
 
 About 45 lines. Begin on paper: which keys may the query at position 4 see, if the cache has room
-for 16? What does `is_causal` make of one query and 16 keys?
+for 16? What does `is_causal` do with one query and 16 keys?
 Afterwards compare with ``models/llama`` in Transformers, and open
 ``torch/nn/modules/normalization.py``.
-Real life differs: prompts of several lengths are padded on the left, and masked.
+Real life differs: prompts of different lengths are padded on the left, and masked.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Config:
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Return x [rows, heads, n, dim], turned by int64 positions [n], in halves. Given."""
+    """Return x [rows, heads, n, dim], rotated by int64 positions [n], in halves. Given."""
     dim = x.shape[-1]
     angles = positions[:, None] * 10000.0 ** -(torch.arange(0, dim, 2) / dim)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
@@ -95,8 +94,8 @@ class Attention(nn.Module):
     ) -> torch.Tensor:
         """Return [rows, n, width] of x [rows, n, width], at int64 positions [n].
 
-        Columns of a projection are heads of `dim` columns each. Keys and values are those of x
-        without a cache, and what the cache returns with one.
+        Columns of a projection are heads of `dim` columns each. Without a cache, keys and values
+        are those of x; with one, use what the cache returns.
         """
         # TODO: step 1, and with a cache step 3.
         raise NotImplementedError("Attention.forward")
@@ -118,7 +117,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and the gated layer: each reads a normalised x, and is added to x."""
+    """Attention and the gated layer: each reads a normalised x, and its result is added to x."""
 
     def __init__(self, config: Config, layer: int) -> None:
         super().__init__()
@@ -157,11 +156,11 @@ class Decoder(nn.Module):
 def generate(
     model: Decoder, prompt: torch.Tensor, new: int, stop: int | None = None
 ) -> torch.Tensor:
-    """Return the prompt, int64 [rows, n], and up to `new` (1 or more) likeliest tokens after it.
+    """Return the prompt, int64 [rows, n], and up to `new` (1 or more) tokens, each the likeliest.
 
     After a row has generated `stop`, fill it with `stop`; return once all rows have. Record no
-    graph, and leave nothing in the model. It reads the prompt in one call, and later tokens one by
-    one; the last one need not be read, and is not.
+    graph, and leave nothing in the model. The model reads the prompt in one call, and later tokens
+    one by one; the last token is not read.
     """
     # TODO: step 4.
     raise NotImplementedError("generate")

@@ -1,4 +1,4 @@
-"""Tests of k01_bytes: bytes of UTF-8, memory that is shared, and an index that is none."""
+"""Tests of k01_bytes: UTF-8 bytes, shared memory, and an index that is really a mask."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def test_bytes_of_a_text(text: str) -> None:
 
 
 def test_you_may_write_to_them() -> None:
-    """Python keeps one object for each text of one byte; a write to it is one to all of them."""
+    """Python keeps one object for each one-byte text; a write to one changes them all."""
     yours = codes_of("~")
     yours[0] = 33
     again = codes_of("~").tolist()
     yours[0] = 126
 
     assert again == [126], (
-        f'after a write to the codes of "~", those of the next "~" are {again}, expected [126]: an'
-        " object of type bytes must never change, and Python shares it. Copy it to a bytearray"
+        f'after a write to the codes of "~", those of the next "~" are {again}, expected [126]: a'
+        " bytes object must never change, because Python shares it. Copy it to a bytearray"
     )
 
 
 def test_lower_writes_to_the_buffer() -> None:
-    """The bytes just before A and just after Z stay, and so do those that are lower already."""
+    """The bytes just before A and just after Z stay, and so do lowercase letters."""
     buffer = bytearray(b"@AZ[ Kata \xc3\x89`az{")
     lower_(buffer)
     expected = bytearray(b"@az[ kata \xc3\x89`az{")
@@ -77,7 +77,7 @@ def test_lower_by_operators() -> None:
 
 
 def test_a_row_for_each_byte() -> None:
-    """As many codes as rows, so that a mask fits too: it would take rows 1 and 2."""
+    """As many codes as rows, so that a mask fits too; it would select rows 1 and 2."""
     codes, table = torch.tensor([2, 0, 1], dtype=torch.uint8), numbers(3, 2)
     with unchanged(codes=codes, table=table):
         yours = embed(codes, table)

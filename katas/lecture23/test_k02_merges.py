@@ -46,7 +46,7 @@ def loop(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
 
 
 def by_rank(ids: list[int], merges: list[tuple[int, int]]) -> list[int]:
-    """Merge the pair that was learned first, of those that are there, until none is."""
+    """Of the pairs that are present, merge the one learned first, until none is left."""
     ranks = {pair: number for number, pair in enumerate(merges)}
     while there := [ranks[p] for p in pairwise(ids) if p in ranks]:
         ids = loop(ids, merges[min(there)], 256 + min(there))
@@ -63,7 +63,7 @@ def merged(ids: list[int], pair: tuple[int, int], new: int = 9) -> None:
 
 
 def test_two_pairs() -> None:
-    """The text of the brief, and its second merge; the right one of a pair is gone."""
+    """The text of the brief, and its second merge; the right token of a pair is gone."""
     merged([97, 98, 97, 98, 99, 97, 98], (97, 98), 256)
     merged([256, 256, 99, 256], (256, 256), 257)
 
@@ -117,11 +117,13 @@ def test_the_most_frequent_pair() -> None:
     ):
         yours = most_frequent(torch.tensor(ids))
         assert yours == expected, (
-            f"of {ids} yours says {yours}, expected {expected}; an id may be large: does each pair"
-            " have a number of its own?"
+            f"for {ids} yours returns {yours}, expected {expected}; an id may be large: does each"
+            " pair get a number of its own?"
         )
         kinds = {type(each) for each in yours}
-        assert kinds == {int}, f"yours has {kinds}, expected numbers: a merge is compared with =="
+        assert kinds == {int}, (
+            f"yours returns {kinds}, expected Python ints: a merge is compared with =="
+        )
 
 
 def test_of_equally_frequent_pairs() -> None:
@@ -129,7 +131,7 @@ def test_of_equally_frequent_pairs() -> None:
     for ids, expected in (([9, 1, 3, 9, 1, 3], (1, 3)), ([4, 8, 0, 4, 2, 0, 5, 6], (0, 4))):
         yours = most_frequent(torch.tensor(ids))
         assert yours == expected, (
-            f"in {ids} pairs are equally frequent; yours says {yours}, expected {expected}"
+            f"in {ids} pairs are equally frequent; yours returns {yours}, expected {expected}"
         )
 
 
@@ -140,7 +142,7 @@ def test_as_a_counter_counts(ids: list[int]) -> None:
     counts = Counter(pairwise(ids))
     right = min(counts, key=lambda pair: (-counts[pair], pair))
     yours = most_frequent(torch.tensor(ids))
-    assert yours == right, f"of {ids} yours says {yours}, expected {right}, of {counts}"
+    assert yours == right, f"for {ids} yours returns {yours}, expected {right}, out of {counts}"
 
 
 def test_the_merges_of_a_text() -> None:
@@ -170,11 +172,11 @@ def test_the_merges_of_a_text() -> None:
 
 
 def test_encode_another_text() -> None:
-    """As if one always merged the pair that was learned first; from bytes of uint8 too."""
+    """The same as always merging the pair learned first; from uint8 bytes too."""
     for kind in (torch.int64, torch.uint8):
         none = encode(torch.tensor([97], dtype=kind), [])
         assert none.dtype == torch.int64, (
-            f"ids of {kind}: yours is {none.dtype}, expected torch.int64, as 256 is no uint8"
+            f"ids of {kind}: yours is {none.dtype}, expected torch.int64, as 256 is not a uint8"
         )
     merges = train(ids_of(TEXT), 25)
     for text in ("lowest newest widest", "aaaaaaah", "", "w", "slowly, newly"):
@@ -186,7 +188,7 @@ def test_encode_another_text() -> None:
         small = encode(x.byte(), merges).tolist()
         assert small == right, f"{text!r} as uint8: yours {small}, expected {right}"
         back = b"".join(vocabulary(merges)[token] for token in yours)
-        assert back == text.encode(), f"{text!r} is {back!r} when it is decoded"
+        assert back == text.encode(), f"{text!r} decodes to {back!r}"
 
 
 class Count(TorchDispatchMode):
@@ -203,7 +205,7 @@ class Count(TorchDispatchMode):
 
 
 def test_as_many_operators_for_a_long_text() -> None:
-    """A merge of 1,000 tokens takes what one of 10 takes, and no list is made of them."""
+    """A merge of 1,000 tokens takes as many operators as one of 10, and makes no list of them."""
     with forbids(kata, "torch.Tensor.tolist", "torch.Tensor.numpy") as fresh:
         counts = []
         for times in (2, 200):
@@ -219,7 +221,7 @@ def test_as_many_operators_for_a_long_text() -> None:
 
 @pytest.mark.backend("tiktoken")
 def test_tiktoken_agrees() -> None:
-    """An Encoding of your merges, for texts that are not cut into words."""
+    """An Encoding of your merges, for texts that are not split into words."""
     import tiktoken  # noqa: PLC0415 - optional
 
     merges = train(ids_of(TEXT), 40)

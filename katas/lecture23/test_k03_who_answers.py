@@ -1,4 +1,4 @@
-"""Tests of k03_who_answers: what runs is asked of this PyTorch, by a mode of the tests."""
+"""Tests of k03_who_answers: a mode of the tests asks this PyTorch what runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Seen(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Note one."""
+        """Record one."""
         self.names.append(f"{func}")
         return func(*args, **(kwargs or {}))
 
@@ -41,24 +41,24 @@ def fused(names: list[str]) -> str:
 
 
 def test_names_of_operators() -> None:
-    """In their order, and the results are those of PyTorch; keywords arrive."""
+    """Names are in order, results are PyTorch's, and keyword arguments arrive."""
     x = numbers(2, 3)
     with Names() as mode:
         y = torch.add(x, x, alpha=3).sum(1, keepdim=True)
 
     right = ["aten.add.Tensor", "aten.sum.dim_IntList"]
-    assert mode.names == right, f"(x + 3 x).sum(1) runs {right}; yours noted {mode.names}"
+    assert mode.names == right, f"(x + 3 x).sum(1) runs {right}; yours recorded {mode.names}"
     close(y, (x + 3 * x).sum(1, keepdim=True), "the value of (x + 3 x).sum(1), in your mode")
 
 
 def test_each_mode_has_its_own_names() -> None:
-    """A second one begins empty, and the first notes nothing after its with."""
+    """A second mode begins empty, and the first records nothing after its with."""
     with Names() as first:
         torch.ones(2)
     with Names() as second:
         pass
-    assert len(first.names) == 1, f"one operator ran in the first with; it noted {first.names}"
-    assert second.names == [], f"nothing ran in the second with; it noted {second.names}"
+    assert len(first.names) == 1, f"one operator ran in the first with; it recorded {first.names}"
+    assert second.names == [], f"nothing ran in the second with; it recorded {second.names}"
 
 
 def cases() -> dict[str, tuple[Three, dict[str, Any]]]:
@@ -85,7 +85,7 @@ def cases() -> dict[str, tuple[Three, dict[str, Any]]]:
 
 
 def test_who_answers() -> None:
-    """As this PyTorch decides now, of twelve calls."""
+    """For twelve calls, as this PyTorch decides now."""
     for name, (inputs, options) in cases().items():
         with Seen() as seen:
             attention(*inputs, **options)
@@ -97,7 +97,7 @@ def test_who_answers() -> None:
 
 
 def test_an_error_is_no_answer() -> None:
-    """Two heads of keys for four of queries, without enable_gqa: the error comes out."""
+    """Two key heads for four query heads, without enable_gqa: the error reaches the caller."""
     q, k = numbers(2, 4, 6, 8), numbers(2, 2, 6, 8)
     with unchanged(q=q, k=k), pytest.raises(RuntimeError, match=r"size|heads"):
         answer(q, k, k)
@@ -115,4 +115,4 @@ def test_one_head_of_keys_for_all() -> None:
 
     assert fused(seen.names) == wanted, f"{fused(seen.names)!r} answers yours, expected {wanted!r}"
     copies = [n for n in seen.names if n.startswith(("aten.clone", "aten.copy", "aten.repeat"))]
-    assert not copies, f"yours copies the keys, by {copies}: a view with 4 heads is enough"
+    assert not copies, f"yours copies the keys with {copies}: a view with 4 heads is enough"

@@ -46,12 +46,12 @@ def test_one_query_and_two_keys() -> None:
 
 
 def test_the_scale() -> None:
-    """By the size of a query, not of a value, and not by the number of keys."""
+    """The scale uses the size of a query, not of a value, and not the number of keys."""
     agrees(qkv(values=3), "8 numbers for each query, 3 for each value, 7 keys")
 
 
 def test_a_scale_of_your_own() -> None:
-    """In the place of 1 / sqrt(E), also when it is 0."""
+    """It replaces 1 / sqrt(E), even when it is 0."""
     agrees(qkv(), "scale=0.7", scale=0.7)
     agrees(qkv(), "scale=0.0: every key counts the same", scale=0.0)
 
@@ -68,7 +68,7 @@ def test_a_mask_of_numbers() -> None:
 
 
 def test_a_mask_is_broadcast() -> None:
-    """One for each text of the batch, for each head, for each of both."""
+    """One for each text of the batch, for each head, or for each pair of them."""
     padding = torch.ones(2, 1, 1, 7, dtype=torch.bool)
     padding[1, ..., 4:] = False
     agrees(qkv(), "padding of [2, 1, 1, 7]", mask=padding)
@@ -77,7 +77,7 @@ def test_a_mask_is_broadcast() -> None:
 
 
 def test_a_query_that_may_look_nowhere() -> None:
-    """Is 0; and the others are as they were."""
+    """Such a query gets 0; the others are as they were."""
     mask = torch.ones(5, 7, dtype=torch.bool).tril(-2)
     yours = attend(*qkv(), mask=mask)
     close(
@@ -89,14 +89,14 @@ def test_a_query_that_may_look_nowhere() -> None:
 
 
 def test_large_scores() -> None:
-    """Of 3,000, where exp overflows, and of -3,000, which is not the same as nowhere."""
+    """Scores of 3,000, where exp overflows, and of -3,000, which do not mean "nowhere"."""
     q, k, v = qkv()
     agrees((q * 1000, k, v), "queries times 1,000")
     agrees((q, k, v), "a mask of -3,000 in each place", mask=torch.full((5, 7), -3000.0).double())
 
 
 def test_neighbours_share_a_head() -> None:
-    """Six heads of queries, two of keys: heads 0, 1, 2 read the first."""
+    """Six query heads, two key heads: heads 0, 1, 2 read the first."""
     why = "6 heads of queries, 2 of keys: heads 0 to 2 read key head 0"
     agrees(qkv(heads=6, groups=2), why, enable_gqa=True)
     agrees(qkv(heads=6, groups=6), "6 heads of both", enable_gqa=True)
@@ -104,7 +104,7 @@ def test_neighbours_share_a_head() -> None:
 
 
 def test_without_gqa_heads_broadcast() -> None:
-    """One head of keys, or one text for the batch; four heads and two do not fit."""
+    """One key head, or one text for the batch; four heads and two do not fit."""
     q, k, v = qkv()
     agrees((q, k[:, :1], v[:, :1]), "one head of keys")
     agrees((q, k[:1], v[:1]), "one text of keys")
@@ -133,7 +133,7 @@ def test_the_inputs_are_left_alone() -> None:
 
 
 def test_gradients() -> None:
-    """By finite differences, of q, k, v and a mask of numbers; a row that is hidden has 0."""
+    """By finite differences, for q, k, v and a float mask; a fully masked row has 0."""
     inputs = [numbers(3, 2, seed=1), numbers(4, 2, seed=2), numbers(4, 2, seed=3), numbers(3, 4)]
     mask = torch.ones(3, 4, dtype=torch.bool).tril(-1)
     for each in inputs:
@@ -150,7 +150,7 @@ def test_gradients() -> None:
         for kind, slope in (("False", first), ("-inf", second)):
             assert slope.isfinite().all(), (
                 f"query 0 may look nowhere, its mask is all {kind}, and the gradient of {name} is"
-                f" {slope.tolist()}: mend a row before softmax, and not only after"
+                f" {slope.tolist()}: mend the row before softmax, not only after"
             )
         close(second, first, f"the gradient of {name}, with -inf and with False")
     try:

@@ -1,4 +1,4 @@
-"""Tests of k05_online_softmax: PyTorch's attention, its log-sum-exp, and what is saved of both."""
+"""Tests of k05_online_softmax: PyTorch's attention, its log-sum-exp, and what each saves."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Largest(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Look at what it returns."""
+        """Look at what the operator returns."""
         found = func(*args, **(kwargs or {}))
         for each in found if isinstance(found, list | tuple) else [found]:
             if isinstance(each, torch.Tensor):
@@ -112,7 +112,7 @@ def test_part_in_general() -> None:
 
 @one
 def test_a_row_that_sees_nothing() -> None:
-    """Reads 0, and its log-sum-exp is that of nothing."""
+    """It reads 0, and its log-sum-exp is that of an empty set."""
     s, v = numbers(3, 4), numbers(4, 2)
     s[1] = -torch.inf
     s[2, 1:] = -torch.inf
@@ -126,7 +126,7 @@ def test_a_row_that_sees_nothing() -> None:
 
 @two
 def test_join_two_on_paper() -> None:
-    """Sums of 1 and 3: they count 1/4 and 3/4."""
+    """Sums of 1 and 3: their weights are 1/4 and 3/4."""
     a = (torch.tensor([[8.0, 0.0]]).double(), torch.tensor([1.0]).double().log())
     b = (torch.tensor([[0.0, 4.0]]).double(), torch.tensor([3.0]).double().log())
     with unchanged(a=a, b=b):
@@ -151,7 +151,7 @@ def test_join_is_as_if_never_cut() -> None:
 
 @two
 def test_nothing_joined() -> None:
-    """To something, from the left and from the right; and to nothing."""
+    """Joined to something, on the left and on the right; and to nothing."""
     some = numbers(3, 2), numbers(3, seed=1)
     nothing = torch.zeros(3, 2).double(), torch.full((3,), -torch.inf).double()
     for why, pair, right in (
@@ -191,7 +191,7 @@ def test_other_sizes() -> None:
     q, k, v = qkv()
     out, lse = online(q.float(), k.float(), v.float(), 4, causal=True)
     kinds = {out.dtype, lse.dtype}
-    assert kinds == {torch.float32}, f"of float32, yours makes {kinds}"
+    assert kinds == {torch.float32}, f"for float32 inputs, yours returns {kinds}"
 
 
 @three
@@ -203,7 +203,7 @@ def test_no_matrix_of_scores() -> None:
     bar = 2 * 3 * 64 * 8
 
     assert mode.elements <= bar, (
-        f"the largest tensor of yours has {mode.elements:,} elements, expected at most {bar:,}: the"
+        f"your largest tensor has {mode.elements:,} elements, expected at most {bar:,}: the"
         " scores of a block of 8 keys; all scores are 12,288"
     )
 
@@ -211,7 +211,7 @@ def test_no_matrix_of_scores() -> None:
 @four
 @pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
 def test_gradients(causal: bool) -> None:  # noqa: FBT001
-    """As those of PyTorch's attention; the value and lse come with them."""
+    """They equal those of PyTorch's attention; so do the value and lse."""
     inputs = wanting(qkv(10, 10, 3))
     expected = scaled_dot_product_attention(*inputs, is_causal=causal)
     weights = numbers(*expected.shape, seed=9)
@@ -236,14 +236,14 @@ def test_gradcheck() -> None:
 
 @four
 def test_lse_has_no_gradient() -> None:
-    """It does not require one: a loss of it would be wrong in silence."""
+    """It does not require one: a loss on it would be silently wrong."""
     _, lse = applied(wanting(qkv()), 4, causal=False)
-    assert not lse.requires_grad, "lse requires a gradient, and backward ignores it"
+    assert not lse.requires_grad, "lse requires a gradient, but backward ignores it"
 
 
 @four
 def test_what_is_saved() -> None:
-    """q, k, v, out and lse, as the fused operator does: they grow as the tokens do."""
+    """q, k, v, out and lse, as the fused operator does: they grow with the number of tokens."""
     for tokens in (64, 256):
         inputs = wanting(qkv(tokens, tokens, texts=1))
         yours = saved(partial(applied, inputs, 16, causal=False))
@@ -251,10 +251,10 @@ def test_what_is_saved() -> None:
         beside = vars(out.grad_fn)
         five = sum(each.numel() for each in (*inputs, out, lse))
         odd = [name for name, each in beside.items() if isinstance(each, torch.Tensor | list)]
-        assert not odd, f"ctx.{odd} keeps tensors that save_for_backward does not know of"
+        assert not odd, f"ctx.{odd} keeps tensors that were not passed to save_for_backward"
         theirs = saved(scaled_dot_product_attention, *inputs)
         tiled = saved(partial(online, causal=False), *inputs, 16)
-        assert yours, "nothing is saved by save_for_backward"
+        assert yours, "nothing is saved with save_for_backward"
         assert yours >= five, (
             f"{tokens} tokens: yours saves {yours:,} elements, expected {five:,}: q, k, v, out and"
             " lse. Without the last two, backward computes the whole attention again"
@@ -267,7 +267,7 @@ def test_what_is_saved() -> None:
 
 @four
 def test_backward_by_blocks() -> None:
-    """In backward too, no matrix of scores is made, and nothing of the inputs changes."""
+    """In backward too, no score matrix is made, and no input changes."""
     inputs = wanting(qkv(64, 64, texts=1))
     out, _ = applied(inputs, 8, causal=True)
     grad = numbers(*out.shape)

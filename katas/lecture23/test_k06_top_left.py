@@ -50,7 +50,7 @@ def predicted() -> dict[str, list[float]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.means(), fresh.means()
-        assert rows == again, "called again, `means` returns another table"
+        assert rows == again, "`means` returned a different table when called again"
         found: dict[str, list[float]] = rows
         return found
 
@@ -61,7 +61,7 @@ def test_every_call_has_its_queries() -> None:
 
     assert {*rows} == {*OPTIONS}, f"yours has rows {sorted(rows)}, expected {sorted(OPTIONS)}"
     odd = [name for name, row in rows.items() if len(row) != OPTIONS[name][0]]
-    assert not odd, f"a number for each query; not so in yours: {odd}"
+    assert not odd, f"expected a number for each query; these rows of yours differ: {odd}"
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -73,5 +73,5 @@ def test_means(name: str) -> None:
     ]
 
     assert not missed, (
-        f"{kata.CALLS[name]}: other results for the queries {missed} of yours; {RULES[name]}"
+        f"{kata.CALLS[name]}: your results for queries {missed} are wrong; {RULES[name]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k07_rotary: complex numbers turn the same, and a Llama does, where there is one."""
+"""Tests of k07_rotary: the same as complex numbers, and as a Llama, where there is one."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_two_numbers() -> None:
 
 
 def test_pairs() -> None:
-    """The values, as complex numbers have them."""
+    """The values match complex numbers."""
     x, positions = numbers(7, 6), torch.arange(7)
     close(rotate(x, positions, layout="pairs"), turned(x, positions), "pairs (0 1) (2 3) (4 5)")
 
 
 def test_halves() -> None:
-    """The same numbers in another order, which is the default."""
+    """The same numbers in a different order, which is the default."""
     x, positions = numbers(7, 6), torch.arange(7)
     right = torch.empty_like(x)
     right[:, order(6)] = x
@@ -62,7 +62,7 @@ def test_the_base() -> None:
 
 
 def test_heads_and_texts() -> None:
-    """One position for each token, for all heads; then other ones for each text."""
+    """One position for each token, for all heads; then different ones for each text."""
     x = numbers(2, 3, 5, 4)
     for positions in (torch.arange(5), torch.arange(10).view(2, 1, 5), torch.tensor(7)):
         close(
@@ -84,7 +84,9 @@ def test_scores_depend_on_the_distance(layout: str) -> None:
 
     close(score(105, 100), score(9, 4), f"{layout}: both are five apart", 1e-11)
     close(score(7, 7), q @ k, f"{layout}: at the same position nothing changes")
-    assert abs(score(4, 9) - score(9, 4)) > 1e-3, f"{layout}: before and after score the same"
+    assert abs(score(4, 9) - score(9, 4)) > 1e-3, (
+        f"{layout}: a key before and a key after score the same"
+    )
 
 
 def test_backward_turns_back() -> None:
@@ -98,13 +100,13 @@ def test_backward_turns_back() -> None:
 
 
 def test_far_away() -> None:
-    """At position 1,000,000, for a float32 and a bfloat16: no angle is rounded to their dtype."""
+    """At position 1,000,000, in float32 and bfloat16: no angle is rounded to that dtype."""
     positions = torch.tensor([1_000_000, 999_999])
     for dtype, tolerance in ((torch.float32, 1e-6), (torch.bfloat16, 2e-2)):
         x = torch.tensor([[1.0, 0.0, 0.5, 2.0], [0.5, 1.0, 0.0, 1.0]], dtype=dtype)
         with unchanged(x=x, positions=positions):
             yours = rotate(x, positions, layout="pairs")
-        assert yours.dtype == dtype, f"of {dtype}, yours makes {yours.dtype}"
+        assert yours.dtype == dtype, f"for {dtype} inputs, yours returns {yours.dtype}"
         close(yours.double(), turned(x.double(), positions), f"far away, in {dtype}", tolerance)
 
 
@@ -132,7 +134,7 @@ def test_the_scores_stay() -> None:
 
 @pytest.mark.backend("transformers")
 def test_llama_agrees() -> None:
-    """Its rotation, of a model that is made from a configuration."""
+    """The rotation of a model made from a configuration."""
     from transformers.models.llama import modeling_llama as llama  # noqa: PLC0415 - optional
     from transformers.models.llama.configuration_llama import LlamaConfig  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from plugins.kit import unchanged
 
 
 DIM, COUNT = 64, 4096
-# How far a rounding to each type may be from an exact cos or sin, and what float32 angles lack.
+# How far rounding to each dtype may be from an exact cos or sin, plus the error of float32 angles.
 HALVES = {torch.float32: 0.0, torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9}
 FLOAT32 = 4e-4
 FAR = torch.tensor([[4095, 0, 257, 1000], [2049, 4094, 3, 511]])
@@ -65,7 +65,7 @@ def test_the_table_is_right_at_each_position(dtype: torch.dtype) -> None:
 
 
 def test_the_table_leaves_the_default_alone() -> None:
-    """Nothing is switched on or off, and float32 is as good as float32 can be."""
+    """No default is changed, and float32 is as good as float32 can be."""
     with unchanged():
         cos, _ = table(COUNT, DIM, torch.bfloat16)
         cos32, _ = table(COUNT, DIM, torch.float32)
@@ -98,18 +98,18 @@ def test_turned_in_its_own_dtype(dtype: torch.dtype) -> None:
         yours = rotate(x, angles)
     right = turned(x, angles.double())
 
-    assert yours.dtype == dtype, f"x has {dtype}, and what you return {yours.dtype}"
+    assert yours.dtype == dtype, f"x has dtype {dtype}, but your result has {yours.dtype}"
     off = (yours.double() - right).abs()
     bar = 2 * HALVES[dtype] * right.abs() * 1.01 + 2e-5
     bad = int((off > bar).sum())
     assert bad == 0, (
         f"{bad} of {off.numel()} elements are further from the exact product than one rounding"
-        f" to {dtype} explains, at most by {off.max().item():.1e}: what was rounded before?"
+        f" to {dtype} explains, off by up to {off.max().item():.1e}: what was rounded before?"
     )
 
     x64 = x.double() + torch.pi
     y64 = rotate(x64, torch.zeros(2, 4, DIM // 2))
-    assert y64.dtype == torch.float64, f"x has torch.float64, and what you return {y64.dtype}"
+    assert y64.dtype == torch.float64, f"x has dtype torch.float64, but your result has {y64.dtype}"
     off64 = (y64 - x64).abs().max().item()
     assert off64 == 0, (
         f"a float64 x, and angles of 0: yours is up to {off64:.1e} from x, expected 0; was x"
@@ -124,7 +124,7 @@ def test_a_converted_module_knows_far_positions() -> None:
         x = queries(dtype)
         with unchanged(module, x=x, positions=FAR):
             yours = module(x, FAR)
-        assert yours.dtype == dtype, f"x has {dtype}, and your module returns {yours.dtype}"
+        assert yours.dtype == dtype, f"x has dtype {dtype}, but your module returns {yours.dtype}"
         right = turned(x, exact(FAR))
         bar = 8 * (HALVES[dtype] + FLOAT32)
         what = f"[row, head, n, dim] of Rotary in {dtype}"
@@ -139,12 +139,14 @@ def test_there_and_back() -> None:
     what = "after .half().float() (what dtype did the frequencies have in between?)"
     same_angle(module(x, FAR), turned(x, exact(FAR)), 8 * FLOAT32, what)
 
-    assert not module.state_dict(), f"the state dict has {list(module.state_dict())}"
+    assert not module.state_dict(), (
+        f"the state dict has {list(module.state_dict())}, expected nothing"
+    )
     try:
         moved = Rotary(DIM).to("meta")(x.to("meta"), FAR.to("meta"))
     except RuntimeError as error:
         raise AssertionError(f"x and positions on another device: {error}") from None
-    assert moved.device.type == "meta", f"x is on meta, and your result on {moved.device}"
+    assert moved.device.type == "meta", f"x is on meta, but your result is on {moved.device}"
 
 
 def test_one_module_and_two_devices() -> None:
@@ -156,9 +158,11 @@ def test_one_module_and_two_devices() -> None:
             yours = module(x.to(device), FAR.to(device))
         except (RuntimeError, NotImplementedError) as error:
             raise AssertionError(
-                f"one module, called on cpu, meta and cpu, x on {device}: {error}; what has it kept"
-                " from the call before?"
+                f"one module, called on cpu, meta and cpu, x on {device}: {error}; what did it keep"
+                " from the previous call?"
             ) from None
-        assert yours.device.type == device, f"x is on {device}, and your result on {yours.device}"
+        assert yours.device.type == device, (
+            f"x is on {device}, but your result is on {yours.device}"
+        )
         if device == "cpu":
             same_angle(yours, right, 8 * FLOAT32, "of one module, called on cpu, meta and cpu")

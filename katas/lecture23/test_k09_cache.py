@@ -1,4 +1,4 @@
-"""Tests of k09_cache: the same tokens grown by cat, bytes of new storages, and views kept."""
+"""Tests of k09_cache: compared with cat, bytes of new storages counted, and views kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def same(yours: Any, right: Any, what: str) -> None:
         )
         assert found.dtype == wanted.dtype, f"{what}: your {name} are {found.dtype}"
         equal = torch.equal(found, wanted)
-        assert equal, f"{what}: other {name} than those appended"
+        assert equal, f"{what}: your {name} are not those appended"
 
 
 def grown(*parts: Any) -> Any:
@@ -79,7 +79,7 @@ def test_one_after_the_other() -> None:
     for step, count in enumerate((3, 1, 1, 2)):
         parts.append(tokens(count, seed=step))
         same(cache.append(*parts[-1]), grown(*parts), f"after append number {step + 1}")
-    assert cache.length == 7, f"7 tokens were appended, and length is {cache.length}"
+    assert cache.length == 7, f"7 tokens were appended, but length is {cache.length}"
 
 
 def test_no_copy_where_there_is_room() -> None:
@@ -95,11 +95,13 @@ def test_no_copy_where_there_is_room() -> None:
     )
     for which, name in enumerate(("keys", "values")):
         places = {pair[which].data_ptr() for pair in results}
-        assert len(places) == 1, f"16 results, and their {name} begin at {len(places)} addresses"
+        assert len(places) == 1, (
+            f"the {name} of 16 results begin at {len(places)} addresses, expected one"
+        )
 
 
 def test_room_doubles() -> None:
-    """Room for 2: 64 tokens, one by one, are storages of 2, 4, ... and 64 tokens."""
+    """Room for 2: 64 tokens, one by one, take storages of 2, 4, ... and 64 tokens."""
     cache, parts = Cache(2), [tokens(1, seed=i) for i in range(64)]
     with Allocated() as made:
         for part in parts:
@@ -131,7 +133,7 @@ def test_many_tokens_at_once() -> None:
 
 
 def test_what_was_returned_stays() -> None:
-    """Later tokens are behind the end of earlier views, or in another storage."""
+    """Later tokens are past the end of earlier views, or in a different storage."""
     cache, parts, results = Cache(2), [], []
     for step in range(9):
         parts.append(tokens(1, seed=step))
@@ -147,13 +149,13 @@ def test_crop_takes_tokens_back() -> None:
     cache.append(*wrong)
     with Allocated() as made:
         cache.crop(2)
-    assert made.bytes == 0, f"crop allocated {made.bytes} bytes"
-    assert cache.length == 2, f"length after crop(2) is {cache.length}"
+    assert made.bytes == 0, f"crop allocated {made.bytes} bytes, expected none"
+    assert cache.length == 2, f"length after crop(2) is {cache.length}, expected 2"
     same(cache.append(*right), grown(first, right), "2 tokens, 3 that were cropped, and 1")
 
 
 def test_crop_and_who_still_looks() -> None:
-    """The token after crop has a place that was handed out: the old view must not change."""
+    """The token after a crop has a place that was handed out: the old view must not change."""
     cache, first, more = Cache(8), tokens(5), tokens(1, seed=2)
     seen = cache.append(*first)
     cache.crop(3)
@@ -188,8 +190,10 @@ def test_crop_to_the_end_moves_nothing() -> None:
     part = tokens(1, seed=3)
     with Allocated() as made:
         after, _ = cache.append(*part)
-    assert made.bytes == 0, f"crop(4) of 4 tokens, then one more: {made.bytes} bytes allocated"
-    assert after.data_ptr() == before.data_ptr(), "the keys are in another storage than before"
+    assert made.bytes == 0, (
+        f"crop(4) of 4 tokens, then one more: {made.bytes} bytes allocated, expected 0"
+    )
+    assert after.data_ptr() == before.data_ptr(), "the keys moved to a different storage"
 
 
 def test_crop_and_no_room() -> None:
@@ -208,7 +212,7 @@ def test_crop_and_no_room() -> None:
 
 
 def test_no_graph() -> None:
-    """Values are kept, and neither the graph nor what it saves nor its leaves."""
+    """Only values are kept: not the graph, what it saves, or its leaves."""
     cache = Cache(4)
 
     def appended() -> Any:
@@ -231,4 +235,6 @@ def test_two_caches() -> None:
     seen = one.append(*tokens(2))
     two.append(*tokens(3, seed=1))
     same(seen, tokens(2), "the first cache, after an append to the second")
-    assert (one.length, two.length) == (2, 3), f"lengths are {one.length} and {two.length}"
+    assert (one.length, two.length) == (2, 3), (
+        f"lengths are {one.length} and {two.length}, expected 2 and 3"
+    )

@@ -1,4 +1,4 @@
-"""Tests of k10_recompiles: the same values as by cat, and compilations counted in all ways."""
+"""Tests of k10_recompiles: the same values as with cat, and compilations counted for each way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADS, DIM, TOKENS = 2, 4, 12
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the compiler's log."""
+    """Silence the compiler's log."""
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
 
 
@@ -66,7 +66,7 @@ def test_the_cache_is_written_in_place() -> None:
         step(*arguments)
     for which, before in enumerate((keys, values)):
         same = cache[which] is before
-        assert same, f"cache[{which}] is another tensor than before: write to it in place"
+        assert same, f"cache[{which}] is no longer the same tensor: write to it in place"
     for which, (name, found) in enumerate((("keys", keys), ("values", values))):
         right = torch.cat([each[2 + which] for each in calls], 2)
         equal, rest = torch.equal(found[:, :, :3], right), bool((found[:, :, 3:] == 1000).all())
@@ -83,14 +83,14 @@ def test_it_compiles_once() -> None:
     }
     torch.compiler.reset()
     assert yours == 1, (
-        f"for {TOKENS} tokens your step calls the backend {yours} times, expected once; given"
-        f" ways: {ways}. Run with TORCH_LOGS=recompiles,graph_breaks to see why"
+        f"for {TOKENS} tokens your step calls the backend {yours} times, expected once; the"
+        f" given ways: {ways}. Run with TORCH_LOGS=recompiles,graph_breaks to see why"
     )
 
 
 @pytest.mark.given
 def test_given_ways_compile_again() -> None:
-    """A size that grows, and a number of Python that changes."""
+    """A size that grows, and a Python number that changes."""
     for way, room in ((by_cat, 0), (by_int, 16)):
         found = compilations(way, by_hand(TOKENS, room))
         assert found > 1, f"{way.__name__} calls the backend {found} times for {TOKENS} tokens"

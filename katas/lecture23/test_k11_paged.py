@@ -1,4 +1,4 @@
-"""Tests of k11_paged: plans of pages, and attention of each sequence by itself."""
+"""Tests of k11_paged: maps of pages, and attention of each sequence on its own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
     off = (yours - right).abs().max().item()
     close = torch.allclose(yours, right, rtol=1e-12, atol=1e-12)
     assert close, (
-        f"{what}: up to {off:.3g} away; yours {yours.flatten()[:4].tolist()}..., expected"
+        f"{what}: off by up to {off:.3g}; yours {yours.flatten()[:4].tolist()}..., expected"
         f" {right.flatten()[:4].tolist()}..."
     )
 
@@ -80,14 +80,14 @@ def test_the_plan() -> None:
 
 
 def test_freed_pages_are_reused() -> None:
-    """The lowest first, whoever had it; and a sequence that was released begins at 0."""
+    """The lowest first, whoever had it; a released sequence begins at 0 again."""
     pages = Pages(3, 6, 2, HEADS, DIM)
     for row, count in ((0, 3), (1, 3), (2, 3)):
         pages.append(row, *tokens(count, row))
     pages.release(1)
     free, left = sorted(pages.free), pages.table[1].tolist()
     assert free == [2, 3], f"after release(1), pages {free} are free, expected [2, 3]"
-    assert left == [-1] * 6, f"after release(1), its row of the table is {left}"
+    assert left == [-1] * 6, f"after release(1), its row of the table is {left}, expected all -1"
     length = pages.lengths[1].item()
     assert length == 0, f"after release(1), lengths[1] is {length}, expected 0"
     pages.release(0)
@@ -95,7 +95,7 @@ def test_freed_pages_are_reused() -> None:
     taken = pages.table[2].tolist()
     assert taken == [4, 5, 0, -1, -1, -1], (
         f"pages 0 to 3 are free, and sequence 2 has pages 4 and 5 and needs one more: its row of"
-        f" the table is {taken}, expected [4, 5, 0, -1, -1, -1]; the lowest free page first"
+        f" the table is {taken}, expected [4, 5, 0, -1, -1, -1]; take the lowest free page"
     )
     pages.append(1, *tokens(5, 6))
     assert_expected_inline(
@@ -123,7 +123,7 @@ def test_each_token_is_in_its_slot() -> None:
             page = int(pages.table[row, token // 3])
             same(pages.keys[page, token % 3], right[token], f"key {token} of sequence {row}")
     counts = (pages.table >= 0).sum(1).tolist()
-    assert counts == [3, 3], f"8 tokens, 3 a page: yours have {counts} pages, expected 3 each"
+    assert counts == [3, 3], f"8 tokens, 3 per page: yours have {counts} pages, expected 3 each"
 
 
 def test_a_full_page_takes_no_next_one() -> None:
@@ -132,12 +132,14 @@ def test_a_full_page_takes_no_next_one() -> None:
     for seed in range(4):
         pages.append(0, *tokens(1, seed))
     pages.append(0, *tokens(0, 9))
-    assert pages.table.tolist() == [[0, 1]], f"your table is {pages.table.tolist()}"
+    assert pages.table.tolist() == [[0, 1]], (
+        f"your table is {pages.table.tolist()}, expected [[0, 1]]"
+    )
     try:
         pages.append(0, *tokens(1, 4))
     except MemoryError:
         return
-    raise AssertionError("two pages of two tokens held five")
+    raise AssertionError("two pages of two tokens held five tokens: expected MemoryError")
 
 
 def test_attention_of_one_sequence() -> None:
@@ -152,7 +154,7 @@ def test_attention_of_one_sequence() -> None:
 
 
 def test_attention_is_that_of_each_alone() -> None:
-    """Lengths 5, 1 and 4 on pages that are spread, with old tokens of others in free slots."""
+    """Lengths 5, 1 and 4 on scattered pages, with others' old tokens in free slots."""
     pages = Pages(3, 9, 2, HEADS, DIM)
     pages.append(0, *(100 * x for x in tokens(18, 30)))
     pages.release(0)
@@ -196,5 +198,5 @@ def test_one_call_for_all_sequences() -> None:
             pages.attend(numbers(count, HEADS, DIM))
         counts.append(len(list(seen)))
     assert counts[0] == counts[1], (
-        f"attend runs {counts[0]} operators for 2 sequences, and {counts[1]} for 7"
+        f"attend runs {counts[0]} operators for 2 sequences, but {counts[1]} for 7"
     )

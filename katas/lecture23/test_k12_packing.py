@@ -1,4 +1,4 @@
-"""Tests of k12_packing: rows by hand, and each document by itself."""
+"""Tests of k12_packing: rows by hand, and each document on its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROOM, WORDS = 8, 11
 DOCUMENTS = st.lists(
     st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=ROOM), min_size=1, max_size=5
 )
-# A document as long as a row, one of a token, and padding.
+# A document as long as a row, one of a single token, and padding.
 EDGES = [[1, 2, 3, 4, 5, 6, 7, 8], [9], [9, 9], [3, 1, 4, 1, 5], [2]]
 
 
@@ -64,7 +64,7 @@ def alone(model: Tiny, document: list[int]) -> torch.Tensor:
 
 
 def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
-    """Compare to twelve digits, or whole numbers exactly."""
+    """Compare to twelve digits, or integers exactly."""
     __tracebackhide__ = True
     assert yours.shape == right.shape, (
         f"{what}: your shape is {list(yours.shape)}, expected {list(right.shape)}"
@@ -84,7 +84,7 @@ def shown(values: torch.Tensor) -> str:
 
 
 def test_positions_restart() -> None:
-    """Documents of 3, 2 and 1 tokens, then padding; a row that begins with another number."""
+    """Documents of 3, 2 and 1 tokens, then padding; a row that begins with a different number."""
     document = torch.tensor([[0, 0, 0, 1, 1, 2, -1, -1], [7, 7, 7, 7, 7, 3, 3, 3]])
     with unchanged(document=document):
         yours = positions(document)
@@ -161,7 +161,7 @@ def test_each_pair_is_learned_once(documents: list[list[int]]) -> None:
     pairs = zip(tokens.flatten().tolist(), label.flatten().tolist(), strict=True)
     yours = sorted(pair for pair in pairs if pair[1] != -100)
     right = sorted(pair for each in documents for pair in pairwise(each))
-    assert yours == right, f"documents {documents}: you teach {yours}, expected {right}"
+    assert yours == right, f"documents {documents}: your loss covers {yours}, expected {right}"
 
 
 def test_the_loss_is_a_mean_over_labels() -> None:
@@ -190,7 +190,7 @@ def test_the_packed_loss_is_that_of_all_documents() -> None:
 
 
 def test_no_label_at_all() -> None:
-    """Documents of one token teach nothing: 0, not NaN, and gradients of 0."""
+    """Documents of one token have no labels: 0, not NaN, and gradients of 0."""
     tokens, document = pack([[4], [2]], 3)
     logits = numbers(*tokens.shape, WORDS, seed=4).requires_grad_()
     yours = loss(logits, labels(tokens, document))
@@ -202,7 +202,7 @@ def test_no_label_at_all() -> None:
 
 
 def test_one_label() -> None:
-    """A document of two tokens teaches one."""
+    """A document of two tokens has one label."""
     tokens, document = pack([[4, 2], [3]], 4)
     logits = numbers(*tokens.shape, WORDS, seed=6)
     yours = loss(logits, labels(tokens, document))
@@ -210,7 +210,7 @@ def test_one_label() -> None:
 
 
 def test_label_0_counts() -> None:
-    """Labels 0 and 2: a mean of two, as only -100 is no label."""
+    """Labels 0 and 2: a mean of two, as only -100 means no label."""
     logits, label = numbers(1, 3, WORDS, seed=7), torch.tensor([[0, 2, -100]])
     yours = loss(logits, label)
     right = cross_entropy(logits[0, :2], label[0, :2])
@@ -218,13 +218,13 @@ def test_label_0_counts() -> None:
 
 
 def test_a_loss_that_is_nan_stays_nan() -> None:
-    """Labels, and logits that have diverged: whoever trains must see it."""
+    """There are labels, and the logits have diverged: it must show in the loss."""
     logits, label = numbers(1, 3, WORDS, seed=8), torch.tensor([[1, 2, -100]])
     logits[0, 1, 4] = torch.nan
     yours = loss(logits, label)
     assert yours.isnan(), (
-        f"logits with NaN, and two labels: your loss is {yours.item()}, expected nan; 0 is for a"
-        " batch without labels alone"
+        f"logits with NaN, and two labels: your loss is {yours.item()}, expected nan; only a"
+        " batch without labels gives 0"
     )
 
 

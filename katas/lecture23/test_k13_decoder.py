@@ -110,7 +110,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str, bar: float = 1e-11
     off = (found - wanted).abs()
     close = torch.allclose(found, wanted, rtol=bar, atol=bar)
     assert close, (
-        f"{what}: up to {off.max().item():.3g} away, at"
+        f"{what}: off by up to {off.max().item():.3g}, at"
         f" {[int(i) for i in torch.unravel_index(off.argmax(), off.shape)]}"
     )
 
@@ -149,13 +149,15 @@ def test_attention_over_a_row() -> None:
 
 @one
 def test_nobody_sees_the_next_token() -> None:
-    """The last token changes, and only its own output does."""
+    """The last token changes, and only its own output changes."""
     module, x = filled(Attention(CONFIG, 0)), numbers(1, 6, 16, seed=5)
     other = torch.cat([x[:, :5], numbers(1, 1, 16, seed=6)], 1)
     yours, after = (module(each, torch.arange(6), None) for each in (x, other))
     what = "outputs before the token that changed (does token 0 read later ones?)"
     by_token(after[:, :5], yours[:, :5], what)
-    assert not torch.allclose(after[:, 5], yours[:, 5]), "the last output does not depend on x"
+    assert not torch.allclose(after[:, 5], yours[:, 5]), (
+        "the last output does not change when its token does"
+    )
 
 
 @one
@@ -210,7 +212,7 @@ def test_update_writes_one_layer() -> None:
     for name, found, kept, before, wanted in zip(
         ("keys", "values"), yours, (cache.keys, cache.values), (keys, values), right, strict=True
     ):
-        assert kept is before, f"the cache has another tensor of {name} than before"
+        assert kept is before, f"the cache no longer has the same tensor of {name}"
         same(kept, wanted, f"all {name} in the cache, after positions 3 and 1 of layer 1")
         same(found, wanted[1], f"{name} that update returned, of layer 1")
 
@@ -272,7 +274,7 @@ def test_each_token_is_read_once() -> None:
     generate(model, PROMPT, 4)
     right = [(5, [0, 1, 2, 3, 4]), (1, [5]), (1, [6]), (1, [7])]
     assert read == right, f"tokens and positions of your calls: {read}, expected {right}"
-    assert not any(graphs), "the logits have a graph: nobody will differentiate them"
+    assert not any(graphs), "the logits have a graph, but nobody will differentiate them"
     assert torch.is_grad_enabled(), "grad mode is off after generate"
 
 
@@ -313,7 +315,7 @@ def test_a_hundred_tokens() -> None:
 @four
 @pytest.mark.parametrize("rows", [[0], [1], [0, 1]])
 def test_stop(rows: list[int]) -> None:
-    """A row that has stopped goes on with `stop`, and all rows stopped end it."""
+    """A row that has stopped goes on with `stop`; once all rows have, generation ends."""
     model = decoder(4)
     free = slowly(model, PROMPT[rows], 9)
     for stop in free[:, 5:].unique().tolist():
@@ -330,7 +332,7 @@ def test_stop(rows: list[int]) -> None:
 
 @four
 def test_stop_may_be_word_0() -> None:
-    """Word 0 is a word, and None means that there is no such word."""
+    """Word 0 is a word, and None means that there is no stop word."""
     model = decoder(3)
     free = slowly(model, PROMPT, 6)[:, 5:].tolist()
     ends = [row.index(0) for row in free]

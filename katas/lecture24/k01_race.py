@@ -1,13 +1,13 @@
 """Draw tokens by letting them race.
 
-`torch.multinomial` has no loop over the probabilities when it draws one token. Each token runs for
-a time that is drawn from Exp(1) and divided by its probability, and the first to arrive is drawn:
+`torch.multinomial` does not loop over the probabilities to draw one token. Each token runs for a
+time drawn from Exp(1), divided by its probability, and the first to arrive is drawn:
 
     times = torch.empty_like(p).exponential_(generator=dice)      # dice: a torch.Generator
     (p / times).argmax()                                           # the fastest
 
 1. `one`: what ``multinomial(p, 1)`` returns.
-2. `several`: without replacement, in order of arrival. Ask PyTorch for 3 of 2 first.
+2. `several`: without replacement, in order of arrival. First ask PyTorch for 3 out of 2.
 3. `chance`: the probability of an order.
 
 Afterwards read ``multinomial`` in ``aten/src/ATen/native/Distributions.cpp``, in PyTorch's
@@ -20,7 +20,7 @@ import torch
 
 
 def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
-    """Return a token for each row of p [..., n], int64 of [..., 1]: as ``multinomial(p, 1)``."""
+    """Return a token for each row of p [..., n], int64 [..., 1], as ``multinomial(p, 1)`` does."""
     # TODO
     raise NotImplementedError("one")
 
@@ -28,7 +28,7 @@ def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
 def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
     """Return the first `count` to arrive, [..., count], the fastest first.
 
-    -1 where no token is left whose probability is not 0. `count` is at most n.
+    Use -1 once no token with a positive probability is left. `count` is at most n.
     """
     # TODO
     raise NotImplementedError("several")

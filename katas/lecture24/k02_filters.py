@@ -1,4 +1,4 @@
-"""Keep some tokens, and sample among these.
+"""Keep some tokens, and sample from those.
 
 Many examples say "temperature 0.7, top-k 50, top-p 0.9", and it is easy to get a corner wrong:
 equal logits, or no token left. A filter returns the logits with -inf for what is dropped:
@@ -8,14 +8,14 @@ equal logits, or no token left. A filter returns the logits with -inf for what i
     top_p(0.8)            0.4   0.3   0.2    .      0.4 + 0.3 do not reach 0.8
     top_p(0.3)            0.4    .     .     .
 
-1. `top_k`: whatever equals the last of the k stays too.
+1. `top_k`: tokens that equal the last of the k stay too.
 2. `top_p`: keep the fewest most probable tokens whose probabilities add up to at least p; the rest
    get -inf.
 3. `filtered`: temperature, top-k and top-p, in this order; top-p sees what top-k left.
 
-`generate` is given. Inputs stay as they are. About 15 lines.
+`generate` is given. Do not change the inputs. About 15 lines.
 
-Begin on paper: in `top_p`, which sum decides on a token, with its own probability or without?
+Begin on paper: in `top_p`, which sum decides about a token, with its own probability or without?
 Afterwards see ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real life differs: libraries
 have a dozen more filters, and each is a function of logits.
 """
@@ -46,9 +46,9 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
     """Return logits [..., n] with -inf for those beyond the fewest that reach p, 0 < p < 1.
 
-    Of equal ones the token with the smaller index comes first.
+    Among equal tokens, the one with the smaller index comes first.
     """
-    # TODO: sort, add up, and bring the answer back to the order of the tokens.
+    # TODO: sort, add up, and put the answer back in token order.
     raise NotImplementedError("top_p")
 
 
@@ -69,7 +69,7 @@ def generate(
     new: int,
     settings: tuple[float, int | None, float | None],
 ) -> torch.Tensor:
-    """Return ids [batch, length + new]; the model makes logits [batch, n] of ids. Given."""
+    """Return ids [batch, length + new]; the model maps ids to logits [batch, n]. Given."""
     for _ in range(new):
         law = torch.softmax(filtered(model(ids), *settings), -1)
         ids = torch.cat([ids, torch.multinomial(law, 1)], 1)

@@ -1,13 +1,13 @@
 """See which blocks of a mask are full, partial and empty.
 
 FlexAttention takes a mask as a function of batch, head, query and key. `create_block_mask` calls it
-in advance, and notes for blocks of pairs: all allowed, none, or some. Only for the last kind is the
-function called again. Print one:
+in advance, and records for each block of pairs: all allowed, none, or some. Only for the last kind
+is the function called again. Print one:
 
     print(create_block_mask(causal, None, None, 256, 256, device="cpu", BLOCK_SIZE=64))
 
 1. `window`: a mask function, in which `if` and `and` fail.
-2. `kinds`: read the notes of a BlockMask.
+2. `kinds`: read what a BlockMask records.
 
 Afterwards read ``BlockMask`` in ``torch/nn/attention/flex_attention.py``, in site-packages.
 """
@@ -38,8 +38,8 @@ def window(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -
 def kinds(mask: BlockMask) -> torch.Tensor:
     """Return 0 for each empty block, 1 for a partial, 2 for a full one, int64 [rows, columns].
 
-    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: the first so many
-    entries of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
+    Use batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: that many entries at
+    the start of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
     are the same for full blocks, or None.
     """
     # TODO

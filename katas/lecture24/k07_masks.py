@@ -1,7 +1,8 @@
 """Write masks and scores for FlexAttention.
 
-A mask is a function that says of (batch, head, query, key) whether the pair counts; a score changes
-the number of a pair. So a new kind of attention is a few lines of Python, and no new kernel:
+A mask is a function that says for (batch, head, query, key) whether the pair counts; a score
+function changes a pair's score. So a new kind of attention is a few lines of Python, and no new
+kernel:
 
     mask = create_block_mask(window(4), None, None, L, S, device="cpu")
     flex_attention(q, k, v, score_mod=alibi(slopes), block_mask=mask)
@@ -9,8 +10,8 @@ the number of a pair. So a new kind of attention is a few lines of Python, and n
 Each function below returns such a function; `causal` is given.
 
 1. `window`, `prefix`, `document`: three masks.
-2. `alibi`: a score. From each score it takes a slope times the distance, so far keys count less.
-3. `shifted`: the mask of a decode step, whose query 0 is the token at a position that is a tensor.
+2. `alibi`: a score function. It subtracts a slope times the distance, so far keys count less.
+3. `shifted`: the mask of a decode step, whose query 0 is the token at a position held in a tensor.
 About 15 lines. q, k, b and h are tensors without a value: no `if`, no `and`.
 
 Begin on paper: a cache of 16 keys, and one query. What does `causal` let it see?
@@ -62,7 +63,7 @@ def document(ids: torch.Tensor) -> Mask:
 
 
 def alibi(slopes: torch.Tensor) -> Score:
-    """Return the score less ``slopes[h]`` times the distance of query and key, to either side.
+    """Return the score minus ``slopes[h]`` times the distance of query and key, to either side.
 
     A score function is called with the score, b, h, q and k.
     """
@@ -73,7 +74,8 @@ def alibi(slopes: torch.Tensor) -> Score:
 def shifted(mask: Mask, offset: torch.Tensor) -> Mask:
     """Return a mask whose query i is query ``offset + i`` of `mask`; `offset` has no dims.
 
-    The function reads `offset` when it is called: one that has been added to in place counts.
+    The function reads `offset` when it is called: if `offset` was changed in place, the new value
+    counts.
     """
     # TODO
     raise NotImplementedError("shifted")

@@ -2,16 +2,17 @@
 
 A ``mask_mod`` says for one query and one key whether they may meet. Asking it for each pair costs a
 kernel time, so it is asked once, in advance, and the answers are kept by block. A kernel skips
-empty blocks, computes full ones without asking, and asks ``mask_mod`` again in partial ones only.
-A causal mask of 10 tokens, in blocks of 4:
+empty blocks, computes full ones without asking, and asks ``mask_mod`` again only in partial ones. A
+causal mask of 10 tokens, in blocks of 4:
 
     + . .        + partial: mask_mod is asked
-    # + .        # full: nobody is asked
+    # + .        # full: nothing is asked
     # # +        . neither: not even read
 
 1. `blocks`: which are partial, and which are full. The last block of 10 tokens is ragged: it has
    places without a token, and these are never allowed.
-2. `indices`: per row of blocks, how many there are, and their numbers first. About 12 lines in all.
+2. `indices`: for each row, how many blocks there are, and their numbers first. About 12 lines in
+   all.
 
 Begin on paper: everything is allowed, 10 queries, 8 keys. Which blocks are full?
 Afterwards read ``_convert_mask_to_block_mask`` in ``torch/nn/attention/flex_attention.py``.
@@ -35,10 +36,10 @@ def blocks(
     """Return which blocks are partial and which are full: two bool tensors [rows, columns].
 
     ``mask_mod(batch, head, query, key)`` takes int64 tensors, broadcasts, and returns bool. Let
-    batch and head be 0. It may index tables, so ask it for queries and keys that exist only. A
-    result may also depend on one of them alone, and then has a dim of size 1.
+    batch and head be 0. It may index tables, so ask it only for queries and keys that exist. A
+    result may also depend on only one of them, and then has a dim of size 1.
     """
-    # TODO: ask for all pairs at once, fill up the edge, and count in each block.
+    # TODO: ask for all pairs at once, pad the edge, and count in each block.
     raise NotImplementedError("blocks")
 
 
@@ -46,7 +47,7 @@ def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return how many blocks each row has, int32 [rows], and which ones, int32 [rows, columns].
 
     `which` is bool [rows, columns]. A row of numbers begins with the columns that are True, from
-    left to right. What follows them is not read, but must be the number of some column.
+    left to right. The rest is not read, but must be valid column numbers.
     """
     # TODO: no loop is needed.
     raise NotImplementedError("indices")
@@ -55,7 +56,7 @@ def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def block_mask(
     mask_mod: Callable[..., torch.Tensor], queries: int, keys: int, size: int
 ) -> BlockMask:
-    """Return what ``create_block_mask`` would, made of your blocks: given."""
+    """Return what ``create_block_mask`` would, made from your blocks: given."""
     partial, full = (
         [each[None, None] for each in indices(which)]
         for which in blocks(mask_mod, queries, keys, size)

@@ -11,9 +11,10 @@ blocks. A compiled kernel obeys them:
     full      yes             no
     neither   no              no
 
-1. `obeyed`: the mask that a compiled kernel would apply. Nothing needs to be compiled for it.
-2. Compare it with `asked` for a mask of `both`, and of `either`. Mend both, so that the two agree:
-   read no block that need not be read, and ask in none that is full anyway. About 12 lines.
+1. `obeyed`: the mask that a compiled kernel would apply. You need not compile anything for it.
+2. Compare it with `asked` for a mask from `both`, and from `either`. Mend the two functions, so
+   that they agree: read no block that need not be read, and ask in none that is full anyway. About
+   12 lines.
 
 Begin on paper: a block is full in one mask, and partial in the other. What is it in `both`?
 Afterwards read ``and_masks`` in ``torch/nn/attention/flex_attention.py``.
@@ -47,7 +48,7 @@ def tables(block_mask: BlockMask) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: object) -> BlockMask:
-    """Return a mask of these blocks and this ``mask_mod``, with the sizes of `like`: given."""
+    """Return a mask with these blocks and this ``mask_mod``, and the sizes of `like`: given."""
     lists = []
     for which in (partial, full):
         numbers = which.int().argsort(dim=1, descending=True, stable=True).int()
@@ -59,17 +60,17 @@ def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: o
 def obeyed(block_mask: BlockMask) -> torch.Tensor:
     """Return what a compiled kernel applies, bool [queries, keys].
 
-    Judge by the two tables alone: a block in neither is not read, and nothing in it is allowed.
+    Use only the two tables: a block in neither is not read, and nothing in it is allowed.
     `BLOCK_SIZE` is (queries, keys) of a block.
     """
-    # TODO: from a table of blocks to one of places.
+    # TODO: from a table of blocks to a table of pairs.
     raise NotImplementedError("obeyed")
 
 
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what both allow; they have the same sizes.
 
-    A block that one of them does not read is not read. One that is full in both is full.
+    A block that one of them does not read is not read. A block that is full in both is full.
     """
     # TODO: mend it.
     partial, full = tables(left)
@@ -79,7 +80,7 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what one of them allows, or both; they have the same sizes.
 
-    A block that neither reads is not read. One that is full in one of them is full.
+    A block that neither reads is not read. A block that is full in one of them is full.
     """
     # TODO: mend it.
     partial, full = tables(left)

@@ -1,7 +1,7 @@
 """Find your mods in the graph.
 
-FlexAttention takes two functions of Python, and becomes one kernel. In between is a graph, and a
-graph has no functions in it. What became of them? Look at one:
+FlexAttention takes two Python functions, and becomes one kernel. In between is a graph, and a graph
+has no functions in it. What became of them? Look at one:
 
     graph = graph_of(lambda q: flex_attention(q, q, q, score_mod=lambda s, *_: s / 2), x)
     graph.print_readable()

@@ -1,7 +1,7 @@
 """Change the width of a window, and compile nothing.
 
 The layers of a model alternate between narrow and wide windows, and each of them is compiled. How
-often? A backend is a function, and can count its calls:
+often? A backend is a function, so it can count its calls:
 
     print(compilations(by_int, [1, 2, 3, 4]), compilations(by_int, [4, 4, 4]))
 
@@ -52,7 +52,7 @@ def made(mask_mod: Callable[..., Any], tokens: int) -> BlockMask:
 
 
 def by_int(width: int, tokens: int) -> BlockMask:
-    """Let each token see itself and those before it, `width` in all. Given."""
+    """Let each token see itself and those before it, `width` tokens in all. Given."""
 
     def mask_mod(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
         return (query >= key) & (query - key < width)

@@ -1,20 +1,20 @@
-"""Fine-tune a layer by two small matrices.
+"""Fine-tune a layer with two small matrices.
 
 A weight of 4,096 x 4,096 has 16 million elements, and Adam keeps two more numbers for each. LoRA
-freezes it, and learns what to add, as a product of rank r:
+freezes it, and learns an update, as a product of rank r:
 
     y = x @ (W + scale * B @ A).T        A is [r, in], B is [out, r]
 
-A is random and B is 0, so nothing changes at first. As a parametrization the layer's own forward
-need not know of it.
+A is random and B is 0, so nothing changes at first. As it is a parametrization, the layer's own
+forward need not know of it.
 
 1. `LoRA.forward` and `adapt`: only A and B are trained. Remember what required gradients before.
 2. `apart`: the same result, and no matrix as large as W is ever made.
 3. `remove`: keep what was learned in the weight, or drop it. About 15 lines in all.
 
-Begin on paper: B is 0. What is the gradient of A in the first step, and what that of B?
+Begin on paper: B is 0. What is the gradient of A in the first step, and what is B's?
 Afterwards read ``remove_parametrizations`` in ``torch/nn/utils/parametrize.py``.
-Real life differs: adapters are kept in files of their own, and in bfloat16 a merge rounds them off.
+Real life differs: adapters are kept in separate files, and a merge in bfloat16 rounds them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def lora_of(layer: nn.Linear) -> LoRA:
 def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
     """Freeze a layer's weight and bias, and put a LoRA on its weight; return the LoRA.
 
-    `LoRA.was` says for each of the layer's parameters, by name, whether it required gradients.
+    `LoRA.was` records for each of the layer's parameters, by name, whether it required gradients.
     """
     # TODO: mind the order.
     raise NotImplementedError("adapt")
@@ -67,8 +67,8 @@ def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
 def remove(layer: nn.Linear, *, merge: bool) -> None:
     """Turn an adapted layer back into a plain one.
 
-    The same parameters require gradients as before. Its weight is the adapted one with
-    `merge`, else the one it had, to the bit.
+    The same parameters require gradients as before. With `merge` its weight is the adapted one,
+    otherwise the one it had, bit for bit.
     """
     # TODO: remove the parametrization, and look at requires_grad.
     raise NotImplementedError("remove")

@@ -30,13 +30,15 @@ def dice(seed: int) -> torch.Generator:
 
 @contextmanager
 def only_dice(p: torch.Tensor) -> Iterator[None]:
-    """Check that p is not written to, and that no number comes from the global generator."""
+    """Check that p is not written to, and that the global generator is not used."""
     __tracebackhide__ = True
     with unchanged(p=p):
         before = torch.get_rng_state()
         yield
         same = torch.equal(before, torch.get_rng_state())
-        assert same, "your draw takes numbers of another generator: use `dice`, not the global one"
+        assert same, (
+            "your draw takes numbers from a different generator: use `dice`, not the global one"
+        )
 
 
 def test_one_token() -> None:
@@ -67,7 +69,7 @@ def test_a_token_for_each_row() -> None:
 
 
 def test_a_generator_goes_on() -> None:
-    """Two draws from one generator are those of multinomial from one."""
+    """Successive draws from one generator are those of multinomial."""
     yours, theirs = dice(5), dice(5)
     found = [int(one(P, yours)) for _ in range(20)]
     right = [int(torch.multinomial(P, 1, generator=theirs)) for _ in range(20)]
@@ -88,7 +90,7 @@ def test_several_in_order_of_arrival() -> None:
 
 
 def test_no_token_is_left() -> None:
-    """Three of two: multinomial names a token of probability 0, without an error; you say -1."""
+    """Three of two: multinomial silently returns a token of probability 0; you return -1."""
     p = torch.tensor([[0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1e-300]], dtype=torch.float64)
     with only_dice(p):
         yours = several(p, 3, dice(1))
@@ -103,7 +105,9 @@ def test_chances(length: int) -> None:
     p = P / P.sum()
     all_orders = [[*order] for order in permutations([0, 2, 3, 4], length)]
     total = sum(chance(p, order) for order in all_orders)
-    assert abs(total - 1) < 1e-12, f"the chances of all orders of {length} add up to {total}"
+    assert abs(total - 1) < 1e-12, (
+        f"the chances of all orders of {length} add up to {total}, expected 1"
+    )
     first = sum(chance(p, order) for order in all_orders if order[:1] == [3])
     right = p[3].item() if length else 0.0
     assert abs(first - right) < 1e-12, f"orders that begin with 3: {first}, expected {right}"
@@ -123,18 +127,18 @@ def test_the_chance_of_an_order() -> None:
         message = f"[1, 2, 0] of {p.tolist()}: yours divides by the 0 that is left, expected 0.0"
         raise AssertionError(message) from None
     assert yours == 0, (
-        f"[1, 2, 0] of {p.tolist()}: {yours}, expected 0.0: after 1 and 2 nothing is left, and 0 of"
-        " it never arrives"
+        f"[1, 2, 0] of {p.tolist()}: {yours}, expected 0.0: after 1 and 2 nothing is left, so 0"
+        " never arrives"
     )
 
 
 def test_draws_follow_the_chances() -> None:
-    """4,000 draws of two: each order is as frequent as its chance, within five deviations."""
+    """4,000 draws of two: each order's share is its chance, within five standard deviations."""
     p = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
     drawn = several(p.expand(4000, 3), 2, dice(7))
     for order in permutations(range(3), 2):
         share = (drawn == torch.tensor(order)).all(1).double().mean().item()
         right = chance(p, [*order])
         assert abs(share - right) < 5 * sqrt(right / 4000), (
-            f"{order}: drawn in {share:.3f} of 4,000 draws, its chance is {right:.3f}"
+            f"{order}: drawn in a share of {share:.3f} of 4,000 draws, its chance is {right:.3f}"
         )

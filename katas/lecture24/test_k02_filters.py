@@ -1,4 +1,4 @@
-"""Tests of k02_filters: the sets of tokens that are kept, against definitions in plain Python."""
+"""Tests of k02_filters: the sets of kept tokens, against definitions in plain Python."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def log(*values: float) -> torch.Tensor:
 
 
 def kept(yours: torch.Tensor, logits: torch.Tensor, right: list[int], what: str) -> None:
-    """Compare the set of tokens that one row keeps, and that their logits are the old ones."""
+    """Compare the set of tokens that one row keeps, and check that their logits are unchanged."""
     __tracebackhide__ = True
     found = [i for i, value in enumerate(yours.tolist()) if value > -INF]
     assert found == right, f"{what} of {logits.tolist()} keeps {found}, expected {right}"
     assert yours[right].tolist() == logits[right].tolist(), (
-        f"{what}: the logits that are kept are {yours[right].tolist()}, expected as they were,"
+        f"{what}: the kept logits are {yours[right].tolist()}, expected unchanged,"
         f" {logits[right].tolist()}"
     )
 
@@ -109,7 +109,7 @@ def test_a_sum_that_is_p() -> None:
 
 
 def test_of_equals_the_first() -> None:
-    """A hundred tokens that are equal: p of 0.095 keeps the first ten."""
+    """A hundred equal tokens: p of 0.095 keeps the first ten."""
     logits = torch.zeros(100, dtype=torch.float64)
     kept(top_p(logits, 0.095), logits, [*range(10)], "top_p(0.095)")
 
@@ -131,7 +131,7 @@ NUMBERS = st.lists(
 @given(NUMBERS, st.integers(1, 8), st.floats(0.01, 0.98))
 @example([-INF, -INF, 1.0], 2, 0.9)
 def test_as_defined(values: list[float], k: int, p: float) -> None:
-    """Any logits, with equal ones and with tokens that are forbidden already."""
+    """Any logits, some equal and some already -inf."""
     logits = torch.tensor([*values, 1.0], dtype=torch.float64)
     sums = torch.softmax(logits, -1).sort(descending=True).values.cumsum(0)
     assume((sums - p).abs().min() > 1e-9)
@@ -144,7 +144,9 @@ def test_filtered_by_nothing() -> None:
     logits = log(0.2, 0.5, 0.3)
     with unchanged(logits=logits):
         plain, cold = filtered(logits), filtered(logits, 0.5)
-    assert plain.tolist() == logits.tolist(), f"yours {plain.tolist()}, given {logits.tolist()}"
+    assert plain.tolist() == logits.tolist(), (
+        f"without arguments: yours {plain.tolist()}, expected {logits.tolist()}"
+    )
     right = (logits / 0.5).tolist()
     assert cold.tolist() == right, f"temperature 0.5: yours {cold.tolist()}, expected {right}"
 

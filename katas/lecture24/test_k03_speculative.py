@@ -1,4 +1,4 @@
-"""Tests of k03_speculative: every outcome of the dice is tried, and the law is added up exactly."""
+"""Tests of k03_speculative: every outcome of the dice is tried, and probabilities are added up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Q = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
 
 
 def laws(*size: int, seed: int = 0) -> torch.Tensor:
-    """Return irrational laws along the last dim; one token in eight has probability 0."""
+    """Return irrational distributions along the last dim; one token in eight has probability 0."""
     dice = torch.Generator().manual_seed(seed)
     values = torch.rand(*size, dtype=torch.float64, generator=dice)
     values = torch.where(torch.rand(*size, generator=dice) < 1 / 8, 0, values) + 1e-300
@@ -35,7 +35,7 @@ def laws(*size: int, seed: int = 0) -> torch.Tensor:
 
 
 class Every(Dice):
-    """Follows one path of outcomes, and knows its probability and the paths that branch off."""
+    """Follows one path of outcomes, and tracks its probability and the paths that branch off."""
 
     def __init__(self, path: list[int]) -> None:
         self.path = path
@@ -45,14 +45,16 @@ class Every(Dice):
 
     def coin(self, chance: float) -> bool:
         """Heads first."""
-        assert -1e-12 <= chance <= 1 + 1e-12, f"a coin of probability {chance}"
+        assert -1e-12 <= chance <= 1 + 1e-12, f"a coin of probability {chance}, expected 0 to 1"
         return self._next([chance, 1 - chance]) == 0
 
     def choice(self, law: torch.Tensor) -> int:
         """Choose the first token first."""
-        assert law.dim() == 1, f"a choice from a law of shape {[*law.shape]}, expected [n]"
+        assert law.dim() == 1, f"a choice from a distribution of shape {[*law.shape]}, expected [n]"
         values = law.tolist()
-        assert abs(sum(values) - 1) < 1e-9, f"a choice from {values}, which sums to {sum(values)}"
+        assert abs(sum(values) - 1) < 1e-9, (
+            f"a choice from {values}, which sums to {sum(values)}, not 1"
+        )
         return self._next(values)
 
     def _next(self, chances: list[float]) -> int:
@@ -67,7 +69,7 @@ class Every(Dice):
 
 
 def law_of(program: Callable[[Dice], list[int]]) -> dict[tuple[int, ...], float]:
-    """Return the probability of each result of a program, by all outcomes of its dice."""
+    """Return the probability of each result of a program, from all outcomes of its dice."""
     found: Counter[tuple[int, ...]] = Counter()
     paths: list[list[int]] = [[]]
     while paths:
@@ -79,7 +81,7 @@ def law_of(program: Callable[[Dice], list[int]]) -> dict[tuple[int, ...], float]
 
 
 def same(yours: dict[tuple[int, ...], float], right: dict[tuple[int, ...], float]) -> None:
-    """Compare two laws to twelve digits."""
+    """Compare two distributions to twelve digits."""
     __tracebackhide__ = True
     for result in sorted({*yours, *right}):
         mine, expected = yours.get(result, 0.0), right.get(result, 0.0)
@@ -89,19 +91,19 @@ def same(yours: dict[tuple[int, ...], float], right: dict[tuple[int, ...], float
 
 
 class Table:
-    """A model whose law depends on the last token and on the length; it counts its calls."""
+    """A model whose distribution depends on the last token and the length; it counts its calls."""
 
     def __init__(self, values: torch.Tensor) -> None:
         self.values = values
         self.calls: list[int] = []
 
     def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return the laws after each token."""
+        """Return the distribution after each token."""
         self.calls.append(len(ids))
         return self.values[torch.arange(len(ids)), ids]
 
     def exact(self, ids: list[int], new: int) -> dict[tuple[int, ...], float]:
-        """Return the law of `new` tokens, one after another."""
+        """Return the distribution of `new` tokens, one after another."""
         found = {}
         for tail in product(range(self.values.shape[-1]), repeat=new):
             row, chance = [*ids], 1.0
@@ -130,7 +132,7 @@ def test_accept_where_nothing_is_proposed() -> None:
 
 @pytest.mark.step(2, "residual")
 def test_residual() -> None:
-    """The example of the brief: what the draft is short of, as a law."""
+    """The example of the brief: what the draft lacks, as a distribution."""
     with unchanged(p=P, q=Q):
         yours = residual(P, Q)
     right = torch.tensor([0, 2 / 3, 1 / 3], dtype=torch.float64)
@@ -140,7 +142,7 @@ def test_residual() -> None:
 
 @pytest.mark.step(2, "residual")
 def test_residual_of_equal_laws() -> None:
-    """Nothing is short, and no law is 0 / 0."""
+    """Nothing is lacking, and no distribution is 0 / 0."""
     yours = residual(P, P.clone())
     assert yours.tolist() == P.tolist(), f"p equals q: yours {yours.tolist()}, expected p"
 
@@ -148,19 +150,21 @@ def test_residual_of_equal_laws() -> None:
 @pytest.mark.step(2, "residual")
 @pytest.mark.parametrize("seed", range(4))
 def test_one_token_has_the_law(seed: int) -> None:
-    """Proposed and kept, or refused and drawn anew: together that is p, to twelve digits."""
+    """Proposed and kept, or rejected and drawn anew: together that is p, to twelve digits."""
     p, q = laws(2, 6, seed=seed)
     kept = q * accept(p, q)
     yours = kept + (1 - kept.sum()) * residual(p, q)
     gap = (yours - p).abs().max().item()
-    assert gap < 1e-12, f"a token follows {yours.tolist()}, expected p, {p.tolist()}"
+    assert gap < 1e-12, f"tokens have distribution {yours.tolist()}, expected p, {p.tolist()}"
     overlap = torch.minimum(p, q).sum()
-    assert abs(kept.sum() - overlap) < 1e-12, f"{kept.sum():.4f} stay, expected {overlap:.4f}"
+    assert abs(kept.sum() - overlap) < 1e-12, (
+        f"a share of {kept.sum():.4f} is accepted, expected {overlap:.4f}"
+    )
 
 
 @pytest.mark.step(3, "verify")
 def test_verify_a_draft_of_one() -> None:
-    """0 stays with 0.5, and then a token of p[1] follows; or 1 or 2 come in its place."""
+    """0 stays with 0.5, and then a token of p[1] follows; or 1 or 2 replaces it."""
     p = torch.stack([P, torch.tensor([0.1, 0.2, 0.7], dtype=torch.float64)])
     yours = law_of(lambda dice: verify([0], p, Q[None], dice))
     same(yours, {(0, 0): 0.05, (0, 1): 0.1, (0, 2): 0.35, (1,): 1 / 3, (2,): 1 / 6})
@@ -175,18 +179,18 @@ def test_verify_nothing() -> None:
 
 @pytest.mark.step(3, "verify")
 def test_the_first_refusal_ends_a_draft() -> None:
-    """Certain cases, token by token: kept, kept, refused, and the fourth is not looked at."""
+    """Certain cases, token by token: kept, kept, rejected, and the fourth is not looked at."""
     p = torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]).double()
     q = torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]).double()
     draft = [1, 0, 1, 1]
     yours = law_of(lambda dice: verify(draft, p, q, dice))
     same(yours, {(1, 0, 2): 1.0})
-    assert draft == [1, 0, 1, 1], f"the draft is now {draft}"
+    assert draft == [1, 0, 1, 1], f"the draft is now {draft}, expected it unchanged"
 
 
 @pytest.mark.step(3, "verify")
 def test_verify_follows_the_law() -> None:
-    """A draft of q, of two tokens, then verified: the first of what is left has the law p[0]."""
+    """A draft of two tokens of q, then verified: the first token has the distribution p[0]."""
     p, q = laws(3, 4, seed=5), laws(2, 4, seed=6)
 
     def program(dice: Dice) -> list[int]:
@@ -208,7 +212,7 @@ def test_verify_follows_the_law() -> None:
     ("new", "ahead", "size"), [(1, 1, 3), (2, 1, 3), (3, 2, 2), (2, 3, 2), (0, 2, 2)]
 )
 def test_generate_follows_the_law(new: int, ahead: int, size: int) -> None:
-    """The law of all new tokens is that of the large model, whatever the draft."""
+    """The distribution of all new tokens is the large model's, whatever the draft."""
     large, small = laws(8, size, size, seed=1), laws(8, size, size, seed=2)
     target = Table(large)
     ids = [1, 0]
@@ -230,7 +234,7 @@ def greedy(values: torch.Tensor) -> Table:
 @pytest.mark.time_limit(10)
 @pytest.mark.parametrize("ahead", [1, 3, 8])
 def test_greedy_is_greedy(ahead: int) -> None:
-    """Models without doubt: what comes out is what the large one says alone."""
+    """Deterministic models: the result is what the large one says alone."""
     large, small = greedy(laws(40, 5, 5, seed=3)), greedy(laws(40, 5, 5, seed=4))
     alone = [2]
     for _ in range(20):
@@ -242,7 +246,7 @@ def test_greedy_is_greedy(ahead: int) -> None:
 @pytest.mark.step(4, "generate")
 @pytest.mark.time_limit(10)
 def test_a_good_draft_is_read_once() -> None:
-    """The draft is the large model itself: 12 tokens by 3 ahead are 3 calls, of 4 tokens each."""
+    """The draft is the large model itself: 12 tokens, 3 ahead, are 3 calls of 4 tokens each."""
     large, small = Table(laws(40, 5, 5, seed=3)), Table(laws(40, 5, 5, seed=3))
     torch.manual_seed(0)
     generate((large, small), [2], 12, 3, Dice())

@@ -17,7 +17,7 @@ INF = float("inf")
 
 
 class Model:
-    """A model whose law depends on all tokens of a row, which it keeps in a cache."""
+    """A model whose distribution depends on all tokens of a row, which it keeps in a cache."""
 
     def __init__(self, size: int, beams: int, length: int, seed: int) -> None:
         dice = torch.Generator().manual_seed(seed)
@@ -33,7 +33,7 @@ class Model:
         return torch.log_softmax(seen.sin() * 3 + self.weights[:, position, 0], -1)
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Write the tokens to the cache, and read all that is there."""
+        """Write the tokens to the cache, and read everything in it."""
         assert tokens.shape == self.cache[1].shape[:1], (
             f"step is called with tokens of shape {[*tokens.shape]}, expected one for each beam"
         )
@@ -43,7 +43,9 @@ class Model:
         self.position += 1
         rows = self.cache[1][:, : self.position].long()
         others = self.cache[0][:, : self.position, 1].long()
-        assert torch.equal(rows, others), "the tensors of the cache were not reordered alike"
+        assert torch.equal(rows, others), (
+            "the tensors of the cache were not reordered in the same way"
+        )
         return self.law(rows)
 
 
@@ -104,11 +106,11 @@ def test_rows_move() -> None:
     for tensor, old in zip(cache, before, strict=True):
         yours, right = tensor.tolist(), old[parents].tolist()
         assert yours == right, f"of {old.tolist()} by [1, 1, 0, 2]: yours {yours}, expected {right}"
-    assert [tensor.data_ptr() for tensor in cache] == places, "the cache has another memory now"
+    assert [tensor.data_ptr() for tensor in cache] == places, "the cache moved to different memory"
 
 
 def test_rows_move_any_way() -> None:
-    """A rotation, all from the last, and nobody moves."""
+    """A rotation, all from the last, and no move."""
     for order in ([3, 0, 1, 2], [3, 3, 3, 3], [0, 1, 2, 3], [1, 2, 3, 0]):
         one = torch.arange(4) + 0.5
         reorder_([one], torch.tensor(order))
@@ -127,7 +129,7 @@ def test_best_of_all_beams() -> None:
 
 
 def test_best_of_either_beam() -> None:
-    """A beam that is behind catches up."""
+    """A beam that was behind catches up."""
     scores = torch.tensor([-1.0, -2.0, -INF]).double()
     log_p = torch.tensor([[-3.0, -9], [-1.5, -0.25], [-0.1, -0.1]]).double()
     yours = [each.tolist() for each in best(scores, log_p)]
@@ -153,7 +155,7 @@ def test_enough_beams_find_the_best(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_few_beams(seed: int) -> None:
-    """Three beams: as a search without a cache finds, whose rows are read anew each time."""
+    """Three beams: the same as a search without a cache, which reads its rows anew each time."""
     model = Model(5, 3, 6, seed)
     yours = search(model, model.cache, 0, beams=3, length=6, end=-1)
     agree(yours, narrow(model, 0, 3, 6, end=-1), f"model {seed}, three beams")
@@ -163,8 +165,12 @@ def test_beams_are_different() -> None:
     """Two steps, four beams, four tokens: no sequence is found twice."""
     model = Model(4, 4, 2, 9)
     rows, scores = search(model, model.cache, 0, beams=4, length=2, end=-1)
-    assert len({tuple(row) for row in rows.tolist()}) == 4, f"yours finds {rows.tolist()}"
-    assert scores.tolist() == sorted(scores.tolist(), reverse=True), f"scores {scores.tolist()}"
+    assert len({tuple(row) for row in rows.tolist()}) == 4, (
+        f"yours finds {rows.tolist()}, expected four different sequences"
+    )
+    assert scores.tolist() == sorted(scores.tolist(), reverse=True), (
+        f"scores {scores.tolist()}, expected the best first"
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -182,7 +188,7 @@ def test_an_end(seed: int) -> None:
 
 
 def test_calls_of_the_model() -> None:
-    """`length` calls, the first with `start` in every row; the model's results stay its own."""
+    """`length` calls, the first with `start` in every row; do not write to the model's results."""
     model = Model(3, 2, 3, 5)
     results: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -196,4 +202,4 @@ def test_calls_of_the_model() -> None:
     assert model.asked[0] == [2, 2], f"the first call is for {model.asked[0]}, expected [2, 2]"
     assert rows.shape == (2, 3), f"yours returns {[*rows.shape]}, expected [2, 3], without `start`"
     odd = [i for i, (law, old) in enumerate(results) if not torch.equal(law, old)]
-    assert not odd, f"the model's results of calls {odd} were written to"
+    assert not odd, f"the results of the model's calls {odd} were written to"

@@ -18,14 +18,14 @@ END = 3
 
 
 def chain(*after: int) -> torch.Tensor:
-    """Return scores [n, n] by which token t is followed by ``after[t]``."""
+    """Return scores [n, n] that make ``after[t]`` follow token t."""
     n = len(after)
     scores = torch.randn(n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
     scores[torch.arange(n), torch.tensor(after)] = 7.5
     return scores
 
 
-# 5 4 0 1 2 3, an end; and 6 7 6 7 ..., which has none.
+# 5 4 0 1 2 3, an end; and 6 7 6 7 ..., without one.
 TABLE = chain(1, 2, 3, 5, 0, 4, 7, 6)
 
 
@@ -46,13 +46,13 @@ def exported() -> Any:
 
 @pytest.mark.given
 def test_by_python() -> None:
-    """What is to be done."""
+    """The given loop."""
     found = by_python(TABLE, torch.tensor(0), 6, END).tolist()
-    assert found == [1, 2, 3, 3, 3, 3], f"after 0: {found}"
+    assert found == [1, 2, 3, 3, 3, 3], f"after 0: {found}, expected [1, 2, 3, 3, 3, 3]"
 
 
 def test_the_next_token() -> None:
-    """A tensor without dims, int64; also of a token that has no value."""
+    """An int64 tensor without dims."""
     for token in range(8):
         tok = torch.tensor(token)
         with unchanged(table=TABLE, tok=tok):
@@ -64,7 +64,7 @@ def test_the_next_token() -> None:
 
 
 def test_the_number_of_a_token_is_not_read() -> None:
-    """On the meta device tensors have no values: who asks for one is told."""
+    """On the meta device tensors have no values: asking for one raises."""
     try:
         yours = next_token(TABLE.to("meta"), torch.tensor(1, device="meta"))
     except (NotImplementedError, RuntimeError) as error:
@@ -95,7 +95,7 @@ def test_decode_without_an_end() -> None:
 
 @pytest.mark.time_limit(30)
 def test_decode_from_an_end() -> None:
-    """The end is there already: no step, and `start` is no token of the result."""
+    """It has already ended: no step, and `start` is not part of the result."""
     yours = decode(TABLE, torch.tensor(END), 8, END).tolist()
     assert yours == [END] * 8, f"after an end: yours {yours}, expected {[END] * 8}"
 
@@ -105,7 +105,7 @@ def test_one_graph_for_all_lengths() -> None:
     """Exported with one start, run with others: the loop is an operator of the graph."""
     program = exported()
     targets = [str(node.target) for node in program.graph.nodes]
-    assert "while_loop" in targets, f"the graph has {sorted(set(targets))}, and no while_loop"
+    assert "while_loop" in targets, f"the graph has {sorted(set(targets))}, but no while_loop"
     call = program.module()
     for start in range(8):
         yours = call(TABLE, torch.tensor(start)).tolist()

@@ -53,7 +53,7 @@ def counted(
 
 
 def far(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """Key blocks in an order of their own: every third token, and all that are far away."""
+    """Key blocks in an unusual order: every third token, and all that are far away."""
     del b, h
     return ((q - k).abs() > 5) | ((q + 2 * k) % 7 == 0) & (k > 9)
 
@@ -92,7 +92,7 @@ def test_a_causal_mask() -> None:
 
 @pytest.mark.parametrize("size", [4, 3, 1])
 def test_kinds_as_counted(size: int) -> None:
-    """Other masks, more keys than queries, an edge that is no whole block."""
+    """Other masks, more keys than queries, an edge that is not a whole block."""
     for mod in (causal, far):
         for queries, keys in ((12, 12), (10, 16), (13, 11)):
             yours = kinds(blocks(mod, queries, keys, size)).tolist()
@@ -110,7 +110,7 @@ def test_batch_0_and_head_0() -> None:
 
 
 def test_a_mask_without_lists_of_full_blocks() -> None:
-    """Made from partial blocks alone: what names the full ones is None."""
+    """Made only from partial blocks: the attributes for full ones are None."""
     made = blocks(causal, 12, 12, 4)
     mask = type(made).from_kv_blocks(
         made.kv_num_blocks, made.kv_indices, BLOCK_SIZE=4, mask_mod=causal, seq_lengths=(12, 12)
@@ -126,7 +126,7 @@ def test_a_mask_without_lists_of_full_blocks() -> None:
 
 
 def test_pictures() -> None:
-    """A causal mask, your window with larger and smaller blocks, and one that is full of holes."""
+    """A causal mask, your window with larger and smaller blocks, and a mask full of holes."""
     masks = {
         "causal": blocks(causal, 24, 24, 4),
         "window, blocks of 4": blocks(window, 24, 24, 4),

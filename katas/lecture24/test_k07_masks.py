@@ -74,7 +74,9 @@ def compare(yours: list[list[bool]], right: list[list[bool]], what: str) -> None
 def close(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
     """Compare to twelve digits."""
     __tracebackhide__ = True
-    assert yours.shape == right.shape, f"{what}: {[*yours.shape]}, expected {[*right.shape]}"
+    assert yours.shape == right.shape, (
+        f"{what}: your shape is {[*yours.shape]}, expected {[*right.shape]}"
+    )
     gap = (yours - right).abs().max().item()
     assert gap < 1e-12, f"{what}: yours differs by {gap:.3g}, expected less than 1e-12"
 
@@ -87,7 +89,7 @@ def test_window(size: int) -> None:
 
 
 def test_prefix() -> None:
-    """Two samples, prefixes of 3 and of none: a prefix adds to what is causal."""
+    """Two samples, prefixes of 3 and of none: a prefix adds to the causal mask."""
     yours = pairs(prefix(torch.tensor([3, 0])), 2, 5)
     for b, length in enumerate((3, 0)):
         right = [[k <= q or k < length for k in range(5)] for q in range(5)]
@@ -95,7 +97,7 @@ def test_prefix() -> None:
 
 
 def test_document() -> None:
-    """Two samples with cuts of their own, and a number that comes back later."""
+    """Two samples, each with its own cuts, and a document number that comes back later."""
     ids = torch.tensor([[0, 0, 1, 1, 1, 2], [5, 5, 5, 5, 3, 5]])
     with unchanged(ids=ids):
         yours = pairs(document(ids), 2, 6)
@@ -113,7 +115,7 @@ def test_shifted() -> None:
 
 
 def test_an_offset_that_grows() -> None:
-    """The tensor counts as it is at the time of the call, and stays a tensor."""
+    """The tensor's value at the time of the call counts, and it stays a tensor."""
     offset = torch.tensor(1)
     mask = shifted(window(2), offset)
     pairs(mask, 1, 4)
@@ -143,7 +145,7 @@ def test_alibi() -> None:
 
 @pytest.mark.time_limit(30)
 def test_attention_by_alibi_in_a_window() -> None:
-    """FlexAttention with your score and your mask is SDPA with a matrix of numbers."""
+    """FlexAttention with your score and your mask equals SDPA with a float mask."""
     q, k, v = (numbers(2, 2, 10, 4, seed=seed) for seed in range(3))
     slopes = torch.tensor([0.7, 0.3], dtype=torch.float64)
     yours = attend(window(3), q, k, v, alibi(slopes))
@@ -155,7 +157,7 @@ def test_attention_by_alibi_in_a_window() -> None:
 
 @pytest.mark.time_limit(30)
 def test_documents_are_separate_calls() -> None:
-    """Three documents in a row of 10: as three calls."""
+    """Three documents in a row of 10: the same as three calls."""
     q, k, v = (numbers(1, 2, 10, 4, seed=seed) for seed in range(3))
     lengths = [4, 1, 5]
     ids = torch.arange(3).repeat_interleave(torch.tensor(lengths))[None]

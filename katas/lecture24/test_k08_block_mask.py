@@ -31,7 +31,7 @@ DICE = torch.rand(40, 40, generator=torch.Generator().manual_seed(8)) < 0.9
 
 
 def causal(_batch: Any, _head: Any, query: Any, key: Any) -> torch.Tensor:
-    """Allow what is not behind the query."""
+    """Allow keys that are not after the query."""
     return torch.as_tensor(query >= key)
 
 
@@ -41,12 +41,12 @@ def window(_batch: Any, _head: Any, query: Any, key: Any) -> torch.Tensor:
 
 
 def prefix(_batch: Any, _head: Any, _query: Any, key: Any) -> torch.Tensor:
-    """Allow the first five keys: the query is not looked at."""
+    """Allow the first five keys: the query is ignored."""
     return torch.as_tensor(key < 5)
 
 
 def late(_batch: Any, _head: Any, query: Any, _key: Any) -> torch.Tensor:
-    """Allow all to a query from the sixth on: the key is not looked at."""
+    """Allow everything from the sixth query on: the key is ignored."""
     return torch.as_tensor(query >= 5)
 
 
@@ -71,10 +71,10 @@ def dice(batch: Any, head: Any, query: Any, key: Any) -> torch.Tensor:
 
 
 def strict(batch: Any, head: Any, query: Any, key: Any) -> torch.Tensor:
-    """Allow what is not behind the query, of batch 0: all four have to be int64 tensors."""
+    """Allow keys that are not after the query, in batch 0: all four must be int64 tensors."""
     for name, yours in (("batch", batch), ("head", head), ("query", query), ("key", key)):
         what = yours.dtype if isinstance(yours, torch.Tensor) else type(yours).__name__
-        assert what == torch.int64, f"mask_mod is given {name} as {what}, expected an int64 tensor"
+        assert what == torch.int64, f"mask_mod gets {name} as {what}, expected an int64 tensor"
     return torch.where(batch + head == 0, query, -1) >= key
 
 
@@ -87,7 +87,7 @@ def picture(mod: Any, queries: int, keys: int, size: int) -> list[str]:
 
 
 def test_a_causal_mask() -> None:
-    """Eight tokens in blocks of four: the diagonal is partial, and what is below is full."""
+    """Eight tokens in blocks of four: the diagonal is partial, and the one below it is full."""
     partial, full = blocks(causal, 8, 8, 4)
     for name, yours in (("partial", partial), ("full", full)):
         assert yours.dtype == torch.bool, f"{name} is {yours.dtype}, expected torch.bool"
@@ -100,7 +100,7 @@ def test_a_causal_mask() -> None:
 
 
 def test_a_mask_is_asked_with_tensors() -> None:
-    """As FlexAttention asks it: batch, head, query and key are tensors, and int64."""
+    """Called as FlexAttention calls it: batch, head, query and key are int64 tensors."""
     yours = picture(strict, 8, 8, 4)
     assert yours == ["+ .", "# +"], f"causal in batch 0: yours {yours}, expected ['+ .', '# +']"
 
@@ -125,7 +125,7 @@ def test_more_keys_than_queries() -> None:
     ("mod", "right"), [(prefix, ["# + .", "# + ."]), (late, [". . .", "+ + +"])]
 )
 def test_a_mask_of_one_of_them(mod: Any, right: list[str]) -> None:
-    """The result of mask_mod has a dim of size 1, and holds for all along it."""
+    """The result of mask_mod has a dim of size 1, and applies to all along it."""
     yours = picture(mod, 8, 12, 4)
     assert yours == right, f"{mod.__name__}, 8 queries, 12 keys: yours {yours}, expected {right}"
 
@@ -156,22 +156,22 @@ def test_indices_of_two_rows() -> None:
         assert list(yours.shape) == shape, f"{name} have shape {list(yours.shape)}, not {shape}"
     assert counts.tolist() == [2, 0], f"your counts are {counts.tolist()}, expected [2, 0]"
     assert numbers[0, :2].tolist() == [1, 2], (
-        f"the first row has blocks 1 and 2, your numbers begin with {numbers[0, :2].tolist()}"
+        f"the first row has blocks 1 and 2, but your numbers begin with {numbers[0, :2].tolist()}"
     )
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 999), rows=st.integers(1, 5), columns=st.integers(1, 20))
 def test_indices_name_the_blocks(seed: int, rows: int, columns: int) -> None:
-    """From left to right, and behind them numbers of columns."""
+    """From left to right, followed by valid column numbers."""
     which = torch.rand(rows, columns, generator=torch.Generator().manual_seed(seed)) < 0.6
     counts, numbers = indices(which)
     for row, count, yours in zip(which, counts.tolist(), numbers.tolist(), strict=True):
         right = row.nonzero()[:, 0].tolist()
         named = yours[:count]
-        assert named == right, f"row {row.int().tolist()}: you name {named}, expected {right}"
+        assert named == right, f"row {row.int().tolist()}: yours lists {named}, expected {right}"
         inside = all(0 <= number < columns for number in yours)
-        assert inside, f"row {row.int().tolist()}: {yours} has numbers that are no column"
+        assert inside, f"row {row.int().tolist()}: {yours} has numbers that are not columns"
 
 
 @settings(max_examples=25, deadline=None)
@@ -199,7 +199,7 @@ def test_the_same_blocks_as_pytorch(mod: Any, queries: int, keys: int, size: int
 
 
 def test_it_is_not_asked_of_pytorch() -> None:
-    """The blocks are yours."""
+    """The blocks come from your code."""
     with forbids(
         k08_block_mask,
         "torch.nn.attention.flex_attention.create_block_mask",

@@ -1,4 +1,4 @@
-"""Tests of k09_eager_hides: what blocks say against what mask_mod says."""
+"""Tests of k09_eager_hides: what the blocks say against what mask_mod says."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DOCUMENT = torch.tensor([0] * 9 + [1] * 3 + [2] * 15)
 
 
 def causal(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow what is not behind the query."""
+    """Allow keys that are not after the query."""
     return query >= key
 
 
 def window(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow what is near, before and behind."""
+    """Allow what is near, before and after."""
     return (query - key).abs() < 7
 
 
@@ -44,7 +44,7 @@ def prefix(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
 
 
 def late(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow all keys to a query from the sixth on."""
+    """Allow all keys from the sixth query on."""
     return (query >= 5) & (key >= 0)
 
 
@@ -78,7 +78,7 @@ def pairs(mod: Any, queries: int = QUERIES, keys: int = KEYS) -> torch.Tensor:
 
 
 def listed(mask: BlockMask) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """Return the numbers (row, column) of partial and of full blocks; none is listed twice."""
+    """Return (row, column) of partial and of full blocks; none is listed twice."""
     found = []
     for kind in ("kv", "full_kv"):
         counts = getattr(mask, f"{kind}_num_blocks")[0, 0].tolist()
@@ -127,7 +127,9 @@ def agree(mask: BlockMask, right: torch.Tensor, what: str) -> None:
     same(pairs(mask.mask_mod), right, f"{what}, mask_mod")
     partial, full = listed(mask)
     twice = sorted(partial & full)
-    assert not twice, f"{what}: blocks {twice} are listed as partial and as full: read twice"
+    assert not twice, (
+        f"{what}: blocks {twice} are listed as partial and as full, so they are read twice"
+    )
     same(applied(mask, right), right, f"{what}, as the blocks say (compiled)")
 
 
@@ -138,7 +140,7 @@ def test_obeyed_of_an_agreeing_mask() -> None:
 
 
 def test_obeyed_of_full_and_missing_blocks() -> None:
-    """Blocks that disagree with mask_mod: it is asked in partial ones only."""
+    """Blocks that disagree with mask_mod: it is asked only in partial ones."""
     one = torch.ones(1, 1, 2, dtype=torch.int32)
     partial = torch.tensor([[[[0, 1], [1, 0]]]], dtype=torch.int32)
     full = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.int32)
@@ -159,7 +161,7 @@ def test_obeyed_of_a_ragged_mask(mod: Any, size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_both_agrees_with_itself(left: Any, right: Any) -> None:
-    """Compiled, a mask of both allows what both allow."""
+    """Compiled, a mask from `both` allows what both allow."""
     masks = mask_of(left), mask_of(right)
     mask, truth = both(*masks), pairs(left) & pairs(right)
     what = f"both({left.__name__}, {right.__name__})"
@@ -169,7 +171,7 @@ def test_both_agrees_with_itself(left: Any, right: Any) -> None:
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_either_agrees_with_itself(left: Any, right: Any) -> None:
-    """Compiled, a mask of either allows what one of them allows."""
+    """Compiled, a mask from `either` allows what one of them allows."""
     masks = mask_of(left), mask_of(right)
     mask, truth = either(*masks), pairs(left) | pairs(right)
     what = f"either({left.__name__}, {right.__name__})"
@@ -197,7 +199,7 @@ def test_no_block_is_read_for_nothing(left: Any, right: Any) -> None:
 
 
 def test_masks_are_left_alone() -> None:
-    """Both masks are as before."""
+    """Both masks stay as they were."""
     masks = {"left": mask_of(causal), "right": mask_of(document)}
     parts = {
         f"{name}.{part}": getattr(mask, part)

@@ -24,12 +24,12 @@ INDEX = [torch.tensor(n) for n in (0, 1, 6, 2)]
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the compiler's log."""
+    """Silence the compiler's log."""
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
 
 
 def sloped(score: Any, _batch: Any, head: Any, query: Any, key: Any) -> Any:
-    """Prefer what is near: captures a tensor."""
+    """Prefer what is near: it captures a tensor."""
     return score - SLOPES[head] * (query - key)
 
 
@@ -39,7 +39,7 @@ def halved(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
 
 
 def causal(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow what is not behind."""
+    """Allow what is not after the query."""
     return query >= key
 
 
@@ -57,7 +57,9 @@ def number(graph: Any, right: int) -> list[Any]:
     """Return your pairs, if there are as many as calls."""
     __tracebackhide__ = True
     found = list(mods(graph))
-    assert len(found) == right, f"{right} calls of flex_attention, you return {len(found)} pairs"
+    assert len(found) == right, (
+        f"{right} calls of flex_attention, but you return {len(found)} pairs"
+    )
     return found
 
 
@@ -101,7 +103,7 @@ def test_two_calls() -> None:
 
 
 def test_mods_that_nobody_gave() -> None:
-    """Without mods there are modules all the same: the score as it is, and True."""
+    """Without mods there are modules all the same: the score unchanged, and True."""
     ((score, allowed),) = number(graph_of(lambda x: flex_attention(x, x, x), X), 1)
     value = torch.tensor(0.25)
     yours = score(value, *INDEX)
@@ -111,7 +113,7 @@ def test_mods_that_nobody_gave() -> None:
 
 
 def test_beside_another_operator() -> None:
-    """A cond has two submodules of its own, and is left out."""
+    """A cond has its own two submodules, and is left out."""
 
     def attend(x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
@@ -119,7 +121,7 @@ def test_beside_another_operator() -> None:
 
     ((score, _),) = number(graph_of(attend, X), 1)
     yours = calls(score)
-    assert yours == "truediv", f"beside a cond: your score_mod calls {yours!r}, expected 'truediv'"
+    assert yours == "truediv", f"next to a cond: your score_mod calls {yours!r}, expected 'truediv'"
 
 
 def test_no_call_at_all() -> None:
@@ -146,6 +148,6 @@ def test_names_say_nothing() -> None:
     pairs = [tuple(map(calls, pair)) for pair in number(graph, 2)]
     right = [("getitem sub mul sub", "sub abs lt"), ("truediv", "ge")]
     assert pairs == right, (
-        f"two calls, in a graph whose modules have other names: your mods call {pairs}, expected"
-        f" {right}. The arguments of a call say which modules are its own"
+        f"two calls, in a graph with renamed modules: your mods call {pairs}, expected"
+        f" {right}. The arguments of a call tell which modules belong to it"
     )

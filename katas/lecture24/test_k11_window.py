@@ -1,4 +1,4 @@
-"""Tests of k11_window: the same masks, and compilations counted in both ways."""
+"""Tests of k11_window: the same masks, and compilations counted for both ways."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from katas.lecture24.k11_window import window
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the compiler's log."""
+    """Silence the compiler's log."""
     monkeypatch.setattr(logging.getLogger("torch.__trace"), "disabled", True)
 
 
 @pytest.mark.parametrize(("width", "tokens"), [(1, 4), (3, 9), (0, 4), (6, 16), (20, 12)])
 def test_who_sees_whom(width: int, tokens: int) -> None:
-    """The same pairs as by int: mask_mod, and the blocks."""
+    """The same pairs as `by_int`: mask_mod, and the blocks."""
     yours, right = window(width, tokens), by_int(width, tokens)
     what = f"width {width}, {tokens} tokens"
     pairs = [
@@ -49,20 +49,24 @@ def test_one_compilation() -> None:
 
 
 def test_masks_do_not_share_a_width() -> None:
-    """A mask made earlier keeps its own."""
+    """A mask made earlier keeps its own width."""
     masks = [window(width, 8) for width in (2, 5)]
     zero = torch.tensor(0)
     found = [
         sum(int(mask.mask_mod(zero, zero, zero + 7, zero + key)) for key in range(8))
         for mask in masks
     ]
-    assert found == [2, 5], f"windows of [2, 5]: the last token sees {found} tokens"
+    assert found == [2, 5], (
+        f"windows of [2, 5]: the last token sees {found} tokens, expected [2, 5]"
+    )
 
 
 @pytest.mark.given
 def test_a_number_of_python_is_guarded() -> None:
-    """One width compiles once, and others again."""
+    """One width compiles once, and more widths compile again."""
     found = compilations(by_int, [3, 3, 3]), compilations(by_int, [1, 2, 3])
     torch.compiler.reset()
-    assert found[0] == 1, f"by_int with one width compiles {found[0]} times"
-    assert found[1] > 1, f"by_int with three widths compiles {found[1]} times"
+    assert found[0] == 1, f"by_int with one width compiles {found[0]} times, expected once"
+    assert found[1] > 1, (
+        f"by_int with three widths compiles {found[1]} times, expected more than one"
+    )

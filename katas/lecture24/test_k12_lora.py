@@ -1,4 +1,4 @@
-"""Tests of k12_lora: the algebra of W + B A, what is trained, and what is left when it is gone."""
+"""Tests of k12_lora: the algebra of W + B A, what is trained, and what is left after removal."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def test_nothing_changes_at_first() -> None:
     assert (lora.scale, lora.A.shape[0]) == (SCALE, 2), (
         f"your LoRA has scale {lora.scale} and rank {lora.A.shape[0]}, expected {SCALE} and 2"
     )
-    assert layer.parametrizations.weight[0] is lora, "the layer has another LoRA than you return"
+    assert layer.parametrizations.weight[0] is lora, (
+        "the layer's LoRA is not the one that you return"
+    )
     equal = torch.equal(layer(x).detach(), before)
     assert equal, "B is 0: the adapted layer must return what the layer returned"
 
@@ -85,7 +87,7 @@ def test_only_a_and_b_are_trained() -> None:
 
 
 def test_what_required_gradients_is_noted() -> None:
-    """By the layer's names, before it was frozen."""
+    """Recorded by the layer's names, before it was frozen."""
     layer = layer_of()
     layer.bias.requires_grad_(requires_grad=False)
     yours = adapt(layer, 2, SCALE).was
@@ -107,8 +109,8 @@ def test_the_first_step_moves_b() -> None:
         zeros.append([each is None or not each.any() for each in grads])
         optimizer.step()
     assert zeros == [[True, False], [False, False]], (
-        f"gradients of A and B are 0 in two steps: {zeros}, expected [[True, False], [False,"
-        " False]]"
+        f"whether the gradients of A and B are 0, in two steps: {zeros}, expected [[True, False],"
+        " [False, False]]"
     )
     kept = torch.equal(layer.parametrizations.weight.original, weight)
     assert kept, "the frozen weight has moved"
@@ -135,7 +137,7 @@ class Largest(TorchDispatchMode):
     """Keep the largest number of elements that an operator makes, and which operator does."""
 
     def __init__(self, weight: torch.Tensor) -> None:
-        """Remember whose views are left out."""
+        """Remember the tensor whose views are left out."""
         super().__init__()
         self.old = weight.untyped_storage().data_ptr()
         self.found = (0, "")
@@ -159,7 +161,7 @@ def test_apart_makes_no_large_matrix() -> None:
     size, operator = watch.found
     assert size <= 3 * 64, (
         f"{operator} makes {size} elements; x has {x.numel()}, and the weight 4096. Which two of"
-        " the three factors are multiplied first?"
+        " the three factors do you multiply first?"
     )
 
 
@@ -170,8 +172,10 @@ def test_merged_it_returns_the_same() -> None:
     before, weight = layer(x).detach(), layer.weight.detach()
     remove(layer, merge=True)
     names = sorted(layer.state_dict())
-    assert names == ["bias", "weight"], f"merged, the state dict has {names}"
-    assert type(layer) is nn.Linear, f"the layer is still a {type(layer).__name__}"
+    assert names == ["bias", "weight"], (
+        f"merged, the state dict has {names}, expected bias and weight"
+    )
+    assert type(layer) is nn.Linear, f"the layer is still a {type(layer).__name__}, expected Linear"
     same(layer.weight.detach(), weight, "the weight, merged")
     same(layer(x).detach(), before, "what the merged layer returns")
 
@@ -183,7 +187,9 @@ def test_dropped_it_is_as_it_was() -> None:
     learned(layer)
     remove(layer, merge=False)
     names = sorted(layer.state_dict())
-    assert names == ["bias", "weight"], f"dropped, the state dict has {names}"
+    assert names == ["bias", "weight"], (
+        f"dropped, the state dict has {names}, expected bias and weight"
+    )
     equal = torch.equal(layer.weight, weight)
     assert equal, f"the weight is off by {float((layer.weight - weight).detach().abs().max())}"
 
@@ -194,7 +200,7 @@ def test_gradients_are_required_as_before(
     flags: tuple[bool, bool],
     merge: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """Some layers were frozen before, and stay so."""
+    """Some parameters were frozen before, and stay frozen."""
     layer = layer_of()
     for each, flag in zip((layer.weight, layer.bias), flags, strict=True):
         each.requires_grad_(flag)
@@ -207,7 +213,7 @@ def test_gradients_are_required_as_before(
 
 
 def test_it_can_be_adapted_again() -> None:
-    """A merged layer is adapted like any other, and others are not touched."""
+    """A merged layer can be adapted like any other, and other layers are not touched."""
     layers = layer_of(), layer_of(4, 6, bias=False)
     for layer in layers:
         learned(layer)

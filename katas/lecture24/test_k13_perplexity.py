@@ -1,4 +1,4 @@
-"""Tests of k13_perplexity: the loss of all logits, without all logits."""
+"""Tests of k13_perplexity: the loss of all logits, without holding all logits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 
 
 def batch(tokens: int, words: int = WORDS, seed: int = 0, every: int = 0) -> tuple[Any, Any]:
-    """Return hidden states and targets; with `every`, each so-many-th token does not count."""
+    """Return hidden states and targets; with `every`, each `every`-th token does not count."""
     dice = torch.Generator().manual_seed(seed)
     target = torch.randint(words, (tokens,), generator=dice)
     if every:
@@ -41,7 +41,7 @@ def batch(tokens: int, words: int = WORDS, seed: int = 0, every: int = 0) -> tup
 
 
 def whole(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return the summed loss by way of all logits."""
+    """Return the summed loss, computed from all logits."""
     return F.cross_entropy(F.linear(hidden, weight), target, reduction="sum")
 
 
@@ -72,7 +72,7 @@ class Largest(TorchDispatchMode):
 
 @contextmanager
 def saved() -> Iterator[dict[int, int]]:
-    """Yield the elements that autograd saves for backward, by the storage that they are in."""
+    """Yield the elements that autograd saves for backward, by storage."""
     found: dict[int, int] = {}
     kept: list[torch.Tensor] = []
 
@@ -99,7 +99,7 @@ def test_the_loss_is_that_of_all_logits(size: int) -> None:
 
 
 def test_ignored_tokens_do_not_count() -> None:
-    """Each third target is -100, and a chunk may have no other."""
+    """Every third target is -100, and a chunk may have no other."""
     (hidden, target), weight = batch(13, every=3), numbers(WORDS, DIM, seed=5)
     target[4:8] = IGNORED
     loss, tokens = total(hidden, weight, target, 4)
@@ -109,7 +109,7 @@ def test_ignored_tokens_do_not_count() -> None:
 
 
 def test_gradients_are_those_of_all_logits() -> None:
-    """Of hidden and of weight, with an incoming gradient that is not 1."""
+    """Gradients of hidden and weight, with an incoming gradient that is not 1."""
     hidden, target = batch(11, every=4)
     hidden.requires_grad_()
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
@@ -144,12 +144,12 @@ def test_no_large_result() -> None:
     assert most <= 6 * WORDS, (
         f"{operator} makes {most} elements, logits of {most // WORDS} tokens at once; size is 6:"
         f" expected at most 6 tokens x {WORDS} words = {6 * WORDS}. 64 tokens are all of them; 11"
-        " tokens come of chunk(6), which makes six chunks: split, not chunk"
+        " tokens come from chunk(6), which makes six chunks: use split"
     )
 
 
 def test_no_logits_are_saved() -> None:
-    """What waits for backward grows with tokens times dim, not tokens times words."""
+    """What is saved for backward grows with tokens times dim, not tokens times words."""
     hidden, target = batch(64)
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
     with saved() as found:
@@ -158,8 +158,8 @@ def test_no_logits_are_saved() -> None:
     with saved() as all_of_them:
         whole(hidden, weight, target)
     assert yours <= bar, (
-        f"{yours} elements are saved for backward, expected at most {bar}; at once it is"
-        f" {sum(all_of_them.values())}. Who keeps the logits of each chunk?"
+        f"{yours} elements are saved for backward, expected at most {bar}; all at once it is"
+        f" {sum(all_of_them.values())}. What keeps the logits of each chunk?"
     )
     loss.backward()
     assert weight.grad is not None, "no gradient reached the weight"
@@ -178,7 +178,7 @@ def test_perplexity_of_one_batch() -> None:
 
 
 def test_perplexity_is_a_mean_over_tokens() -> None:
-    """Batches of one token, twenty, and seven of which some do not count."""
+    """Batches of one token, of twenty, and of seven, some of which do not count."""
     weight = numbers(WORDS, DIM, seed=5)
     batches = [batch(1, seed=1), batch(20, seed=2), batch(7, seed=3, every=2)]
     yours = perplexity(iter(batches), weight, 6)

@@ -67,8 +67,8 @@ def compiled(log: list[Entry]) -> dict[str, str]:
 def breaks(log: list[Entry]) -> dict[str, list[str]]:
     """Return the compile ids that broke at each "file:line", each once, in the order of the log.
 
-    The first line of the payload is "Graph break in user code at file:line"; a reason with another
-    first line, such as a backend's failure, is left out.
+    The first line of the payload is "Graph break in user code at file:line"; leave out reasons with
+    a different first line, such as a backend's failure.
     """
-    # TODO: most artifacts have another name, and many headers are not artifacts.
+    # TODO: most artifacts have a different name, and many headers are not artifacts.
     raise NotImplementedError("breaks")

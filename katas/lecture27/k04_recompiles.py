@@ -48,7 +48,7 @@ class Steps(nn.Module):  # type: ignore[misc, unused-ignore]
 
     def __init__(self) -> None:
         super().__init__()
-        # TODO: one graph. Now each number has its own, because it is a constant there.
+        # TODO: one graph. Now each number has its own graph, as a constant.
         self.n = 0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

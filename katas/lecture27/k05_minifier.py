@@ -11,7 +11,7 @@ quarters, eighths, single nodes:
     . . . d . . . .     passes
     . . c . . . . .     passes        c d is the answer
 
-1. `extract`: build the graph of some nodes; anything else they read becomes an input, with its
+1. `extract`: build a graph of some of the nodes; anything else they read becomes an input, with its
    value from the whole graph.
 2. `ddmin`: the search, over any list.
 

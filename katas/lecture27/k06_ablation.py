@@ -70,8 +70,8 @@ def blame(
     """Return the first of `layers`, backends by name, that differs from f, or None.
 
     Values differ if they are off by more than 1e-10, absolute plus relative. They are float64 here;
-    another dtype is a difference too. NaN equals NaN. Let a layer's exceptions propagate. Compile
-    no layer after the one to blame.
+    a different dtype counts as a difference too. NaN equals NaN. Let a layer's exceptions
+    propagate. Compile no layer after the one to blame.
     """
     # TODO: torch.compiler.reset(), and torch.testing.assert_close.
     right = observe(f, inputs)

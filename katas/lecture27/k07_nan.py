@@ -8,8 +8,8 @@ The loss is fine, but after a step the weights are NaN. Paste this:
     forward     0.0   1.0   2.0
     x.grad      nan   0.5   0.25
 
-`where` sends a gradient of 0 to the square root that it does not use, and that divides it by 0. A
-NaN spreads to almost everything that reads it, so find the first: an operator that makes one from
+`where` sends a gradient of 0 to the square root that it does not use, which divides it by 0. A NaN
+spreads to almost everything that reads it, so find the first: an operator that makes one from
 inputs without one. Hunt it in two ways, about 20 lines:
 
 1. `Hunt`, a dispatch mode, sees each operator that runs, in backward too.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def has_nan(values: object) -> bool:
-    """Whether nested lists, tuples and dicts hold a NaN, in a tensor or as a number. Given."""
+    """Return whether a tree of values holds a NaN, in a tensor or as a number. Given."""
     leaves = [x for x in tree_leaves(values) if isinstance(x, torch.Tensor | float)]
     return any(bool(torch.as_tensor(x).isnan().any()) for x in leaves)
 

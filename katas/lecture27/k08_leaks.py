@@ -1,7 +1,7 @@
 """Find a leak, in a snapshot and among live tensors.
 
-The run ends at step 4000, out of memory. On a GPU the allocator knows which lines hold it. This is
-the format of ``torch.cuda.memory._snapshot()``, which the tests imitate:
+The run ends at step 4000, out of memory. On a GPU the allocator knows which lines hold the memory.
+This is the format of ``torch.cuda.memory._snapshot()``, which the tests imitate:
 
     segments          from cudaMalloc
       blocks          size, requested_size, state, frames (innermost first)
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def owner(frames: Sequence[Mapping[str, Any]]) -> str:
-    """Return the innermost line outside of torch, as "train.py:12:step". Given."""
+    """Return the innermost line outside torch, as "train.py:12:step". Given."""
     for frame in frames:
         if "/torch/" not in frame["filename"]:
             return f"{frame['filename'].split('/')[-1]}:{frame['line']}:{frame['name']}"
@@ -50,7 +50,7 @@ def owner(frames: Sequence[Mapping[str, Any]]) -> str:
 
 
 def storages_in(tree: object) -> dict[StorageWeakRef, int]:
-    """Return the storages of the tensors in a tree, by a weak reference, with their bytes. Given.
+    """Return the storages of the tensors in a tree: weak references, with the bytes. Given.
 
     Two references to one storage are equal, even after it has been freed.
     """
@@ -81,7 +81,7 @@ class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         self.made: dict[StorageWeakRef, tuple[str, int]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operator, note the storages of its results, and return them."""
+        """Run the operator, record the storages of its results, and return the results."""
         # TODO: a storage is new if no argument has it.
         raise NotImplementedError("Living.__torch_dispatch__")
 

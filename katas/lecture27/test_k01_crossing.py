@@ -55,12 +55,12 @@ def through_script(f: Callable[[], object]) -> None:
 
 
 def carried(road: Callable[[Callable[[], object]], object], f: Callable[[], object]) -> Exception:
-    """Return what comes back."""
+    """Return the exception that comes back."""
     try:
         road(f)
     except Exception as error:  # noqa: BLE001 - whatever it has become
         return error
-    pytest.fail("nothing was raised")
+    pytest.fail("nothing was raised, expected an exception")
 
 
 def check(error: Exception, expected: tuple[str, str]) -> None:
@@ -76,7 +76,9 @@ def test_the_roads() -> None:
     """One path carries the exception, the other two carry its text."""
     roads = (through_hook, through_future, through_script)
     kinds = [type(carried(road, withdraw)) for road in roads]
-    assert kinds == [Boom, RuntimeError, RuntimeError], f"PyTorch's {kinds}"
+    assert kinds == [Boom, RuntimeError, RuntimeError], (
+        f"PyTorch raised {kinds}, expected [Boom, RuntimeError, RuntimeError]"
+    )
 
 
 def test_a_hook() -> None:
@@ -85,7 +87,7 @@ def test_a_hook() -> None:
 
 
 def test_a_future() -> None:
-    """A text with its calls in the opposite order of a traceback."""
+    """A text with its calls in the opposite order to a traceback."""
     check(carried(through_future, pay), ("Boom", "withdraw"))
     name = f"Boom{secrets.randbelow(10**6)}"
 

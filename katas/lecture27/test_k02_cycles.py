@@ -30,7 +30,7 @@ KEPT: list[Thing] = []
 
 
 def kept() -> Thing:
-    """Return what a list holds as well."""
+    """Return an object that a list also holds."""
     KEPT.append(Thing())
     return KEPT[-1]
 

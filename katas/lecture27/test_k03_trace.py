@@ -25,7 +25,8 @@ from plugins.kit import build_folder
 
 PREFIX = "V1125 17:06:18.846000 7 torch/_dynamo/utils.py:2350] "
 WHERE = "look at torch/_logging/_internal.py"
-# The traced program. It breaks at two lines; `helper` is first inlined, then compiled separately.
+# The traced program. Its graph breaks at two lines; `helper` is first inlined, then compiled
+# separately.
 PROGRAM = """
 import torch
 
@@ -79,7 +80,7 @@ def record(*, payload: str | None = None, **header: object) -> str:
 
 
 def at(frame: int, again: int = 0) -> dict[str, Any]:
-    """Return what a header says of its compilation."""
+    """Return what a header says about its compilation."""
     return {"frame_id": frame, "frame_compile_id": again, "attempt": 0}
 
 
@@ -89,7 +90,9 @@ def check_entries(text: str, expected: list[Entry]) -> None:
     yours = entries(text)
     says = f"yours\n{yours}\nexpected\n{expected}\nof the text\n{text}"
     assert [tuple(entry) for entry in yours] == [tuple(entry) for entry in expected], says
-    assert all(isinstance(entry, Entry) for entry in yours), f"yours {yours}: expected each Entry"
+    assert all(isinstance(entry, Entry) for entry in yours), (
+        f"yours {yours}, expected each item to be an Entry"
+    )
 
 
 def test_headers() -> None:
@@ -148,7 +151,7 @@ def test_the_format(trace: Path) -> None:
     """PyTorch writes the format that the brief describes."""
     text = trace.read_text("utf-8")
     for word in ('"dynamo_start": {"stack"', "\tGraph break in user code at ", '{"str": ["'):
-        assert word in text, f"PyTorch's trace lacks {word!r}; {WHERE}"
+        assert word in text, f"PyTorch's trace does not contain {word!r}; {WHERE}"
 
 
 def test_every_payload_has_its_digest(trace: Path) -> None:
@@ -173,7 +176,9 @@ def test_the_functions_of_the_program(trace: Path) -> None:
     yours = compiled(log)
     assert yours == right, f"yours\n{yours}\nPyTorch's, by its metrics\n{right}"
     names = {each.split(" at ")[0] for each in right.values()}
-    assert {"step", "helper", "choose"} <= names, f"PyTorch's metrics have only {names}"
+    assert {"step", "helper", "choose"} <= names, (
+        f"PyTorch's metrics have only {names}, expected step, helper and choose"
+    )
 
 
 def test_the_lines_that_break_the_program(trace: Path) -> None:
@@ -191,7 +196,7 @@ def test_tlparse(trace: Path, tmp_path: Path) -> None:
     """It writes a graph break page for the same compile ids."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     tool = shutil.which("tlparse", path=path)
-    assert tool, "tlparse is not on the path"
+    assert tool, "tlparse is not on the PATH"
     out = tmp_path / "out"
     subprocess.run(  # noqa: S603 - tlparse
         [tool, trace, "-o", out, "--no-browser"], check=True, capture_output=True, timeout=50

@@ -212,6 +212,12 @@ def test_what_they_cost(reports: list[str]) -> None:
     f = counter(graphs)(lambda x, unit: x * METRES[unit])
     for unit in METRES:
         f(values(2), unit)
-    assert len(graphs) == len(METRES), f"PyTorch's {len(graphs)} graphs\n{reports}"
-    assert any("'cm'" in line or "'mm'" in line for line in reports), f"PyTorch's log: {reports}"
-    assert all(a != b for a, b in pairwise(map(id, graphs))), "PyTorch's graphs are not distinct"
+    assert len(graphs) == len(METRES), (
+        f"PyTorch made {len(graphs)} graphs, expected one for each unit\n{reports}"
+    )
+    assert any("'cm'" in line or "'mm'" in line for line in reports), (
+        f"PyTorch's log does not name the string: {reports}"
+    )
+    assert all(a != b for a, b in pairwise(map(id, graphs))), (
+        "PyTorch's graphs are not distinct objects"
+    )

@@ -72,7 +72,7 @@ def values(*sizes: int) -> torch.Tensor:
 
 
 def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Return a few operators of both."""
+    """Return the result of a few operators on x and y."""
     a = torch.sin(x)
     b = torch.mul(a, y)
     c = torch.add(b, a, alpha=2)
@@ -152,9 +152,9 @@ def test_parts_that_fail_as_they_like(drawn: tuple[int, set[int]]) -> None:
     rests = [yours[:place] + yours[place + 1 :] for place in range(len(yours))]
     open_ = [rest for rest in rests if rest not in asked]
     assert fails(yours), f"yours {yours} of {n} passes, expected a part that fails"
-    assert not open_, f"yours {yours} of {n}: yours never asks whether {open_} fails"
+    assert not open_, f"yours {yours} of {n}: it never asks whether {open_} fails"
     still = [rest for rest in rests if fails(rest)]
-    assert not still, f"yours {yours} of {n} still fails with one item less: {still}"
+    assert not still, f"yours {yours} of {n} still fails with one item fewer: {still}"
 
 
 @quick
@@ -188,7 +188,7 @@ def test_the_questions() -> None:
 
 
 def test_one_node() -> None:
-    """Its operands become inputs with their recorded values; another run has other values."""
+    """Its operands become inputs with their recorded values; another run has different values."""
     for y in (values(3) + 1, values(3) + 2):
         _, nodes, recorded = traced(program, values(3), y)
         module, inputs = extract(recorded, [nodes["mul"]])
@@ -198,7 +198,9 @@ def test_one_node() -> None:
             assert torch.equal(yours, right), f"an input: yours {yours}, expected {right}"
         output = module(*inputs)
         assert isinstance(output, tuple), f"output: yours {type(output).__name__}, expected a tuple"
-        assert torch.equal(output[0], values(3).sin() * y), f"yours returns {output}"
+        assert torch.equal(output[0], values(3).sin() * y), (
+            f"yours returns {output}, expected sin(x) * y"
+        )
 
 
 def test_some_nodes() -> None:
@@ -270,7 +272,7 @@ def test_the_graph_stays() -> None:
 
 
 def chain(x: torch.Tensor) -> torch.Tensor:
-    """Return a graph of forty operators, two of which do not go together."""
+    """Return a graph of forty operators, two of which fail together."""
     for _ in range(6):
         x = torch.cos(torch.add(x, 1).abs())
     x = torch.neg(torch.tanh(x))
@@ -280,7 +282,7 @@ def chain(x: torch.Tensor) -> torch.Tensor:
 
 
 def crashes(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
-    """Whether a backend crashes: it fuses neg into the tanh that it reads, wrongly."""
+    """Return whether a backend crashes: it wrongly fuses neg into the tanh that neg reads."""
     module(*inputs)
     targets = {node: node.target for node in module.graph.nodes}
     return any(
@@ -335,7 +337,7 @@ def test_beside_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_it_is_written_here() -> None:
-    """Without PyTorch's minifier."""
+    """Your code does not call PyTorch's minifier."""
     with forbids(kata, "functorch") as fresh:
         module, _ = fresh.minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
         assert len(names(module)) == 2, f"yours {names(module)}, expected two nodes"

@@ -1,4 +1,4 @@
-"""Tests of k06_ablation: tests plant a fault in a layer of their own, and your tool finds it."""
+"""Tests of k06_ablation: tests plant a fault in their own layer, and your tool finds it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def nothing(_graph: torch.fx.Graph) -> None:
 
 
 def swap(old: Any, new: Any) -> Callable[[torch.fx.Graph], None]:
-    """Return a pass that calls another operator."""
+    """Return a pass that calls a different operator."""
 
     def change(graph: torch.fx.Graph) -> None:
         for node in graph.nodes:
@@ -137,7 +137,7 @@ def test_what_it_writes_to() -> None:
         found = observe(writes, [x])
     assert len(found) == 2, f"yours has {len(found)} tensors, expected the output and x afterwards"
     after = found[1]
-    assert after is not None, "yours has None for x, expected x afterwards"
+    assert after is not None, "yours has None for x afterwards, expected a tensor"
     assert torch.equal(after, values(3) + 1), f"x afterwards: yours {after}, expected x + 1"
 
     weight = values(3, grad=True)
@@ -308,7 +308,7 @@ def test_nan() -> None:
 
 
 def test_a_dtype() -> None:
-    """Right values in another dtype or another shape are a fault."""
+    """Right values in a different dtype or shape are a fault."""
 
     def narrow(module: torch.fx.GraphModule, _inputs: object) -> Any:
         return lambda *args: tuple(y.to(torch.float32) for y in module(*args))

@@ -191,7 +191,7 @@ def test_the_node(name: str) -> None:
 
 
 def test_a_hook_of_the_program() -> None:
-    """A NaN from a tensor's own hook comes from outside: no node made it."""
+    """A NaN from a tensor's own hook comes from outside the graph: no node made it."""
     x = column(1, 4, grad=True)
     y = x * 2
     y.register_hook(lambda grad: grad * NAN)  # type: ignore[no-untyped-call, unused-ignore]
@@ -265,7 +265,7 @@ def test_no_hook_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_written_here() -> None:
-    """Without PyTorch's anomaly mode."""
+    """Your code does not use PyTorch's anomaly mode."""
     with forbids(
         kata,
         "torch.autograd.detect_anomaly",

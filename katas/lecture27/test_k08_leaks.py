@@ -59,7 +59,7 @@ def key(line: int) -> str:
 
 
 def test_one_line_grows() -> None:
-    """Line 12 has a second block, line 20 the same as before."""
+    """Line 12 has a second block, line 20 has the same as before."""
     before = snapshot([(ACTIVE, 1000, 12), (ACTIVE, 700, 20)])
     after = snapshot([(ACTIVE, 1000, 12), (ACTIVE, 700, 20), (ACTIVE, 1000, 12)])
     with forbids(kata, "torch.cuda._memory_viz") as fresh:
@@ -119,7 +119,7 @@ def test_flame_graph(blocks: list[Block]) -> None:
 
 
 def alive(mode: Living, expected: dict[str, int], why: str) -> None:
-    """Compare which bytes are alive."""
+    """Compare the bytes that are alive."""
     __tracebackhide__ = True
     yours = dict(mode.living())
     assert yours == expected, f"yours {yours}, expected {expected}: {why}"

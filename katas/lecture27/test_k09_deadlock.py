@@ -96,7 +96,7 @@ def both(first: Lock, second: Lock, meet: threading.Barrier) -> Job:
 
 
 def named(found: dict[int, Lock], numbers: list[int]) -> dict[int, str]:
-    """Return which lock each thread waits for, by its position in the test."""
+    """Return which lock each thread waits for, by the thread's position in the test."""
     return {numbers.index(thread): lock.name for thread, lock in found.items() if thread in numbers}
 
 
@@ -151,7 +151,7 @@ def test_a_thread_that_does_not_wait() -> None:
             thread.join()
     assert not yours, (
         f"yours says that {len(yours)} threads wait, expected 0: one has its lock, two are in"
-        " methods of other classes, which are other code with that name"
+        " methods of other classes, which are different code with that name"
     )
 
 
@@ -265,7 +265,9 @@ def test_a_lock_in_a_hook() -> None:
     with stuck(jobs, [table, stats], 2) as numbers:
         found = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
         yours = cycle(found)
-    assert named(found, numbers) == {0: "stats", 1: "table"}, f"yours {named(found, numbers)}"
+    assert named(found, numbers) == {0: "stats", 1: "table"}, (
+        f"yours {named(found, numbers)}, expected {{0: 'stats', 1: 'table'}}"
+    )
     assert yours == sorted(numbers), f"yours {yours}, expected the ring {sorted(numbers)}"
 
 
@@ -282,7 +284,7 @@ def test_a_victim() -> None:
     with stuck(jobs, [table, stats], 3) as numbers:
         found = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
         yours = cycle(found)
-    assert len(found) == 3, f"three threads wait, yours has {named(found, numbers)}"
+    assert len(found) == 3, f"three threads wait, but yours has {named(found, numbers)}"
     assert yours == sorted(numbers[:2]), (
         f"yours {[numbers.index(number) for number in yours]}, expected threads 0 and 1: thread 2"
         " holds no lock that another thread waits for"

@@ -1,4 +1,4 @@
-"""Tests of k11_bisect: real histories, in which a layer is wrong now and then."""
+"""Tests of k11_bisect: real histories, in which a layer is sometimes wrong."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ def test_one_run_is_enough() -> None:
 def test_by_hand() -> None:
     """Half of the runs fail: two runs of a commit pass in 1 of 4 cases, three in 1 of 8."""
     yours = [repeats(0.5, 1, risk) for risk in (0.5, 0.3, 0.25, 0.2, 0.125)]
-    assert yours == [1, 2, 2, 3, 3], f"for risks from 0.5 down to 0.125: yours {yours}"
+    assert yours == [1, 2, 2, 3, 3], (
+        f"for risks from 0.5 down to 0.125: yours {yours}, expected [1, 2, 2, 3, 3]"
+    )
 
 
 def test_more_steps_want_more_runs() -> None:
@@ -124,7 +126,7 @@ def test_more_steps_want_more_runs() -> None:
     st.fractions(Fraction(1, 500), Fraction(1, 2), max_denominator=999),
 )
 def test_fewest(rate: Fraction, steps: int, risk: Fraction) -> None:
-    """Checked with exact fractions: this many runs are safe, and one less is not."""
+    """Checked with exact fractions: this many runs are safe, and one fewer is not."""
     missed = [1 - (1 - (1 - rate) ** runs) ** steps for runs in range(120)]
     # If a float cannot decide, either answer is right.
     assume(all(abs(chance - risk) > 1e-9 for chance in missed))
@@ -181,7 +183,8 @@ def test_a_flaky_test(tmp_path: Path) -> None:
     assert all(ran), f"runs of each search {ran}: the second must not reuse results of the first"
     until = [history.seen.count(commit) for commit in history.commits[:4]]
     assert all(count % runs == 0 for count in until), (
-        f"runs of the good commits {until}, expected multiples of {runs}: a pass proves little"
+        f"yours ran the good commits {until} times, expected multiples of {runs}: one pass proves"
+        " little"
     )
 
 
@@ -207,7 +210,7 @@ def test_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_an_error_of_the_test(tmp_path: Path, error: type[BaseException]) -> None:
-    """An error from `fails` propagates, and the repository is as before."""
+    """An error from `fails` propagates, and the repository stays as it was."""
     history = History(tmp_path, line(4), 2)
     before = history.state()
 

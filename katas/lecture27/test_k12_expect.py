@@ -176,7 +176,7 @@ def test_two_texts() -> None:
 
 
 def graphs() -> dict[str, str]:
-    """Return the operators of two functions as text, by the tracer of torch.fx."""
+    """Return the operators of two functions as text, from torch.fx's tracer."""
     functions: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "f": lambda x: torch.relu(x + 1),
         "g": lambda x: torch.abs(x - 1),
@@ -193,14 +193,14 @@ def test_run_accept_run() -> None:
     """After accepting once, the tests pass."""
     actual = graphs()
     found = run(SOURCE, actual)
-    assert len(found) == 2, "two expectations are out of date"
+    assert len(found) == 2, "expected two expectations to be out of date"
     accepted = accept(SOURCE, iter(found))
     again = run(accepted, actual)
     assert not again, f"in your accepted source these still differ: {again}\n{accepted}"
 
 
 def test_as_expecttest_accepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same file as expecttest writes, line for line."""
+    """The same file that expecttest writes, line for line."""
     actual = graphs()
     lines = "".join(f"assert_expected_inline({text!r}, '''old''')\n" for text in actual.values())
     source = f"from expecttest import assert_expected_inline\n{lines}"

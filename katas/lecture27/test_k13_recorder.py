@@ -105,7 +105,9 @@ def test_the_newest_in_their_order(
     yours = [each["id"] for each in read(file)]
     expected = [*range(count)][-size:]
     assert yours == expected, f"{count} in {size} slots: yours {yours}, expected {expected}"
-    assert file.stat().st_size == size * SLOT, f"the file has {file.stat().st_size} bytes"
+    assert file.stat().st_size == size * SLOT, (
+        f"the file has {file.stat().st_size} bytes, expected {size * SLOT}"
+    )
 
 
 @one
@@ -116,7 +118,9 @@ def test_a_torn_slot(path: Path) -> None:
         ring.put(entry(number))
     ring.memory[SLOT + 20 : SLOT + 30] = b"x" * 10
     yours = states(path)
-    assert yours == [(0, "done"), (2, "done")], f"yours {yours}, expected 0 and 2: see `unpack`"
+    assert yours == [(0, "done"), (2, "done")], (
+        f"yours {yours}, expected only 0 and 2: see `unpack`"
+    )
 
 
 @one
@@ -226,7 +230,7 @@ def test_the_recorder_holds_no_tensor(path: Path) -> None:
             return [x, x.exp()]
 
     freed(make, "the recorder keeps shapes, no tensors, and no exception that has their frames")
-    assert len(read(path)) == 3, "three operators have run"
+    assert len(read(path)) == 3, "three operators have run, expected an entry for each"
 
 
 @three
@@ -309,7 +313,9 @@ def test_killed_in_an_operator(path: Path) -> None:
     told = (yours["id"], yours["op"], yours["shapes"], yours["state"])
     expected = (4, "aten.sum.default", [[2, 2]], "running")
     assert told == expected, f"yours blames {told}, expected {expected}"
-    assert states(path)[:2] == [(2, "done"), (3, "done")], f"before it yours has {states(path)}"
+    assert states(path)[:2] == [(2, "done"), (3, "done")], (
+        f"before it yours has {states(path)}, expected 2 and 3 done"
+    )
 
 
 @four
@@ -327,7 +333,7 @@ def test_killed_in_an_operator(path: Path) -> None:
     ids=["empty", "healthy", "failed", "handled", "nested", "caught-inside", "both"],
 )
 def test_who_is_to_blame(path: Path, rows: list[str], expected: int | None) -> None:
-    """The innermost running operator; otherwise a failure that nothing came after."""
+    """The innermost running operator; otherwise a failure that nothing follows."""
     ring = Ring(path, 4)
     for number, state in enumerate(rows):
         ring.put(entry(number, state))

@@ -42,7 +42,7 @@ namespace {
 
 enum Padding : int64_t { kZeros, kBorder, kReflection };
 
-// A position in pixels: the middle of pixel k is k. And its derivative by the coordinate.
+// A position in pixels: the centre of pixel k is k. And its derivative by the coordinate.
 struct Place {
   double at;
   double slope;
@@ -157,12 +157,12 @@ std::tuple<Tensor, Tensor> locate_cpu(const Tensor& coordinates, int64_t size, i
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Coordinates -1 and 1 are the outer edges of the image: its first pixel has its middle half a pixel
-// from them. kZeros changes nothing more. kBorder moves a position to the nearest middle; at the
-// first and the last middle and beyond, the slope is 0. kReflection mirrors at the outer edges, as
-// often as it takes; each mirror turns the slope's sign. Then it does what kBorder does. Under these
-// two a NaN is at pixel 0 with slope 0. Under kZeros it stays NaN, its slope is that of any other
-// coordinate, and so the sampled value is NaN.
+// Coordinates -1 and 1 are the outer edges of the image: the centre of its first pixel is half a
+// pixel from the edge. kZeros changes nothing more. kBorder moves a position to the nearest centre;
+// at the first and the last centre and beyond, the slope is 0. kReflection mirrors at the outer
+// edges, as often as it takes; each reflection flips the slope's sign. Then it does what kBorder
+// does. Under these two a NaN goes to pixel 0 with slope 0. Under kZeros it stays NaN, its slope is
+// that of any other coordinate, and so the sampled value is NaN.
 Place locate(double coordinate, int64_t size, int64_t padding) {
   // TODO: the position, the mirrors, the border.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: locate");
@@ -179,7 +179,7 @@ std::array<Corner, 4> corners(const Place& y, const Place& x) {
 Tensor grid_sample_cpu(const Tensor& input, const Tensor& grid, int64_t padding) {
   const auto output = grid_sample_meta(input, grid, padding);
   auto to = output.accessor<double, 4>();
-  // TODO: add up what each corner gives, in each channel.
+  // TODO: add up what each corner contributes, in each channel.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: grid_sample_cpu");
 }
 
@@ -192,7 +192,7 @@ std::tuple<Tensor, Tensor> grid_sample_backward_cpu(
   const auto from = grad.accessor<const double, 4>();
   auto for_input = std::get<0>(results).accessor<double, 4>();
   auto for_grid = std::get<1>(results).accessor<double, 4>();
-  // TODO: what forward read, backward writes to; of a grid, x is before y.
+  // TODO: what forward read, backward writes to; in a grid, x comes before y.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: grid_sample_backward_cpu");
 }
 

@@ -8,8 +8,8 @@ import torch
 def positions(size: int, length: int, *, align_corners: bool) -> torch.Tensor:
     """Return for each of `length` output pixels its position among `size` input pixels, in float64.
 
-    The middle of input pixel j is position j. Positions beyond the first or last middle are moved
-    to it. With `align_corners`, a single output pixel is at position 0.
+    The centre of input pixel j is position j. Positions beyond the first or last pixel centre are
+    clamped to it. With `align_corners`, a single output pixel is at position 0.
     """
     i = torch.arange(length, dtype=torch.float64)
     if align_corners:
@@ -18,7 +18,7 @@ def positions(size: int, length: int, *, align_corners: bool) -> torch.Tensor:
 
 
 def resize(x: torch.Tensor, length: int, *, align_corners: bool) -> torch.Tensor:
-    """Return x, one dim of float64, at the positions: linear between its two neighbours."""
+    """Return x, 1-D float64, at the positions, interpolated linearly between two neighbours."""
     at = positions(len(x), length, align_corners=align_corners)
     left, right = at.floor().long(), at.ceil().long()
     return x[left] + (at - left) * (x[right] - x[left])

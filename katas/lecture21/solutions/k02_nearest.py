@@ -7,9 +7,9 @@ ROWS = ("down", "halved", "up", "factor", "recomputed")
 
 
 def taken() -> dict[str, tuple[list[int], list[int]]]:
-    """Return for each row the input pixel of each output pixel: nearest, then nearest-exact.
+    """Return for each row the input pixel that each output takes: nearest, then nearest-exact.
 
-    Where a middle is exactly between two pixels, the right one is taken.
+    Where a centre is exactly between two pixels, the right one is taken.
     """
     return {
         "down": ([0, 1, 3], [0, 2, 4]),

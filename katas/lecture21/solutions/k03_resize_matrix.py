@@ -21,12 +21,12 @@ def resizer(length: int, mode: str, **options: Any) -> Resize:
 
 
 def forward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, of a resize that takes rows of `size`, by forward."""
+    """Return R, [length, size] in float64, of a resize of rows of `size`, from its forward."""
     return resize(torch.eye(size, dtype=torch.float64)).T
 
 
 def backward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, by backward alone.
+    """Return R, [length, size] in float64, from the backward alone.
 
     The values of y may be wrong; only its shape is used.
     """
@@ -39,7 +39,7 @@ def backward(resize: Resize, size: int) -> torch.Tensor:
 def resized(image: torch.Tensor, down: torch.Tensor, across: torch.Tensor) -> torch.Tensor:
     """Return an image [..., h, w] as [..., H, W].
 
-    `down`, [H, h], is the matrix of its columns, and `across`, [W, w], that of its rows.
+    `down`, [H, h], resizes its columns, and `across`, [W, w], its rows.
     """
     return down @ image @ across.T
 

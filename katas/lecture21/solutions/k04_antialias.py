@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def triangle(distance: torch.Tensor) -> torch.Tensor:
-    """Return the weight at each distance, which may be negative: to the left is as to the right."""
+    """Return the weight at each distance; left (negative) and right count the same."""
     return (1 - distance.abs()).clamp(min=0)
 
 
@@ -27,7 +27,7 @@ def cubic(distance: torch.Tensor) -> torch.Tensor:
 
 
 def weights(size: int, length: int, kernel: Filter) -> torch.Tensor:
-    """Return the matrix [length, size] in float64. If length is larger, the step counts as 1.
+    """Return the matrix [length, size] in float64. If length is larger than size, the step is 1.
 
     Pixels outside the image do not exist: at the border a row has fewer weights, and sums to 1.
     """

@@ -1,4 +1,4 @@
-"""Resize bytes with whole numbers."""
+"""Resize a uint8 image with integer arithmetic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return where each row's window starts, [length] int64, and its weights, [length, taps] int32.
 
     All rows have as many taps as the row that needs most. A window begins with the row's first
-    weight that is not 0. One that would leave the row begins earlier, and ends with the row.
+    weight that is not 0. A window that would run past the row begins earlier, and ends with the
+    row.
     """
     size = codes.shape[1]
     used = (codes != 0).int()
@@ -40,7 +41,7 @@ def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def one_pass(image: torch.Tensor, dim: int, length: int, mode: str) -> torch.Tensor:
     """Return a uint8 image [batch, channels, h, w], resized along dim 2 or 3, as uint8.
 
-    Results outside of 0 to 255, which bicubic has, are clamped.
+    Results outside 0 to 255, which bicubic produces, are clamped.
     """
     codes, bits = fixed(weights(image.shape[dim], length, mode))
     starts, taps = windows(codes)
@@ -52,6 +53,6 @@ def one_pass(image: torch.Tensor, dim: int, length: int, mode: str) -> torch.Ten
 
 
 def resize(image: torch.Tensor, height: int, width: int, mode: str) -> torch.Tensor:
-    """Return what `interpolate` does with ``antialias=True``, to the bit, and channels-last."""
+    """Return what `interpolate` returns with ``antialias=True``, bit for bit, in channels-last."""
     across = one_pass(image, 3, width, mode)
     return one_pass(across, 2, height, mode).contiguous(memory_format=torch.channels_last)

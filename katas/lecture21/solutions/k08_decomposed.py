@@ -27,8 +27,8 @@ def opened(f: Callable[..., torch.Tensor], op: OpOverload, *args: torch.Tensor) 
 def kept(f: Callable[..., torch.Tensor], *args: torch.Tensor) -> int:
     """Return how many bytes autograd saves for a backward while ``f(*args)`` runs.
 
-    Whole storages count, each of them once, however many tensors or views of it are saved. Args
-    that need a gradient require it already.
+    Whole storages count, each of them once, however many of its tensors or views are saved. The
+    args that need a gradient already require it.
     """
     storages: dict[int, torch.UntypedStorage] = {}
 

@@ -17,8 +17,8 @@ def windows(
 ) -> torch.Tensor:
     """Return the pixels that a convolution reads: int64 of [2, taps, out_height, out_width].
 
-    Result 0 has the rows, result 1 the columns, -1 being the first row of a padding of 1. A kernel
-    of (height, width) has height * width taps, row by row.
+    Index 0 of dim 0 holds the rows, index 1 the columns; the first row of a padding of 1 is -1. A
+    kernel of (height, width) has height * width taps, row by row.
     """
     rows, columns = (
         torch.arange(taps)[:, None] + stride * torch.arange((n + 2 * padding - taps) // stride + 1)
@@ -29,9 +29,9 @@ def windows(
 
 
 def normalized(points: torch.Tensor, size: Sequence[int]) -> torch.Tensor:
-    """Return points [..., 2], of which the last dim is (y, x) in pixels, as `grid_sample` wants.
+    """Return points [..., 2], given as (y, x) in pixels, in the coordinates of `grid_sample`.
 
-    That is with align_corners=False. `size` is (height, width).
+    They are those of align_corners=False. `size` is (height, width).
     """
     return (2 * points.flip(-1) + 1) / points.new_tensor([size[1], size[0]]) - 1
 
@@ -82,7 +82,7 @@ class DeformConv2d(nn.Module):
     """A deformable convolution whose offsets and mask come from an ordinary one, `ask`."""
 
     def __init__(self, channels: int, out: int, kernel: tuple[int, int], padding: int = 0) -> None:
-        """Make both convolutions (given); then see that the first call is `conv2d`."""
+        """Make both convolutions (given); then make the first call equal `conv2d`."""
         super().__init__()
         self.padding = padding
         self.conv = nn.Conv2d(channels, out, kernel, padding=padding)
@@ -93,8 +93,8 @@ class DeformConv2d(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the deformable convolution of x with conv's weight and bias.
 
-        Of each place's answer of `ask`, the first two thirds are offsets; m of the last third
-        makes a mask of 2 * sigmoid(m).
+        At each place, the first two thirds of what `ask` returns are offsets; each m of the last
+        third makes a mask value, 2 * sigmoid(m).
         """
         asked = self.ask(x)
         third = asked.shape[1] // 3

@@ -28,7 +28,7 @@ def confusion(predicted: torch.Tensor, target: torch.Tensor, classes: int) -> to
 def mean_iou(table: torch.Tensor) -> torch.Tensor:
     """Return the mean of intersection / union over classes, as float64.
 
-    A class of which the table has no pixel is left out.
+    A class without a pixel in the table is left out.
     """
     both = table.diag().double()
     return (both / (table.sum(0) + table.sum(1) - both)).nanmean()

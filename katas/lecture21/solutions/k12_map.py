@@ -18,10 +18,10 @@ RECALLS = torch.arange(101, dtype=torch.float64) * 0.01
 def match(scores: torch.Tensor, ious: torch.Tensor, thresholds: torch.Tensor) -> torch.Tensor:
     """Return which detections hit: bool of [thresholds, detections], in the order given.
 
-    `ious` is [detections, objects]. The detection with the highest score comes first, of equal
-    scores the one that was given first. It takes the object with the highest IoU among those that
-    are free and whose IoU is at least the threshold; at other thresholds others may be free. Of
-    equal IoUs it may take either; pycocotools takes the last.
+    `ious` is [detections, objects]. The detection with the highest score comes first; among equal
+    scores, the one given first. It takes the object with the highest IoU among those that are free
+    and whose IoU is at least the threshold; at other thresholds others may be free. If IoUs are
+    equal it may take either; pycocotools takes the last.
     """
     hits = torch.zeros(len(thresholds), len(scores), dtype=torch.bool)
     free = torch.ones(len(thresholds), ious.shape[1], dtype=torch.bool)

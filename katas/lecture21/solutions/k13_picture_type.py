@@ -51,8 +51,8 @@ class Picture(torch.Tensor):
     ) -> Any:
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
-        Otherwise no result is a picture, also of functions that return several tensors, or that
-        write in place. What is no tensor, such as a shape, is returned as it is.
+        Otherwise no result is a picture, not even of functions that return several tensors, or that
+        write in place. A result that is not a tensor, such as a shape, is returned as it is.
         """
         with DisableTorchFunctionSubclass():
             result = func(*args, **kwargs or {})
@@ -101,7 +101,7 @@ def dispatch(function: Callable[..., Any], picture: torch.Tensor, *args: Any) ->
 
     A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. For a
     picture, the result is wrapped like the picture. A kernel of Picture serves every picture; that
-    of torch.Tensor serves plain tensors alone. Where no kernel is found, raise a TypeError.
+    of torch.Tensor serves only plain tensors. Where no kernel is found, raise TypeError.
     """
     for kind in type(picture).__mro__:
         if kind is torch.Tensor and isinstance(picture, Picture):
@@ -124,7 +124,7 @@ def flip_pixels(pixels: torch.Tensor) -> torch.Tensor:
 
 
 def flip_boxes(boxes: torch.Tensor, *, canvas: tuple[int, int]) -> torch.Tensor:
-    """Return corners in a mirrored canvas; again x1 <= x2, if they were."""
+    """Return the corners in the mirrored canvas; x1 <= x2 must still hold where it did."""
     x1, y1, x2, y2 = boxes.unbind(-1)
     return torch.stack([canvas[1] - x2, y1, canvas[1] - x1, y2], -1)
 

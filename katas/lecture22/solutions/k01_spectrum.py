@@ -11,17 +11,17 @@ def cosine(turns: float, samples: int) -> torch.Tensor:
 
 
 def hann(samples: int) -> torch.Tensor:
-    """Return a Hann window, float64: 1/2 less half a cosine of one turn."""
+    """Return a Hann window, float64: 1/2 minus half a cosine of one turn."""
     return 0.5 - 0.5 * cosine(1, samples)
 
 
 def magnitudes(x: torch.Tensor, window: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the absolute values of ``rfft`` along the last dim of x, times the window if any."""
+    """Return the absolute values of ``rfft`` along the last dim of x, windowed if asked."""
     return torch.fft.rfft(x if window is None else x * window).abs()
 
 
 def picture(values: torch.Tensor) -> str:
-    """Return a line for each bin, with four # for each 1. Given."""
+    """Return a line for each bin, with four # per unit. Given."""
     return "\n".join(
         f"{k} {value:.2f} {'#' * round(4 * value)}".rstrip()
         for k, value in enumerate(values.tolist())

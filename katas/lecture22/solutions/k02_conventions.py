@@ -1,4 +1,4 @@
-"""Predict what conventions of ``torch.fft`` do to numbers."""
+"""Predict what the conventions of ``torch.fft`` do to numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""See what ``torch.stft`` runs, and what becomes of it when it is exported."""
+"""See what ``torch.stft`` runs, and what it becomes when exported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def name(operator: Any) -> str:
-    """Return "aten.mul" for each overload of it. Given."""
+    """Return the name without the overload, such as "aten.mul". Given."""
     return str(operator.overloadpacket)
 
 

@@ -18,5 +18,5 @@ def filters(bins: int, mels: int, rate: int) -> torch.Tensor:
 
 
 def log_mel(power: torch.Tensor, matrix: torch.Tensor, floor: float = 1e-10) -> torch.Tensor:
-    """Return the natural logs of powers [..., bins, frames] in mels, [..., mels, frames]."""
+    """Return the natural log of `power`, [..., bins, frames], in mels: [..., mels, frames]."""
     return (matrix.to(power.dtype).mT @ power).clamp(min=floor).log()

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and how much of the band.
+# How many zeros of the sinc a filter keeps on each side, and which share of the band.
 ZEROS = 6
 ROLLOFF = 0.99
 
@@ -24,7 +24,7 @@ def lowpass(t: torch.Tensor) -> torch.Tensor:
 
 
 def save(path: Path, x: torch.Tensor, rate: int) -> Path:
-    """Write samples between -1 and 1 as a WAV file with 16 bits a sample. Given."""
+    """Write samples between -1 and 1 as a WAV file with 16 bits per sample. Given."""
     numbers = (x * 32767).round().int().tolist()
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)

@@ -1,4 +1,4 @@
-"""CTC: sum over all alignments that nobody has labelled."""
+"""CTC: sum over all alignments, because nobody has labelled the right one."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def extend(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, states]: the log of the sum over all beginnings that end in this state.
+    """Return [frames, states]: the log of the sum over all prefixes that end in this state.
 
-    A beginning's probability is the product of all its frames', the last included. log_probs is
-    [frames, classes], with at least one frame, and finite; the probabilities of a frame need
-    not add up to 1.
+    A prefix's probability is the product over all its frames, the last included. log_probs is
+    [frames, classes], with at least one frame, and finite; the probabilities of a frame need not
+    add up to 1.
     """
     states, jumps = extend(labels)
     emitted = log_probs[:, states]
@@ -52,7 +52,7 @@ def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: which share of the paths that leave `labels` emits the class there.
+    """Return [frames, classes]: the share of the paths leaving `labels` that emit the class there.
 
     The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
     least one path.

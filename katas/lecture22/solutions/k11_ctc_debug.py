@@ -1,4 +1,4 @@
-"""Debug: five CTC trainings that stand still."""
+"""Debug: five CTC trainings that stall."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Batch(NamedTuple):
 
     # [frames, rows, classes]: what a linear layer returns.
     scores: torch.Tensor
-    # int64 [rows, labels]: a row's labels are no blanks; what is after them may be any class.
+    # int64 [rows, labels]: a row's labels are not blanks; the entries after them may be any class.
     labels: torch.Tensor
     # int64 [rows]: how many frames, and how many labels, a row has.
     frames: torch.Tensor
@@ -51,7 +51,7 @@ def found(batch: Batch) -> torch.Tensor:
 
 
 def sentences(batch: Batch) -> torch.Tensor:
-    """Return the mean over rows of minus the log-probability of the row's labels, whole; all fit.
+    """Return the mean over rows of minus the log-probability of all labels of a row; all rows fit.
 
     Scores after a row's frames do not count.
     """

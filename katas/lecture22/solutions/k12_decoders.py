@@ -43,7 +43,7 @@ class Beams(dict[Labels, tuple[float, float]]):
 
 
 def greedy(log_probs: torch.Tensor) -> list[int]:
-    """Return what the likeliest path leaves; log_probs is [frames, classes], class 0 the blank."""
+    """Return the labels of the likeliest path; log_probs is [frames, classes], with blank 0."""
     path = log_probs.argmax(1).unique_consecutive()
     return path[path != 0].tolist()
 
@@ -52,7 +52,7 @@ def step(beams: Beams, row: list[float]) -> Beams:
     """Return all beams one frame later; `row` has the frame's log-probability of each class.
 
     A beam is a tuple of labels with two numbers, the logs of two sums: over paths that leave these
-    labels and end with a blank, and over those that end with a label. Leave `beams` as it is.
+    labels and end with a blank, and over those that end with a label. Do not change `beams`.
     """
     found = Beams()
     for labels, (blank, label) in beams.items():

@@ -17,7 +17,7 @@ HOP = 256
 
 
 def save(path: Path, x: torch.Tensor, rate: int) -> Path:
-    """Write samples between -1 and 1 as a WAV file with 16 bits a sample. Given."""
+    """Write samples between -1 and 1 as a WAV file with 16 bits per sample. Given."""
     numbers = (x * 32767).round().int().tolist()
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
@@ -45,9 +45,9 @@ def vocode(spec: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 def stretch(x: torch.Tensor, rate: float) -> torch.Tensor:
-    """Return x, [samples] or [rows, samples], in round(samples / rate) samples of the same pitch.
+    """Return x, [samples] or [rows, samples], as round(samples / rate) samples at the same pitch.
 
-    Frames have N samples, a periodic Hann window, and HOP between them; `samples` is above N / 2.
+    Frames have N samples and a periodic Hann window, HOP samples apart; `samples` exceeds N / 2.
     """
     window = torch.hann_window(N, dtype=x.dtype)
     spec = torch.stft(x, N, HOP, window=window, return_complex=True)

@@ -8,7 +8,7 @@ import torch
 def codes_of(text: str) -> torch.Tensor:
     """Return the bytes of the text in UTF-8, uint8 of [bytes], in memory that you may write to.
 
-    An empty text has no byte.
+    An empty text has no bytes.
     """
     raw = bytearray(text, "utf-8")
     return torch.frombuffer(raw, dtype=torch.uint8) if raw else torch.empty(0, dtype=torch.uint8)

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Names(TorchDispatchMode):
-    """Notes the operators that run in its ``with``, such as "aten.mul.Scalar", in `names`."""
+    """Records the operators that run in its ``with``, such as "aten.mul.Scalar", in `names`."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -19,15 +19,15 @@ class Names(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Note ``str(func)``, and return what the operator returns."""
+        """Record ``str(func)``, and return what the operator returns."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
-    """Return the whole name of the operator that ran and has "scaled_dot_product" in it, or "math".
+    """Return the full name of the operator that ran and has "scaled_dot_product" in it, or "math".
 
-    Not in inference mode, where the function arrives undivided.
+    Inference mode is excluded: there the function arrives undivided.
     """
     with Names() as mode:
         scaled_dot_product_attention(q, k, v, **options)
@@ -35,6 +35,6 @@ def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) ->
 
 
 def fast(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the attention of q [B, H, L, E] to k and v [B, 1, S, E], and copy no key."""
+    """Return the attention of q [B, H, L, E] to k and v [B, 1, S, E], without copying a key."""
     heads = q.shape[1]
     return scaled_dot_product_attention(q, k.expand(-1, heads, -1, -1), v.expand(-1, heads, -1, -1))

@@ -14,7 +14,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> torch.Tensor:
     """Return the scaled scores of q [..., L, E] for a block of keys that begins at `start`. Given.
 
-    With `causal`, those of keys after the query's own position are -inf.
+    With `causal`, scores of keys after the query's own position are -inf.
     """
     found: torch.Tensor = q @ k.mT * q.shape[-1] ** -0.5
     if causal:
@@ -24,7 +24,7 @@ def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> tor
 
 
 def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
-    """Return attention by the scores s [..., L, B] to v [..., B, Ev], and its lse [..., L].
+    """Return attention with scores s [..., L, B] to v [..., B, Ev], and its lse [..., L].
 
     A row whose scores are all -inf reads 0, and its lse is -inf.
     """
@@ -34,9 +34,9 @@ def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
 
 
 def join(a: Pair, b: Pair) -> Pair:
-    """Return out and lse of the keys of both.
+    """Return out and lse over the keys of both.
 
-    A part whose lse is -inf counts nothing; both lse may be -inf.
+    A part whose lse is -inf has no weight; both may be -inf.
     """
     (out, lse), (other, lse_of_other) = a, b
     total = torch.logaddexp(lse, lse_of_other)
@@ -48,7 +48,7 @@ def join(a: Pair, b: Pair) -> Pair:
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
     """Return attention of q to k and v, and its lse, by blocks of `size` keys.
 
-    The last may be shorter. No tensor of [..., L, S] is made.
+    The last block may be shorter. Make no tensor of shape [..., L, S].
     """
     blocks = zip(k.split(size, -2), v.split(size, -2), strict=True)
     pairs = (

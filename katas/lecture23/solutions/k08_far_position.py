@@ -24,16 +24,16 @@ def table(count: int, dim: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch
 def grid(positions: torch.Tensor, dim: int) -> torch.Tensor:
     """Return the angles of int64 positions [rows, n], as float32 [rows, n, dim // 2].
 
-    Under autocast, too.
+    The same holds under autocast.
     """
     return positions[:, :, None] * frequencies(dim)
 
 
 def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Return x [rows, heads, n, dim], turned by float32 angles [rows, n, dim // 2], in x's dtype.
+    """Return x [rows, heads, n, dim], rotated by float32 angles [rows, n, dim // 2], in x's dtype.
 
-    Column i makes a pair with column ``i + dim // 2``. Only the last step rounds to x's dtype:
-    a float64 x stays float64.
+    Column i pairs with column ``i + dim // 2``. Only the last step rounds to x's dtype: a float64 x
+    stays float64.
     """
     cos, sin = angles.cos()[:, None], angles.sin()[:, None]
     a, b = x.chunk(2, -1)
@@ -43,8 +43,8 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 class Rotary(nn.Module):
     """Turns queries or keys by their positions, equally well after ``.bfloat16()`` or ``.half()``.
 
-    It computes on the device of x, and adds nothing to a state dict. x and positions are on one
-    device.
+    It computes on the device of x, and adds nothing to a state dict. x and positions are on the
+    same device.
     """
 
     def __init__(self, dim: int) -> None:
@@ -52,5 +52,5 @@ class Rotary(nn.Module):
         self.dim = dim
 
     def forward(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Return x [rows, heads, n, dim], turned; int64 positions are [rows, n]."""
+        """Return x [rows, heads, n, dim], rotated; int64 positions are [rows, n]."""
         return rotate(x, positions[:, :, None] * frequencies(self.dim).to(x.device))

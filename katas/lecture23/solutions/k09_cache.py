@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Cache:
-    """Keys and values of one layer, [batch, heads, tokens, dim], with `room` tokens at first."""
+    """Keys and values of one layer, [batch, heads, tokens, dim]; `room` is the initial capacity."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -21,10 +21,10 @@ class Cache:
     def append(self, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.
 
-        n is 1 or more. The results are views of what is kept. Neither has a graph, and the results
-        never change. If there is too little room, double it until there is enough. Never write to a
-        place that was handed out: move to a new storage of the same room instead. When both apply,
-        it is one move, to the doubled room.
+        n is 1 or more. The results are views of the cache. They have no graph, and they never
+        change. If there is too little room, double it until there is enough. Never write to a place
+        that was handed out: move to a new storage with the same room instead. If both apply, move
+        once, to the doubled room.
         """
         start, end = self.length, self.length + k.shape[2]
         if not self.kept or end > self.room or start < self.shown:

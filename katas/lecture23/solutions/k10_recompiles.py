@@ -23,7 +23,7 @@ def by_hand(tokens: int, room: int = 0) -> Iterator[tuple[Any, ...]]:
 
 
 def compilations(step: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
-    """Return how often ``torch.compile`` calls its backend, if `step` is called so. Given."""
+    """Return how often ``torch.compile`` calls its backend for these calls of `step`. Given."""
     graphs = []
 
     def backend(graph: torch.fx.GraphModule, _inputs: Any) -> Callable[..., Any]:
@@ -48,7 +48,7 @@ def by_cat(
 def by_int(
     cache: list[torch.Tensor], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, position: int
 ) -> torch.Tensor:
-    """Attend from one token to all so far, with room, and a position in Python. Given."""
+    """Attend from one token to all so far, with room, and a Python position. Given."""
     cache[0][:, :, position : position + 1] = k
     cache[1][:, :, position : position + 1] = v
     keys, values = (x[:, :, : position + 1] for x in cache)

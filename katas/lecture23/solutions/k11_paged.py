@@ -1,4 +1,4 @@
-"""Keys and values in pages, as an operating system keeps memory."""
+"""Keys and values in pages, the way an operating system keeps memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Pages:
     """Pages for several sequences: keys and values are [pages, size, heads, dim].
 
     `table` is int64 [sequences, pages], with -1 where a sequence has no page (yet); `lengths` is
-    int64 [sequences]; `free` is a heap of the numbers of free pages.
+    int64 [sequences]; `free` is a heap of free page numbers.
     """
 
     def __init__(self, sequences: int, pages: int, size: int, heads: int, dim: int) -> None:
@@ -24,7 +24,7 @@ class Pages:
         self.free = list(range(pages))
 
     def show(self) -> str:
-        """Return the plan of pages as text: given."""
+        """Return a map of the pages as text: given."""
         owners = {
             page: (row, place)
             for row, pages in enumerate(self.table.tolist())
@@ -52,7 +52,7 @@ class Pages:
         """Add n tokens to sequence `row`: k and v are [n, heads, dim].
 
         Take a page when its first token arrives, not before. If pages run out, `take` raises, and
-        nothing is promised about the sequence then.
+        the sequence may be left in any state.
         """
         start = int(self.lengths[row])
         end = start + len(k)
@@ -65,7 +65,7 @@ class Pages:
         self.lengths[row] = end
 
     def release(self, row: int) -> None:
-        """Give all pages of sequence `row` back; it has no token then, and -1 in the table."""
+        """Give back all pages of sequence `row`; it then has no tokens, and -1 in the table."""
         for page in self.table[row].tolist():
             if page >= 0:
                 heapq.heappush(self.free, page)
@@ -73,9 +73,9 @@ class Pages:
         self.lengths[row] = 0
 
     def attend(self, q: torch.Tensor) -> torch.Tensor:
-        """Return what the query of each sequence, [sequences, heads, dim], reads: the same shape.
+        """Return what the query of each sequence, [sequences, heads, dim], reads, in that shape.
 
-        For a sequence without tokens it is 0.
+        A sequence without tokens gets 0.
         """
         pages = self.table.clamp(min=0)
         k, v = (x[pages].flatten(1, 2).transpose(1, 2) for x in (self.keys, self.values))

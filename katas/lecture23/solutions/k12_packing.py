@@ -1,4 +1,4 @@
-"""Documents that share a row, and do not know of each other."""
+"""Documents that share a row without knowing of each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IGNORED = -100
 def pack(documents: list[list[int]], room: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return tokens and document numbers, int64 [rows, room]: given.
 
-    Documents stay in order; one that does not fit begins the next row. Numbers are those of the
+    Documents stay in order; one that does not fit begins the next row. Numbers are indices into the
     list, and -1 is padding, after the last document of a row.
     """
     rows: list[list[int]] = [[]]
@@ -52,7 +52,7 @@ def positions(document: torch.Tensor) -> torch.Tensor:
 
 
 def labels(tokens: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
-    """Return the token that each token is to predict, int64 [rows, room]; -100 where there is none.
+    """Return the token that each token must predict, int64 [rows, room]; -100 where there is none.
 
     The last token of a document predicts nothing, nor does padding.
     """
@@ -65,8 +65,8 @@ def labels(tokens: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
 def mask(document: torch.Tensor) -> torch.Tensor:
     """Return bool [rows, 1, room, room] for SDPA: True where query (dim 2) may see key (dim 3).
 
-    A token sees itself and what is before it in its own document. Padding sees nothing, and nobody
-    sees padding.
+    A token sees itself and the tokens before it in its own document. Padding sees nothing, and
+    nobody sees padding.
     """
     same = (document[:, :, None] == document[:, None]) & (document >= 0)[:, None]
     return same.tril()[:, None]
@@ -76,7 +76,7 @@ def loss(logits: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
     """Return the mean cross-entropy of logits [rows, room, words] over all labels but -100.
 
     Without any label it is 0, and ``backward`` still works, with gradients of 0. Only a batch
-    without labels is 0: a loss that is NaN stays NaN.
+    without labels gets 0: a loss that is NaN stays NaN.
     """
     total = cross_entropy(
         logits.flatten(0, 1), label.flatten(), ignore_index=IGNORED, reduction="sum"

@@ -27,7 +27,7 @@ class Config:
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Return x [rows, heads, n, dim], turned by int64 positions [n], in halves. Given."""
+    """Return x [rows, heads, n, dim], rotated by int64 positions [n], in halves. Given."""
     dim = x.shape[-1]
     angles = positions[:, None] * 10000.0 ** -(torch.arange(0, dim, 2) / dim)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
@@ -75,8 +75,8 @@ class Attention(nn.Module):
     ) -> torch.Tensor:
         """Return [rows, n, width] of x [rows, n, width], at int64 positions [n].
 
-        Columns of a projection are heads of `dim` columns each. Keys and values are those of x
-        without a cache, and what the cache returns with one.
+        Columns of a projection are heads of `dim` columns each. Without a cache, keys and values
+        are those of x; with one, use what the cache returns.
         """
         q, k, v = (
             project(x).unflatten(2, (-1, self.dim)).transpose(1, 2)
@@ -108,7 +108,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and the gated layer: each reads a normalised x, and is added to x."""
+    """Attention and the gated layer: each reads a normalised x, and its result is added to x."""
 
     def __init__(self, config: Config, layer: int) -> None:
         super().__init__()
@@ -151,11 +151,11 @@ class Decoder(nn.Module):
 def generate(
     model: Decoder, prompt: torch.Tensor, new: int, stop: int | None = None
 ) -> torch.Tensor:
-    """Return the prompt, int64 [rows, n], and up to `new` (1 or more) likeliest tokens after it.
+    """Return the prompt, int64 [rows, n], and up to `new` (1 or more) tokens, each the likeliest.
 
     After a row has generated `stop`, fill it with `stop`; return once all rows have. Record no
-    graph, and leave nothing in the model. It reads the prompt in one call, and later tokens one by
-    one; the last one need not be read, and is not.
+    graph, and leave nothing in the model. The model reads the prompt in one call, and later tokens
+    one by one; the last token is not read.
     """
     rows, length = prompt.shape
     cache = StaticCache(model.config, rows, length + new, model.lm_head.weight.dtype)

@@ -6,7 +6,7 @@ import torch
 
 
 def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
-    """Return a token for each row of p [..., n], int64 of [..., 1]: as ``multinomial(p, 1)``."""
+    """Return a token for each row of p [..., n], int64 [..., 1], as ``multinomial(p, 1)`` does."""
     return several(p, 1, dice)
 
 

@@ -1,4 +1,4 @@
-"""Keep some tokens, and sample among these."""
+"""Keep some tokens, and sample from those."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
     """Return logits [..., n] with -inf for those beyond the fewest that reach p, 0 < p < 1.
 
-    Of equal ones the token with the smaller index comes first.
+    Among equal tokens, the one with the smaller index comes first.
     """
     ranked, order = torch.softmax(logits, -1).sort(descending=True, stable=True)
     before = ranked.cumsum(-1) - ranked
@@ -53,7 +53,7 @@ def generate(
     new: int,
     settings: tuple[float, int | None, float | None],
 ) -> torch.Tensor:
-    """Return ids [batch, length + new]; the model makes logits [batch, n] of ids. Given."""
+    """Return ids [batch, length + new]; the model maps ids to logits [batch, n]. Given."""
     for _ in range(new):
         law = torch.softmax(filtered(model(ids), *settings), -1)
         ids = torch.cat([ids, torch.multinomial(law, 1)], 1)

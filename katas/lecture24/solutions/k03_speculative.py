@@ -1,4 +1,4 @@
-"""Let a small model guess, and keep the law of the large one."""
+"""Let a small model guess, and keep the distribution of the large one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # Token ids [length] to the laws [length, n] of the tokens after each of them.
+    # Token ids [length] to the distributions [length, n] of the token after each of them.
     Model = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -22,17 +22,17 @@ class Dice:
         return torch.rand(()).item() < chance
 
     def choice(self, law: torch.Tensor) -> int:
-        """Return a token of this law, [n], which sums to 1."""
+        """Return a token from this distribution, [n], which sums to 1."""
         return int(torch.multinomial(law, 1))
 
 
 def accept(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """Return for each token the probability with which it stays, [n]; 0 where q is 0."""
+    """Return the probability of accepting each token, [n]; 0 where q is 0."""
     return torch.where(q > 0, (p / q).clamp(max=1), 0)
 
 
 def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """Return the law of what comes in the place of a refused token, [n]; p where p equals q."""
+    """Return the distribution of a rejected token's substitute, [n]; p where p equals q."""
     short = (p - q).clamp(min=0)
     return short / short.sum() if short.any() else p
 
@@ -40,7 +40,7 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> list[int]:
     """Return the drafted tokens that stay, and one more.
 
-    p is [len(draft) + 1, n], of one token more than q [len(draft), n].
+    p is [len(draft) + 1, n], one row more than q [len(draft), n].
     """
     for place, token in enumerate(draft):
         if not dice.coin(float(accept(p[place], q[place])[token])):
@@ -51,11 +51,10 @@ def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> li
 def generate(
     models: tuple[Model, Model], ids: list[int], new: int, ahead: int, dice: Dice
 ) -> list[int]:
-    """Return ids with `new` tokens behind them; models are the large one and the draft.
+    """Return ids followed by `new` tokens; models are the large one and the draft.
 
-    Each round drafts exactly `ahead` tokens, also the last, and calls the large model once. What is
-    too long is cut off.
-    `ids` has at least one token, and stays as it is.
+    Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Cut off
+    what is too long. `ids` has at least one token; do not change it.
     """
     target, small = models
     length = len(ids) + new

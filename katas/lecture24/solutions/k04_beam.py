@@ -10,7 +10,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # The last tokens [beams] to log-probabilities [beams, n] of the next; it adds to the cache.
+    # The last tokens [beams] to log-probabilities [beams, n] of the next; it appends to the cache.
     Step = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -18,7 +18,7 @@ INF = float("inf")
 
 
 def reorder_(cache: list[torch.Tensor], parents: torch.Tensor) -> None:
-    """Make row i of each tensor [beams, ...] what row ``parents[i]`` was, in its memory."""
+    """Make row i of each tensor [beams, ...] what row ``parents[i]`` was, in the same memory."""
     for tensor in cache:
         tensor.copy_(tensor[parents])
 
@@ -40,9 +40,9 @@ def search(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the best sequences, int64 [beams, length] without `start`, and their scores [beams].
 
-    `step` is called `length` times, first for `start` in every row. Before each further call, the
-    cache follows the beams. `start` may be `end`: it ends nothing. While there are fewer sequences
-    than beams, the others score -inf.
+    `step` is called `length` times, first for `start` in every row. Before each further call,
+    reorder the cache to match the beams. `start` may equal `end`; it does not end a sequence. While
+    there are fewer sequences than beams, the other beams score -inf.
     """
     tokens = torch.full((beams,), start)
     scores = torch.full((beams,), -INF)

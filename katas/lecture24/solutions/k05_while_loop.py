@@ -7,7 +7,7 @@ from torch._higher_order_ops.while_loop import while_loop
 
 
 def by_python(table: torch.Tensor, start: torch.Tensor, length: int, end: int) -> torch.Tensor:
-    """Return up to `length` tokens, [length], with `end` in all places after an end. Given.
+    """Return up to `length` tokens, [length], with `end` everywhere after an end. Given.
 
     Row t of the table [n, n] scores the tokens after token t; `start` has no dims.
     """
@@ -21,12 +21,12 @@ def by_python(table: torch.Tensor, start: torch.Tensor, length: int, end: int) -
 
 
 def next_token(table: torch.Tensor, tok: torch.Tensor) -> torch.Tensor:
-    """Return the token of the highest score after `tok`; both are int64 without dims."""
+    """Return the token with the highest score after `tok`; both are int64 without dims."""
     return table.index_select(0, tok.reshape(1)).argmax(1).reshape(())
 
 
 def decode(table: torch.Tensor, start: torch.Tensor, length: int, end: int) -> torch.Tensor:
-    """Return what `by_python` returns, by `while_loop`."""
+    """Return what `by_python` returns, with `while_loop`."""
     places = torch.arange(length)
 
     def cond(place: torch.Tensor, tok: torch.Tensor, _tokens: torch.Tensor) -> torch.Tensor:

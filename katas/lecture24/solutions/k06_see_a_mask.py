@@ -26,8 +26,8 @@ def window(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -
 def kinds(mask: BlockMask) -> torch.Tensor:
     """Return 0 for each empty block, 1 for a partial, 2 for a full one, int64 [rows, columns].
 
-    Of batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: the first so many
-    entries of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
+    Use batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: that many entries at
+    the start of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
     are the same for full blocks, or None.
     """
     found = torch.zeros(mask.kv_indices.shape[2:], dtype=torch.int64)

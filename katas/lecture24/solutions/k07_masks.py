@@ -41,7 +41,7 @@ def document(ids: torch.Tensor) -> Mask:
 
 
 def alibi(slopes: torch.Tensor) -> Score:
-    """Return the score less ``slopes[h]`` times the distance of query and key, to either side.
+    """Return the score minus ``slopes[h]`` times the distance of query and key, to either side.
 
     A score function is called with the score, b, h, q and k.
     """
@@ -51,6 +51,7 @@ def alibi(slopes: torch.Tensor) -> Score:
 def shifted(mask: Mask, offset: torch.Tensor) -> Mask:
     """Return a mask whose query i is query ``offset + i`` of `mask`; `offset` has no dims.
 
-    The function reads `offset` when it is called: one that has been added to in place counts.
+    The function reads `offset` when it is called: if `offset` was changed in place, the new value
+    counts.
     """
     return lambda b, h, q, k: mask(b, h, q + offset, k)

@@ -28,7 +28,7 @@ def tables(block_mask: BlockMask) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: object) -> BlockMask:
-    """Return a mask of these blocks and this ``mask_mod``, with the sizes of `like`: given."""
+    """Return a mask with these blocks and this ``mask_mod``, and the sizes of `like`: given."""
     lists = []
     for which in (partial, full):
         numbers = which.int().argsort(dim=1, descending=True, stable=True).int()
@@ -40,7 +40,7 @@ def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: o
 def obeyed(block_mask: BlockMask) -> torch.Tensor:
     """Return what a compiled kernel applies, bool [queries, keys].
 
-    Judge by the two tables alone: a block in neither is not read, and nothing in it is allowed.
+    Use only the two tables: a block in neither is not read, and nothing in it is allowed.
     `BLOCK_SIZE` is (queries, keys) of a block.
     """
     queries, keys = block_mask.seq_lengths
@@ -55,7 +55,7 @@ def obeyed(block_mask: BlockMask) -> torch.Tensor:
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what both allow; they have the same sizes.
 
-    A block that one of them does not read is not read. One that is full in both is full.
+    A block that one of them does not read is not read. A block that is full in both is full.
     """
     (some, full), (others, fuller) = tables(left), tables(right)
     read = (some | full) & (others | fuller)
@@ -66,7 +66,7 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what one of them allows, or both; they have the same sizes.
 
-    A block that neither reads is not read. One that is full in one of them is full.
+    A block that neither reads is not read. A block that is full in one of them is full.
     """
     (some, full), (others, fuller) = tables(left), tables(right)
     full = full | fuller

@@ -40,7 +40,7 @@ def made(mask_mod: Callable[..., Any], tokens: int) -> BlockMask:
 
 
 def by_int(width: int, tokens: int) -> BlockMask:
-    """Let each token see itself and those before it, `width` in all. Given."""
+    """Let each token see itself and those before it, `width` tokens in all. Given."""
 
     def mask_mod(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
         return (query >= key) & (query - key < width)

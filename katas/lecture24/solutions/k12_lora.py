@@ -1,4 +1,4 @@
-"""Fine-tune a layer by two small matrices."""
+"""Fine-tune a layer with two small matrices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lora_of(layer: nn.Linear) -> LoRA:
 def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
     """Freeze a layer's weight and bias, and put a LoRA on its weight; return the LoRA.
 
-    `LoRA.was` says for each of the layer's parameters, by name, whether it required gradients.
+    `LoRA.was` records for each of the layer's parameters, by name, whether it required gradients.
     """
     lora = LoRA(layer, rank, scale)
     lora.was = {name: each.requires_grad for name, each in layer.named_parameters()}
@@ -53,8 +53,8 @@ def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
 def remove(layer: nn.Linear, *, merge: bool) -> None:
     """Turn an adapted layer back into a plain one.
 
-    The same parameters require gradients as before. Its weight is the adapted one with
-    `merge`, else the one it had, to the bit.
+    The same parameters require gradients as before. With `merge` its weight is the adapted one,
+    otherwise the one it had, bit for bit.
     """
     was = lora_of(layer).was
     remove_parametrizations(layer, "weight", leave_parametrized=merge)

@@ -19,7 +19,7 @@ IGNORED = -100
 
 
 def part(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return the summed loss of some tokens, by way of their logits: given.
+    """Return the summed loss of some tokens, computed from their logits: given.
 
     A target of -100 does not count.
     """
@@ -29,10 +29,10 @@ def part(hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor) -> to
 def total(
     hidden: torch.Tensor, weight: torch.Tensor, target: torch.Tensor, size: int
 ) -> tuple[torch.Tensor, int]:
-    """Return the summed loss of hidden [n, dim], and the number of tokens that count in it.
+    """Return the summed loss of hidden [n, dim], and the number of tokens that count.
 
-    `weight` is [words, dim], `target` int64 [n]. No result in forward or backward has more logits
-    than those of `size` tokens. `hidden` and `weight` get their gradients.
+    `weight` is [words, dim], `target` int64 [n]. No result in forward or backward holds the logits
+    of more than `size` tokens. `hidden` and `weight` get their gradients.
     """
     loss = hidden.new_zeros(())
     for rows, words in zip(hidden.split(size), target.split(size), strict=True):

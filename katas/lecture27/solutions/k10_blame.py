@@ -5,7 +5,7 @@ from __future__ import annotations
 
 # Line 1 is the line below a program's name.
 # kernel(5) launches a kernel that runs on the device for 5 ms; sleep(5) sleeps on the host. Each
-# line takes the host 1 ms, and a sleep or a wait as long as it lasts. Kernels of one stream run
+# line takes the host 1 ms; a sleep or a wait takes as long as it lasts. Kernels in one stream run
 # one after the other. A failing kernel fails at its end, and leaves the device broken.
 # item() waits for its stream, synchronize() for all streams. `shape` needs nothing from the device.
 # shapes_match=False: the operands' shapes are incompatible. The host knows all shapes.

@@ -56,7 +56,7 @@ def culprit(repo: Path, good: str, bad: str, fails: Callable[[], bool], runs: in
     """Return the hash of the first bad commit; leave the repository as it was.
 
     `fails` runs the test on the checked-out commit. A commit that passes `runs` times is good. Let
-    an error of `fails` propagate, but restore the branch and end the bisection first. If only one
+    an error from `fails` propagate, but restore the branch and end the bisection first. If only one
     commit can be the culprit, run no test.
     """
     try:

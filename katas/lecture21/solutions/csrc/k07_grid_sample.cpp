@@ -18,7 +18,7 @@ namespace {
 
 enum Padding : int64_t { kZeros, kBorder, kReflection };
 
-// A position in pixels: the middle of pixel k is k. And its derivative by the coordinate.
+// A position in pixels: the centre of pixel k is k. And its derivative by the coordinate.
 struct Place {
   double at;
   double slope;
@@ -133,12 +133,12 @@ std::tuple<Tensor, Tensor> locate_cpu(const Tensor& coordinates, int64_t size, i
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Coordinates -1 and 1 are the outer edges of the image: its first pixel has its middle half a pixel
-// from them. kZeros changes nothing more. kBorder moves a position to the nearest middle; at the
-// first and the last middle and beyond, the slope is 0. kReflection mirrors at the outer edges, as
-// often as it takes; each mirror turns the slope's sign. Then it does what kBorder does. Under these
-// two a NaN is at pixel 0 with slope 0. Under kZeros it stays NaN, its slope is that of any other
-// coordinate, and so the sampled value is NaN.
+// Coordinates -1 and 1 are the outer edges of the image: the centre of its first pixel is half a
+// pixel from the edge. kZeros changes nothing more. kBorder moves a position to the nearest centre;
+// at the first and the last centre and beyond, the slope is 0. kReflection mirrors at the outer
+// edges, as often as it takes; each reflection flips the slope's sign. Then it does what kBorder
+// does. Under these two a NaN goes to pixel 0 with slope 0. Under kZeros it stays NaN, its slope is
+// that of any other coordinate, and so the sampled value is NaN.
 Place locate(double coordinate, int64_t size, int64_t padding) {
   double at = ((coordinate + 1) * size - 1) / 2;
   double slope = size / 2.0;

@@ -1,4 +1,4 @@
-"""Go back from a spectrum to the sound, also from one that no sound has."""
+"""Go back from a spectrum to the sound, even from a spectrum that no sound has."""
 
 from __future__ import annotations
 

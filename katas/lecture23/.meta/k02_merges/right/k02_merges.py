@@ -8,8 +8,8 @@ import torch
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
     """Return the pair of neighbours that is there most often.
 
-    Overlapping places count too: `aaa` has two. Of several pairs, the one with the smallest left
-    id, and then with the smallest right. `ids` are at least two, int64, not negative.
+    Overlapping places count too: `aaa` has two. In a tie, return the one with the smallest left id,
+    and then the smallest right. `ids` has at least two ids, int64, none negative.
     """
     pairs, counts = torch.stack([ids[:-1], ids[1:]], 1).unique(dim=0, return_counts=True)
     left, right = pairs[counts == counts.max()][0]
@@ -17,7 +17,7 @@ def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
 
 
 def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
-    """Return ids with `new` in the place of each pair, from left to right; `ids` may be empty."""
+    """Return ids with `new` in place of each pair, from left to right; `ids` may be empty."""
     match = torch.zeros(len(ids), dtype=torch.bool)
     match[:-1] = (ids[:-1] == pair[0]) & (ids[1:] == pair[1])
     seen = match.cumsum(0)
@@ -29,7 +29,7 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
     """Return the ids (int64) of these bytes after the merges, in their order.
 
-    Merge number n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
+    Merge n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
     """
     ids = ids.long()
     for number, pair in enumerate(merges):

@@ -8,7 +8,7 @@ import torch
 def rotate(
     x: torch.Tensor, positions: torch.Tensor, *, layout: str = "halves", base: float = 10000.0
 ) -> torch.Tensor:
-    """Return x [..., E], turned by positions of int64, which broadcast to the shape [...].
+    """Return x [..., E], rotated by int64 positions, which broadcast to the shape [...].
 
     The angles are computed in float64. The result has the dtype of x, and the products may be
     computed in it.
@@ -25,10 +25,10 @@ def rotate(
 
 
 def to_halves(weight: torch.Tensor, heads: int) -> torch.Tensor:
-    """Return the weight of a projection, its rows in another order within each head.
+    """Return the weight of a projection, with its rows reordered within each head.
 
     `weight` is [heads * E, features]. Rotating the old outputs in pairs, or the new outputs in
-    halves, gives the same numbers in another order.
+    halves, gives the same numbers in a different order.
     """
     rows: torch.Tensor = weight.unflatten(0, (heads, -1, 2)).transpose(1, 2).flatten(0, 2)
     return rows

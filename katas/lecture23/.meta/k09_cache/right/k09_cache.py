@@ -6,7 +6,7 @@ import torch
 
 
 class Cache:
-    """Keys and values of one layer, [batch, heads, tokens, dim], with `room` tokens at first."""
+    """Keys and values of one layer, [batch, heads, tokens, dim]; `room` is the initial capacity."""
 
     def __init__(self, room: int) -> None:
         self.room = room
