@@ -13,7 +13,7 @@ A dense gradient of 10 ** 9 rows does not fit in memory: make one entry for each
 2. `build`: a fake kernel and the formula (8 lines).
 
 A traced program runs the formula on fake tensors, which have sizes and no values. A size that is
-computed from values stops it: the number of entries has to come from a size.
+computed from values stops the trace: the number of entries has to come from a size.
 
 Begin on paper: which bag holds ids[3], and which rule finds that bag from offsets?
 Afterwards read ``register_autograd`` in ``torch/library.py``, in site-packages.
