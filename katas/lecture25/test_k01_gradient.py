@@ -68,7 +68,7 @@ def test_one_id_and_no_id(ids: torch.Tensor) -> None:
     yours = table_gradient(ids, weights, 5)
     rows, _ = entries(yours)
     assert rows == ids.flatten().tolist(), (
-        f"ids {ids.tolist()}: yours stores the rows {rows}, expected these"
+        f"ids {ids.tolist()}: yours stores the rows {rows}, expected the ids"
     )
     assert yours.shape == (5, 2), f"ids {ids.tolist()}: yours is {[*yours.shape]}, expected [5, 2]"
 

@@ -1,8 +1,8 @@
 """Give a bag its sparse gradient.
 
 k02's operator has no formula for backward: PyTorch warns, and no gradient reaches the table. A bag
-is a sum, so each id gives its row the gradient of the whole bag, divided by the bag's number of ids
-if the bag is a mean:
+is a sum, so it gives the row of each id its whole gradient, divided by the number of its ids if the
+bag is a mean:
 
     ids       3  1 | | 1  4  0            entry of row 3: grad[0]      row 1: grad[2]
     offsets   0     2 2                   entry of row 1: grad[0]      row 4: grad[2]   ...

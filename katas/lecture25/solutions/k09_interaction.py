@@ -9,7 +9,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
     """Return the dot product of each pair of features: [batch, n * (n - 1) / 2].
 
     `features` is [batch, n, dim]. Pairs are in the order of the brief; a feature and itself are no
-    pair. `batch`, n and `dim` may be 0, and n may be 1.
+    pair. `batch`, n and `dim` may be 0, and n 1.
     """
     dots = features.bmm(features.mT)
     i, j = torch.tril_indices(features.shape[1], features.shape[1], -1)
