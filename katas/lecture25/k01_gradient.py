@@ -48,7 +48,7 @@ def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Te
 def report(gradient: torch.Tensor) -> str:
     """Return a line "stored" for each entry as it is stored, then a line "merged" for each row.
 
-    An entry that is stored twice has two lines "stored". Merged rows are in ascending order.
+    A row that is stored twice has two lines "stored". Merged rows are in ascending order.
     """
-    # TODO: two methods with an underscore read what is stored
+    # TODO: two methods with a leading underscore read what is stored
     raise NotImplementedError("report")

@@ -1,8 +1,8 @@
 """Give a bag its sparse gradient.
 
 k02's operator has no formula for backward: PyTorch warns, and no gradient reaches the table. A bag
-is a sum, so each id gives its row the gradient of the whole bag, divided by the bag's number of ids
-if the bag is a mean:
+is a sum, so it gives the row of each id its whole gradient, divided by the number of its ids if the
+bag is a mean:
 
     ids       3  1 | | 1  4  0            entry of row 3: grad[0]      row 1: grad[2]
     offsets   0     2 2                   entry of row 1: grad[0]      row 4: grad[2]   ...
@@ -13,7 +13,7 @@ A dense gradient of 10 ** 9 rows does not fit in memory: make one entry for each
 2. `build`: a fake kernel and the formula (8 lines).
 
 A traced program runs the formula on fake tensors, which have sizes and no values. A size that is
-computed from values stops it: the number of entries has to come from a size.
+computed from values stops the trace: the number of entries has to come from a size.
 
 Begin on paper: which bag holds ids[3], and which rule finds that bag from offsets?
 Afterwards read ``register_autograd`` in ``torch/library.py``, in site-packages.

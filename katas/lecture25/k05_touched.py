@@ -8,10 +8,10 @@ How many rows the gradient has:
     ..., sparse=True        one for each id, so ten for an id that occurs ten times
     yours                   one for each distinct id
 
-A trainer beside a parameter server does the same: it pulls the distinct rows, trains them as a
+A trainer with a parameter server does the same: it pulls the distinct rows, trains them as a
 small table and sends the changes back.
 
-1. `pooled`: the sum of each bag of ids, by one function.
+1. `pooled`: the sum of each bag of ids, with one function.
 2. `step`: copy the rows that occur, renumber the ids, differentiate, and change the rows in the
    large table. About 7 lines.
 
@@ -86,7 +86,7 @@ def step(
 
     Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
     occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
-    `loss` and `backward` once: parameters in `loss` get their gradients, and you leave them there.
+    `loss` and `backward` once: parameters in `loss` get their gradients; leave those as they are.
     `ids` may be empty. Make nothing as large as the table, and no row for each id.
     """
     # TODO

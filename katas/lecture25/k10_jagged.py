@@ -18,7 +18,7 @@ Four functions, about 10 lines in all:
 - No loop in Python, no ``tolist``, no padding: 300 keys or samples take as many operators as three.
 
 Begin on paper: bags that start at [4, 0] and have lengths [2, 3] are at 4 5 0 1 2. Write 0 1 2 3 4
-below and subtract.
+below them and subtract.
 Afterwards read ``nested_tensor_from_jagged`` in ``torch/nested/__init__.py``, in site-packages.
 Real life differs: torchrec's ``KeyedJaggedTensor`` keeps its lengths flat and knows its keys by
 name.
@@ -32,7 +32,7 @@ import torch
 def offsets_of(lengths: torch.Tensor) -> torch.Tensor:
     """Return where each of n bags begins, and at the end where the last one ends: int64, [n + 1].
 
-    `lengths` is int32 or int64, of [n].
+    `lengths` is int32 or int64, [n].
     """
     # TODO: the first bag begins at 0.
     raise NotImplementedError("offsets_of")
@@ -63,8 +63,8 @@ def permute(
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return values and lengths sample after sample, and in each sample key after key.
 
-    The lengths that come back are [samples, keys]; call it again with what it returned, and you
-    have the input back. A gradient flows to `values`.
+    The returned lengths are [samples, keys]; call it again with what it returned, and you get the
+    input back. A gradient flows to `values`.
     """
     # TODO: the same gather, with the bags in another order.
     raise NotImplementedError("by_sample")

@@ -1,7 +1,7 @@
 """Look up rows that other ranks hold.
 
-A table of 500 GB fits on no machine, so each rank holds a range of its rows. The ids of a rank's
-batch ask for rows of all ranks:
+A table of 500 GB fits on no single machine, so each rank holds a range of its rows. The ids of a
+rank's batch ask for rows of all ranks:
 
     rank 0   has rows 0 1 2   its ids 4 0 5 1   asks rank 0 for 0 1, rank 1 for 4 5
     rank 1   has rows 3 4 5   its ids 2 3 2     asks rank 0 for 2 2, rank 1 for 3
@@ -15,10 +15,10 @@ ids went.
 3. `lookup`: rows and gradients equal those of one process to the bit.
 4. `lookup_unique`: a few ids are in every batch. Ask for each once.
 
-About 15 lines. Send through ``table.swap`` alone: most tests put a swap between threads there.
+About 15 lines. Send only through ``table.swap``: most tests put a swap between threads there.
 
-Begin on paper: the rows of 0 1 4 5 come back to rank 0 in this order. At which place is the row of
-its first id?
+Begin on paper: the rows of 0 1 4 5 come back to rank 0 in this order. Which of them is the row
+of its first id?
 Afterwards read ``all_to_all_single_autograd`` in
 ``torch/distributed/_functional_collectives.py``, in site-packages.
 Real life differs: owners often send the sum of a bag's rows, and hot rows are cached.
@@ -38,7 +38,7 @@ def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
     """Exchange rows with all ranks; without a gradient. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
-    Return what comes: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
+    Return what arrives: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
     """
     taken = rows.new_empty(sum(take), *rows.shape[1:])
     dist.all_to_all_single(taken, rows.contiguous(), take, give)
@@ -79,7 +79,7 @@ class Exchange(torch.autograd.Function):
     def forward(
         ctx: Any, rows: torch.Tensor, swap: Any, give: list[int], take: list[int]
     ) -> torch.Tensor:
-        """Return what comes."""
+        """Return what arrives."""
         # TODO: step 2. Keep what backward needs in attributes of ctx.
         raise NotImplementedError("Exchange.forward")
 
@@ -102,6 +102,6 @@ def lookup(ids: torch.Tensor, table: Table) -> torch.Tensor:
 
 
 def lookup_unique(ids: torch.Tensor, table: Table) -> torch.Tensor:
-    """Return what `lookup` returns, and ask for each id once, however often this rank has it."""
+    """Return what `lookup` returns, but ask for each id once, however often this rank has it."""
     # TODO: step 4. unique takes return_inverse=True.
     raise NotImplementedError("lookup_unique")

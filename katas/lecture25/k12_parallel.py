@@ -8,8 +8,8 @@ under DistributedDataParallel. Nothing raises, and these are the tickets:
                          rows that none of its ids asked for."
     backward_mean       "The head learns as on one machine. The table's rows move twice as far on
                          two ranks, and three times as far on three."
-    backward_sum        "An id that one rank has moves half as far on two ranks as on one machine,
-                         and a third on three."
+    backward_sum        "An id that only one rank has moves half as far on two ranks as on one
+                         machine, and a third as far on three."
 
 Find and mend them in this order, a line or two each.
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
-    """Cut the table by rows over the ranks of `mesh`, of one dim, and return it.
+    """Cut the table by rows over the ranks of `mesh`, which has one dim, and return it.
 
     Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Ranks have
-    different ids, but equally many.
+    different ids, but the same number of them.
     """
-    # Not at the top: it takes a second, and opening this file should not cost that.
+    # Not at the top: this import takes a second, and importing this file should not.
     from torch.distributed.tensor import Replicate  # noqa: PLC0415
     from torch.distributed.tensor.parallel import RowwiseParallel  # noqa: PLC0415
     from torch.distributed.tensor.parallel import parallelize_module  # noqa: PLC0415
@@ -57,7 +57,7 @@ def backward_mean(
     """Give both the gradient of the mean squared error of all ranks' examples, in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
-    All ranks have equally many examples. Return the mean squared error of this rank's own.
+    All ranks have the same number of examples. Return the mean squared error of this rank's own.
     """
     loss = F.mse_loss(head(table(ids).sum(1)), target)
     loss.backward()

@@ -1,4 +1,4 @@
-"""An int8 table: each row's scale and minimum behind its codes.
+"""An int8 table: each row's codes, then its scale and minimum.
 
 For serving, tables are packed. 64 float32 numbers take 256 bytes; a code of one byte for each, and
 what turns codes back into numbers, take 72:
@@ -26,7 +26,7 @@ import torch
 def floats_in(raw: torch.Tensor) -> torch.Tensor:
     """Return bytes of [rows, 4 * n] as float32 of [rows, n]. Given.
 
-    A view as float32 needs an offset and strides that 4 divides: copy the bytes first.
+    A view as float32 needs an offset and strides divisible by 4: copy the bytes first.
     """
     return raw.clone(memory_format=torch.contiguous_format).view(torch.float32)
 
@@ -41,7 +41,7 @@ def pack(table: torch.Tensor) -> torch.Tensor:
 
     The scale and then `low` follow the codes, as the bytes of float32.
     """
-    # TODO: step 1. Tensors of one dtype can be put side by side.
+    # TODO: step 1. Tensors of the same dtype can be put side by side.
     raise NotImplementedError("pack")
 
 

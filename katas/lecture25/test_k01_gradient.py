@@ -25,10 +25,10 @@ def entries(gradient: torch.Tensor) -> tuple[list[int], list[list[float]]]:
 
 
 def autograd(ids: torch.Tensor, weights: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return PyTorch's gradient of a table of so many rows, if that of the lookup is weights."""
+    """Return PyTorch's gradient of a table of `rows` rows, given that of the lookup, `weights`."""
     table = torch.zeros(rows, weights.shape[-1], dtype=weights.dtype, requires_grad=True)
     F.embedding(ids, table, sparse=True).backward(weights)
-    assert table.grad is not None, "autograd computes a gradient"
+    assert table.grad is not None, "autograd computed no gradient"
     return table.grad
 
 
@@ -67,7 +67,9 @@ def test_one_id_and_no_id(ids: torch.Tensor) -> None:
     weights = torch.ones(*ids.shape, 2)
     yours = table_gradient(ids, weights, 5)
     rows, _ = entries(yours)
-    assert rows == ids.flatten().tolist(), f"ids {ids.tolist()}: yours stores the rows {rows}"
+    assert rows == ids.flatten().tolist(), (
+        f"ids {ids.tolist()}: yours stores the rows {rows}, expected the ids"
+    )
     assert yours.shape == (5, 2), f"ids {ids.tolist()}: yours is {[*yours.shape]}, expected [5, 2]"
 
 
@@ -78,11 +80,11 @@ def test_any_strides_and_a_gradient_of_zero() -> None:
         rows, values = entries(table_gradient(ids, weights, 5))
     except RuntimeError as error:
         raise AssertionError(
-            f"ids and weights transposed: yours raises {str(error)[:150]}\nview takes contiguous"
-            " dims only, reshape takes any"
+            f"ids and weights transposed: yours raises {str(error)[:150]}\nview takes only"
+            " contiguous dims, reshape takes any"
         ) from None
     assert rows == [2, 2, 0, 4], (
-        f"ids [[2, 2], [0, 4]], where those of 0 and 4 have a gradient of zeros: yours stores the"
+        f"ids [[2, 2], [0, 4]], where 0 and 4 have a gradient of zeros: yours stores the"
         f" rows {rows}, expected [2, 2, 0, 4]: an entry for each id"
     )
     expected = [[1.0, 0.5], [4.0, 8.0], [0.0, 0.0], [0.0, 0.0]]
@@ -90,7 +92,7 @@ def test_any_strides_and_a_gradient_of_zero() -> None:
 
 
 def test_a_table_larger_than_any_memory() -> None:
-    """Ten million million rows, and a gradient of 64 bytes."""
+    """Ten trillion rows, and a gradient of 64 bytes."""
     last = 10**13 - 1
     ids = torch.tensor([[last, 0], [last, 4]])
     try:
@@ -98,7 +100,7 @@ def test_a_table_larger_than_any_memory() -> None:
     except RuntimeError as error:
         raise AssertionError(
             f"a table of 10 ** 13 rows: yours raises {str(error)[:150]}\nexpected four entries:"
-            " something as large as the table must not be made"
+            " make nothing as large as the table"
         ) from None
     rows, _ = entries(yours)
     assert rows == [last, 0, last, 4], f"yours stores the rows {rows}, expected {ids.tolist()}"
@@ -131,7 +133,7 @@ def test_two_steps_pile_up() -> None:
     table = torch.zeros(5, 1, requires_grad=True)
     for _ in range(2):
         F.embedding(torch.tensor([3, 1]), table, sparse=True).sum().backward()
-    assert table.grad is not None, "autograd computes a gradient"
+    assert table.grad is not None, "autograd computed no gradient"
     assert_expected_inline(
         report(table.grad),
         """\
@@ -155,11 +157,11 @@ def test_merged_rows() -> None:
     expected = [f"merged row 1: {torch.tensor(0.1).add(0.2).item()}", "merged row 3: 0.0"]
     assert yours == expected, (
         f"row 3 has 1.0 and -1.0, row 1 has 0.1 and 0.2: yours {yours}, expected {expected}: the"
-        " row whose sum is 0 is an entry, and PyTorch adds in float32"
+        " row whose sum is 0 is still an entry, and PyTorch adds in float32"
     )
     yours = report(gradient.coalesce()).splitlines()
     both = [each.replace("merged", "stored") for each in expected] + expected
     assert yours == both, (
-        f"a gradient that is merged already: yours {yours}, expected {both}: the entries as they"
+        f"a gradient that is already merged: yours {yours}, expected {both}: the entries as they"
         " are stored, then the merged ones, which are the same"
     )

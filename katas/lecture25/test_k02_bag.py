@@ -45,7 +45,7 @@ def check(
     *,
     why: str,
 ) -> None:
-    """Compare with PyTorch's embedding_bag; arguments stay as they are."""
+    """Compare with PyTorch's embedding_bag; arguments must not change."""
     __tracebackhide__ = True
     ids, offsets = (
         x if isinstance(x, torch.Tensor) else torch.tensor(x, dtype=torch.int64)
@@ -131,22 +131,22 @@ def test_a_thread_has_some_of_the_bags(extension: Extension) -> None:
     right = [b for b in range(10) if torch.allclose(yours[b], theirs[b])]
     assert right == [4, 5, 6, 7], (
         f"only the thread with bags 4 to 7 of 10 has run: yours sums the bags {right}, expected"
-        " [4, 5, 6, 7]: give the loop to parallel_for; its lambda gets begin and end, and goes from"
-        " one to the other. A chunk's last bag ends where the next one begins, and its first one"
+        " [4, 5, 6, 7]: pass the loop to parallel_for; its lambda receives begin and end, and loops"
+        " from begin to end. A chunk's last bag ends where the next one begins, and its first one"
         " does not begin at id 0"
     )
 
 
 def test_bags_are_shared_among_threads(extension: Extension) -> None:
-    """Ten bags are three chunks of at least a grain, and each bag is summed once."""
+    """Ten bags make three chunks, and each bag is summed once."""
     ids, offsets = torch.arange(40) % 6, torch.arange(10) * 4
     extension.op("chunks")()
     check(extension, table(), ids, offsets, "sum", why=CHUNKS)
     made = extension.op("chunks")()
     assert made == [0, 4, 4, 8, 8, 10], (
         f"10 bags: yours asks parallel_for for the chunks {made} (first, last, ...), expected"
-        " [0, 4, 4, 8, 8, 10]: share bags, of which GRAIN are worth a thread. If threads share ids,"
-        " two of them may add to one row"
+        " [0, 4, 4, 8, 8, 10]: share out the bags, with GRAIN as the grain. If threads share out"
+        " the ids, two of them may add to the same row"
     )
 
 
@@ -156,7 +156,7 @@ def test_bags_are_shared_among_threads(extension: Extension) -> None:
     mode=st.sampled_from(MODES),
 )
 def test_any_bags(extension: Extension, lengths: list[int], seed: int, mode: str) -> None:
-    """Bags of up to five ids, also more of them than a thread gets."""
+    """Bags of up to five ids, and more bags than one thread gets."""
     ends = torch.tensor(lengths).cumsum(0)
     dice = torch.Generator().manual_seed(seed)
     ids = torch.randint(0, 6, (int(ends[-1]),), generator=dice)
@@ -164,7 +164,7 @@ def test_any_bags(extension: Extension, lengths: list[int], seed: int, mode: str
 
 
 def test_no_operator_for_a_bag(extension: Extension) -> None:
-    """The result is allocated; nothing else is a call of an operator."""
+    """The result is allocated; nothing else calls an operator."""
     counts = []
     for bags in (2, 40):
         ids, offsets = torch.arange(4 * bags) % 6, torch.arange(bags) * 4
@@ -176,6 +176,6 @@ def test_no_operator_for_a_bag(extension: Extension) -> None:
         assert not lookups, f"yours calls {lookups}: read the table with an accessor"
         counts.append(len(found))
     assert counts[0] == counts[1], (
-        f"yours calls {counts[0]} operators for 2 bags, and {counts[1]} for 40: table[i] of a"
-        " tensor is an operator, that of an accessor is not"
+        f"yours calls {counts[0]} operators for 2 bags, and {counts[1]} for 40: table[i]"
+        " calls an operator on a tensor, but not on an accessor"
     )

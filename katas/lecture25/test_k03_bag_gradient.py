@@ -62,7 +62,7 @@ def numbers(*size: int) -> torch.Tensor:
 def entries(
     grad: torch.Tensor, ids: Sequence[int], offsets: Sequence[int], mode: str, rows: int = 6
 ) -> tuple[torch.Tensor, str]:
-    """Return your values, after a look at all but the values, and the case in words."""
+    """Check all but the values; return the values, and the case in words."""
     __tracebackhide__ = True
     i, o = whole(*ids), whole(*offsets)
     with unchanged(grad=grad, ids=i, offsets=o):
@@ -85,12 +85,12 @@ def built() -> tuple[CustomOpDef, str]:
     """Return your operator under a new name, and the name."""
     name = f"bag_{next(NUMBERS)}"
     operator = kata.build(name)
-    assert operator is not None, "`build` returns the operator"
+    assert operator is not None, "`build` returned None, expected the operator"
     return operator, name
 
 
 def test_an_id_gets_the_gradient_of_its_bag() -> None:
-    """Two bags: ids 3 and 1 get grad[0], the three behind them grad[1]."""
+    """Two bags: ids 3 and 1 get grad[0], the three after them grad[1]."""
     values, text = entries(torch.tensor([[1.0], [10.0]]), IDS, (0, 2), "sum")
     yours = values.flatten().tolist()
     assert yours == [1, 1, 10, 10, 10], f"{text}: yours {yours}, expected [1, 1, 10, 10, 10]"
@@ -110,7 +110,7 @@ def test_an_empty_bag_has_no_entry() -> None:
 
 
 def test_a_mean_shares_its_gradient() -> None:
-    """The gradient 6 of three ids is 2 for each; that of two is 3."""
+    """A gradient of 6 is 2 for each of three ids, or 3 for each of two."""
     values, text = entries(torch.full((3, 2), 6.0), IDS, OFFSETS, "mean")
     yours = values.tolist()
     expected = [[3.0, 3.0]] * 2 + [[2.0, 2.0]] * 3
@@ -138,7 +138,7 @@ def test_any_bags(lengths: list[int], mode: str) -> None:
     grad = numbers(len(lengths), 3)
     F.embedding_bag(ids, table, offsets, mode=mode, sparse=True).backward(grad)
     yours, text = entries(grad, ids.tolist(), offsets.tolist(), mode, 7)
-    assert table.grad is not None, "autograd computes a gradient"
+    assert table.grad is not None, "autograd computed no gradient"
     theirs = table.grad._values()  # noqa: SLF001
     message = f"{text}\nyours     {yours.tolist()}\nPyTorch's {theirs.tolist()}"
     torch.testing.assert_close(yours, theirs, rtol=1e-12, atol=1e-12, msg=message)
@@ -158,7 +158,9 @@ def test_no_loop_and_nothing_as_large_as_the_table() -> None:
                     " for each id, and nothing as large as the table"
                 ) from None
         counts.append(len(ran))
-    assert counts[0] == counts[1], f"{counts[0]} operators for 3 bags, {counts[1]} for 30"
+    assert counts[0] == counts[1], (
+        f"{counts[0]} operators for 3 bags, {counts[1]} for 30, expected the same"
+    )
 
 
 def test_the_operator_computes() -> None:
@@ -211,7 +213,7 @@ def test_the_gradient_is_sparse() -> None:
 
 
 def test_two_calls_do_not_share_what_they_keep() -> None:
-    """Two calls with other tables and modes, then both gradients."""
+    """Two calls with different tables and modes, then both gradients."""
     operator, _ = built()
     small, large = numbers(6, 3).requires_grad_(), numbers(9, 3).requires_grad_()
     first = operator(small, whole(*IDS), whole(*OFFSETS), "sum")
@@ -222,12 +224,12 @@ def test_two_calls_do_not_share_what_they_keep() -> None:
         expected = [*table.shape], value
         assert facts == expected, (
             f"two calls, then two gradients: size and first value: yours {facts}, expected"
-            f" {expected}: what the formula needs is kept by ctx, which each call has for itself"
+            f" {expected}: keep what the formula needs in ctx, because each call has its own"
         )
 
 
 def test_the_fake_kernel() -> None:
-    """On the device "meta" there are no values: a shape, a dtype and a device come out."""
+    """On the meta device there are no values, only a shape, a dtype and a device."""
     operator, _ = built()
     for dtype in (torch.float32, torch.float64):
         table = torch.empty(6, 3, dtype=dtype, device="meta")
@@ -239,7 +241,7 @@ def test_the_fake_kernel() -> None:
 
 
 def test_the_formula_runs_on_fake_tensors() -> None:
-    """Ids and offsets have sizes and no values, and the gradient has its size all the same."""
+    """Ids and offsets have sizes and no values, but the gradient still has its size."""
     operator, _ = built()
     for mode in MODES:
         with FakeTensorMode():
@@ -262,7 +264,7 @@ def test_the_formula_runs_on_fake_tensors() -> None:
 
 
 def test_opcheck() -> None:
-    """What PyTorch checks of an operator, a traced backward with sizes as symbols included."""
+    """What PyTorch checks about an operator, including a traced backward with symbolic sizes."""
     operator, name = built()
     arguments = numbers(6, 3).requires_grad_(), whole(*IDS), whole(*OFFSETS), "mean"
     found = torch.library.opcheck(operator, arguments, raise_exception=False)
@@ -271,7 +273,7 @@ def test_opcheck() -> None:
 
 
 def test_the_table_is_not_kept() -> None:
-    """A sum needs ids and offsets alone; a write to ids before backward is noticed."""
+    """A sum needs only ids and offsets; a write to ids before backward is noticed."""
     operator, _ = built()
     leaf, ids, offsets = numbers(6, 3).requires_grad_(), whole(*IDS), whole(*OFFSETS)
     table, kept = leaf * 1, []
@@ -285,12 +287,12 @@ def test_the_table_is_not_kept() -> None:
     del table
     gc.collect()
     assert gone() is None, (
-        "the table is deleted, and yours still keeps it alive, by an attribute of ctx perhaps: the"
-        " formula needs its number of rows"
+        "the table was deleted, but yours still keeps it alive, perhaps in an attribute of ctx: the"
+        " formula needs only its number of rows"
     )
     assert memory.expired(), (
-        "the table is deleted, and yours still keeps its memory: a view or a detached table is the"
-        " same memory; the formula needs its number of rows"
+        "the table was deleted, but yours still keeps its memory: a view or a detached table has"
+        " the same memory; the formula needs only its number of rows"
     )
     ids.add_(1)
     try:
@@ -299,8 +301,8 @@ def test_the_table_is_not_kept() -> None:
         assert "modified by an inplace operation" in str(error), f"backward raises {error}"  # noqa: PT017
     else:
         raise AssertionError(
-            "ids were changed before backward, and yours uses the new ones without a word: keep"
-            " them by save_for_backward"
+            "ids were changed before backward, and yours silently uses the new ones: keep them"
+            " with save_for_backward"
         )
 
 

@@ -1,4 +1,4 @@
-"""Tests of k04_blocks: bags, two gradients, and whose last bits stay the same."""
+"""Tests of k04_blocks: bags, two gradients, and which one keeps its last bits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def compare(yours: torch.Tensor, right: torch.Tensor, why: str) -> torch.Tensor:
     """Compare with sums in float64, and return yours on the CPU."""
     __tracebackhide__ = True
     found, expected = yours.cpu().double(), right.double()
-    assert found.shape == expected.shape, f"{why}: yours is {[*found.shape]}"
+    assert found.shape == expected.shape, (
+        f"{why}: yours is {[*found.shape]}, expected {[*expected.shape]}"
+    )
     wrong = ((found - expected).abs() > CLOSE) | found.isnan()
     if not wrong.any():
         return yours.cpu()
@@ -115,7 +117,7 @@ def test_pool_a_bag_of_two_and_of_three(extension: CudaExtension, device: str) -
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pool_any_width(extension: CudaExtension, device: str, width: int) -> None:
-    """Threads share the columns, of which there may be fewer or more."""
+    """Threads share the columns, of which there may be fewer or more than threads."""
     pooled(extension, device, *many(9), width)
 
 
@@ -126,7 +128,7 @@ def test_pool_nothing(extension: CudaExtension, device: str) -> None:
 
 
 def test_pool_has_a_block_for_each_bag(extension: CudaExtension) -> None:
-    """Nine blocks of 32 threads, which add in the order of the ids; any block size is right."""
+    """Nine blocks of 32 threads, which add in the order of the ids; any block size works."""
     ids, offsets = many(9)
     yours = pooled(extension, "cpu", ids, offsets, 33)
     (launch,) = _blocks(extension, 9)
@@ -177,7 +179,10 @@ def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtensio
         f"{launch.table()}"
     )
     _shared(launch, "atomic")
-    assert len(runs) > 1, "eight runs in other orders agree in each bit: who adds to grad_table?"
+    assert len(runs) > 1, (
+        "eight runs in different orders agree bit for bit: do the threads add to grad_table"
+        " directly, in the order in which they arrive?"
+    )
 
 
 def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
@@ -193,10 +198,10 @@ def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
     writes, right = launch.count("global", "write").accesses, 40 * len({*ids})
     assert writes == right, (
         f"gather: {len({*ids})} rows of 40 columns occur: yours writes {writes} times, expected"
-        f" {right}: a block that begins no run writes nothing\n{launch.table()}"
+        f" {right}: a block that does not begin a run must not write\n{launch.table()}"
     )
     _shared(launch, "write")
-    assert len(runs) == 1, f"gather: {len(runs)} of eight runs differ in the last bits, expected 1"
+    assert len(runs) == 1, f"gather: eight runs give {len(runs)} different results, expected 1"
     order = whole(ids).argsort(stable=True)
     grad, bags = draw(20, 40), bag_of(ids, offsets)
     expected = torch.zeros(6, 40)
@@ -232,7 +237,7 @@ def _shared(launch: Launch, kind: str) -> None:
 
 
 def _blocks(extension: CudaExtension, expected: int) -> Sequence[Launch]:
-    """Return the one launch of the last call, with so many blocks of 32 threads."""
+    """Return the one launch of the last call, with `expected` blocks of 32 threads."""
     __tracebackhide__ = True
     launches = extension.launches()
     shapes = [(launch.grid, launch.block) for launch in launches]

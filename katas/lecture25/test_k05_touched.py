@@ -37,7 +37,7 @@ def summed(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> tor
 def stepped(
     table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor, lr: float, decay: float
 ) -> torch.Tensor:
-    """Return the table after a step on `squares`, by a dense gradient."""
+    """Return the table after a step on `squares`, with a dense gradient."""
     leaf = table.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(squares(summed(leaf, ids, offsets)), leaf)
     occurs = torch.zeros(len(table), 1, dtype=torch.bool)
@@ -56,7 +56,7 @@ def test_the_sum_of_each_bag(offsets: list[int]) -> None:
 
 
 def test_the_bags_have_a_gradient() -> None:
-    """Against finite differences; k02 and k03 have written what runs here."""
+    """Against finite differences; you wrote what runs here in k02 and k03."""
     table, ids, starts = numbers(4, 2), torch.tensor([3, 1, 3]), torch.tensor([0, 1])
     table.requires_grad_()
     total = pooled(table, ids, starts).sum()
@@ -66,7 +66,7 @@ def test_the_bags_have_a_gradient() -> None:
     right = torch.autograd.gradcheck(
         lambda leaf: pooled(leaf, ids, starts), table, raise_exception=False
     )
-    assert right, "of `pooled`, the gradient for the table is not the slope"
+    assert right, "`pooled`: the gradient for the table and finite differences differ"
 
 
 def test_the_bags_make_no_row_for_each_id() -> None:
@@ -78,7 +78,8 @@ def test_the_bags_make_no_row_for_each_id() -> None:
     assert yours.shape == (200, 64), f"yours has shape {[*yours.shape]}, expected [200, 64]"
     most, rows = 4 * yours.nbytes, 20_000 * 64 * 8
     assert meter.bytes <= most, (
-        f"`pooled` makes {meter.bytes} bytes, expected at most {most}; a row for each id is {rows}."
+        f"`pooled` allocates {meter.bytes} bytes, expected at most {most}; a row for each id is"
+        f" {rows}."
         f" One function looks up and sums."
     )
 
@@ -112,7 +113,7 @@ def test_a_step(ids: list[int], offsets: list[int]) -> None:
 
     moved = (table != before).any(1).nonzero().flatten().tolist()
     others = [row for row in moved if row not in ids]
-    assert not others, f"ids {ids}: rows {others} change, and do not occur"
+    assert not others, f"ids {ids}: rows {others} change, but do not occur"
     close(table, expected, f"the table after ids {ids}, bags from {offsets}, lr 0.3, decay 0.7")
 
 
@@ -149,7 +150,7 @@ def test_other_rows_do_not_change() -> None:
 
 
 def test_several_steps() -> None:
-    """Nothing is left from the step before, and the loss falls."""
+    """Nothing is left from the previous step, and the loss falls."""
     table, ids, starts = numbers(10, 3), torch.tensor([6, 6, 2]), torch.tensor([0, 1])
     expected, losses = table.clone(), []
     for _ in range(4):
@@ -211,8 +212,8 @@ def test_a_larger_table_costs_no_more() -> None:
         made.append(meter.bytes)
 
     assert made[1] <= 1.01 * made[0], (
-        f"your step makes {made[0]} bytes for 500 rows and {made[1]} for 100,000, expected the"
-        f" same. A gradient as large as the table is {100_000 * 32 * 4}, a number a row 400000."
+        f"your step allocates {made[0]} bytes for 500 rows and {made[1]} for 100,000, expected the"
+        f" same. A gradient as large as the table is {100_000 * 32 * 4}, one number per row 400000."
     )
 
 
@@ -224,8 +225,8 @@ def test_an_id_that_occurs_often_costs_no_row_each_time() -> None:
 
     rows = 20_000 * 64 * 8
     assert meter.bytes <= rows / 4, (
-        f"your step makes {meter.bytes} bytes, expected at most a quarter of {rows}, which is a row"
-        f" for each id. Only 50 rows occur: copy those, and let the ids point there."
+        f"your step allocates {meter.bytes} bytes, expected at most a quarter of {rows}, which is a"
+        f" row for each id. Only 50 rows occur: copy those, and renumber the ids."
     )
 
 

@@ -82,7 +82,7 @@ def test_the_rows_that_the_optimizer_moves() -> None:
     found = [moved(table, Custom(table.parameters(), rows), [2]) for rows in ([5, 0], [])]
     assert found == [[0, 5], []], (
         f"an optimizer adds 1 to rows 0 and 5, another to none, for id 2: yours {found}, expected"
-        f" [[0, 5], []]. Compare the table before and after; the gradient does not tell."
+        f" [[0, 5], []]. Compare the table before and after; the gradient does not show it."
     )
     found = moved(table, Custom(table.parameters(), [2], by=1e-12), [2])
     assert found == [2], f"row 2 moves by 1e-12: yours {found}, expected [2]; compare with `!=`"
@@ -98,13 +98,13 @@ def test_the_loss_is_a_sum_of_squares() -> None:
     torch.testing.assert_close(
         share,
         expected.expand(6, 3),
-        msg=f"SGD, lr 0.1, ids 1 2 2: rows shrink by {share[:, 1].tolist()} of themselves,"
+        msg=f"SGD, lr 0.1, ids 1 2 2: rows shrink by the shares {share[:, 1].tolist()},"
         f" expected {expected.flatten().tolist()}",
     )
 
 
 def test_an_old_gradient_is_cleared() -> None:
-    """Somebody has called backward for row 5, and taken no step."""
+    """Somebody has called backward for row 5, but taken no step."""
     table = new_table(sparse=False)
     table(torch.tensor([5])).sum().backward()
     yours = moved(table, SGD(table.parameters(), lr=0.1), [0])
@@ -120,7 +120,7 @@ def test_a_refusal() -> None:
 
 
 def test_bugs_are_no_refusal() -> None:
-    """Another error of a step, and a RuntimeError before it, come through."""
+    """Any other error in the step, and a RuntimeError before it, are let through."""
     table = new_table(sparse=True)
     with pytest.raises(ValueError, match="a bug"):
         moved(table, Custom(table.parameters(), [], ValueError("a bug")), [1])
@@ -131,7 +131,7 @@ def test_bugs_are_no_refusal() -> None:
 
 
 def test_what_the_optimizers_do() -> None:
-    """Ids 1 4, then 2: who takes a sparse gradient, and which rows move, sparse and dense."""
+    """Ids 1 4, then 2: who takes a sparse gradient, and which rows move with each kind."""
     lines = []
     for name, make in OPTIMIZERS.items():
         sparse = rows_of(make, sparse=True)
@@ -166,5 +166,7 @@ def test_a_row_drifts() -> None:
 
     (dense_first, dense), (sparse_first, sparse) = way
     assert abs(dense_first - sparse_first) < 1e-6, f"the first step differs: {way}"
-    assert dense < 3 * dense_first, f"by ten steps more, dense Adam takes row 1 on: {way[0]}"
-    assert sparse == sparse_first, f"SparseAdam leaves row 1 where it was: {way[1]}"
+    assert dense < 3 * dense_first, (
+        f"expected dense Adam to move row 1 on in ten more steps: {way[0]}"
+    )
+    assert sparse == sparse_first, f"expected SparseAdam to leave row 1 where it was: {way[1]}"

@@ -81,7 +81,7 @@ def test_a_row_that_is_there_twice() -> None:
         f"row 5 occurs twice with a gradient of 1: your state is {state[5].item()}, expected 4."
         f" A sparse gradient holds a row as often as it occurs, until it is coalesced."
     )
-    assert weight[5].item() == -1, f"a step of 2 / sqrt(4): yours is {weight[5].item()}"
+    assert weight[5].item() == -1, f"0 minus 2 / sqrt(4): yours {weight[5].item()}, expected -1"
 
 
 @pytest.mark.parametrize("eps", [0.5, 1e-8])
@@ -102,7 +102,7 @@ def test_the_formula(rows: list[int], eps: float) -> None:
 
 @pytest.mark.parametrize("rows", [[1, 4], [4, 1, 4]])
 def test_the_gradient_stays(rows: list[int]) -> None:
-    """Coalesced or not, its values are as they were: of a coalesced one you see the values."""
+    """Coalesced or not, its values do not change; a coalesced one hands out its own, not a copy."""
     gradient = sparse(rows, numbers(len(rows), 3), 7)
     gradient = gradient.coalesce() if len(rows) == 2 else gradient
     with unchanged(gradient=gradient):
@@ -121,7 +121,7 @@ def test_other_rows() -> None:
     others = [row for row in range(1000) if row not in {3, 8}]
     for name, new, old in zip(("weight", "state"), (weight, state), before, strict=True):
         same = new[others].view(torch.int64) == old[others].view(torch.int64)
-        assert same.all(), f"`rowwise_adagrad` changes other rows of {name} than 3 and 8"
+        assert same.all(), f"`rowwise_adagrad` changes rows of {name} other than 3 and 8"
     assert made.numbers < 100, (
         f"your operators make a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
         f" rows of the gradient, not with the whole table"
@@ -187,7 +187,7 @@ def test_each_table_has_its_own_state() -> None:
 
     assert not states[2].any(), (
         "the batch does not use table 2, but its state changes: a function made in a loop sees the"
-        " loop's last variable"
+        " last value of the loop's variable"
     )
     gradients = [torch.zeros_like(each) for each in before]
     gradients[0][6] = 4 * before[0][6]
@@ -264,7 +264,7 @@ def test_everything_is_freed() -> None:
 
 @pytest.mark.backend("torchrec")
 def test_fbgemm_agrees() -> None:
-    """Its table batched embedding has this formula in its backward."""
+    """FBGEMM's table-batched embedding has this formula in its backward."""
     weight, ids = numbers(7, 4).float(), torch.tensor([1, 5, 1, 2])
     table = nn.Embedding.from_pretrained(weight.clone(), freeze=False, sparse=True)
     (state,) = train_in_backward([table], lr=0.3, eps=0.01)

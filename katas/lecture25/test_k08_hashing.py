@@ -50,7 +50,7 @@ def same(yours: torch.Tensor, expected: list[int], what: str) -> None:
 
 @pytest.mark.parametrize("bits", [1, 33, 62, 63])
 def test_zeros_come_in(bits: int) -> None:
-    """Of -1, 63 ones are left, and not -1."""
+    """-1 shifted by 1 is 63 ones, not -1."""
     x = torch.tensor([-1, -7, 12, 2**62, -(2**63)])
     with unchanged(x=x):
         yours = shifted(x, bits)
@@ -87,7 +87,7 @@ def test_bucket_of_one_id() -> None:
 @settings(max_examples=20)
 @given(st.lists(INTEGERS, min_size=1, max_size=5), st.integers(1, 2**62), st.integers(0, 2**31))
 def test_bucket(ids: list[int], buckets: int, seed: int) -> None:
-    """The hash is unsigned: half of them are negative as int64, and their remainders differ."""
+    """Hashes are unsigned: half of them are negative as int64, with different remainders."""
     x = torch.tensor(ids)
     with unchanged(x=x):
         yours = bucket(x, buckets, seed)
@@ -101,7 +101,7 @@ def test_bucket(ids: list[int], buckets: int, seed: int) -> None:
 
 
 def test_int32() -> None:
-    """The ids are made wider before anything else, in whatever shape."""
+    """Ids of any shape become int64 before anything else."""
     ids = torch.tensor([[5, -7], [2**31 - 1, -(2**31)]], dtype=torch.int32)
     yours = bucket(ids, 1000, 2)
 
@@ -161,20 +161,20 @@ def test_looked_up(hashes: int) -> None:
 
 
 def test_the_table_has_a_gradient() -> None:
-    """A row counts as often as it is added, also for one id twice."""
+    """A row counts as often as it is added, even if an id occurs twice."""
     table = torch.arange(6, dtype=torch.float64).reshape(3, 2).sqrt().requires_grad_()
     ids = torch.tensor([5, 5, 8, 2**40])
     right = torch.autograd.gradcheck(
         lambda leaf: looked_up(leaf, ids, 3), table, raise_exception=False
     )
-    assert right, "of `looked_up`, the gradient for the table is not the slope"
+    assert right, "`looked_up`: the gradient for the table and finite differences differ"
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_dtype(dtype: torch.dtype) -> None:
     """Vectors have the table's dtype."""
     yours = looked_up(torch.ones(9, 2, dtype=dtype), torch.tensor([4]), 2).dtype
-    assert yours == dtype, f"of a table of {dtype} yours makes {yours}"
+    assert yours == dtype, f"a table of {dtype}: yours returns {yours}"
 
 
 def test_no_loop() -> None:

@@ -38,7 +38,7 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def pairs(features: torch.Tensor) -> torch.Tensor:
-    """Return the dot products, one after the other."""
+    """Return the dot products, computed one by one."""
     batch, n, _ = features.shape
     found = torch.zeros(batch, n * (n - 1) // 2, dtype=features.dtype)
     place = 0
@@ -59,7 +59,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str, gap: float = 1
 
 
 def test_the_order_of_pairs() -> None:
-    """With features 2, 3, 5 and 7 a product names its pair; a product may be 0, and is kept."""
+    """With features 2, 3, 5 and 7 a product tells its pair; a product of 0 is kept."""
     yours = interactions(torch.tensor([[[2.0], [3.0], [5.0], [7.0]], [[2.0], [0.0], [5.0], [7.0]]]))
     expected = torch.tensor(
         [[6.0, 10.0, 15.0, 14.0, 21.0, 35.0], [0.0, 10.0, 0.0, 14.0, 0.0, 35.0]]
@@ -69,7 +69,7 @@ def test_the_order_of_pairs() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_interactions(size: tuple[int, int, int]) -> None:
-    """Any batch and any n; no pairs of one feature."""
+    """Any batch and any n; one feature has no pairs."""
     features = numbers(*size)
     with unchanged(features=features):
         yours = interactions(features)
@@ -78,14 +78,14 @@ def test_interactions(size: tuple[int, int, int]) -> None:
 
 
 def test_a_sum_of_three_pairs() -> None:
-    """Of 1, 2 and 3: 2 + 3 + 6."""
+    """Features 1, 2 and 3: 2 + 3 + 6."""
     yours = interaction_sum(torch.tensor([[[1.0], [2.0], [3.0]]]))
     close(yours, torch.tensor([11.0]), "features 1 2 3: each pair once, and no squares")
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_interaction_sum(size: tuple[int, int, int]) -> None:
-    """It is the sum of the pairs, also of none."""
+    """It is the sum of the pairs, even if there are none."""
     features = numbers(*size)
     with unchanged(features=features):
         yours = interaction_sum(features)
@@ -110,7 +110,7 @@ def test_gradients() -> None:
     features = numbers(2, 4, 3).requires_grad_()
     for function in (interactions, interaction_sum):
         right = torch.autograd.gradcheck(function, features, raise_exception=False)
-        assert right, f"the gradient of `{function.__name__}` is not the slope"
+        assert right, f"`{function.__name__}`: the gradient and finite differences differ"
 
 
 def test_no_loop() -> None:

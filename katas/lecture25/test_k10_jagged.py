@@ -1,4 +1,4 @@
-"""Tests of k10_jagged: bags on paper, PyTorch's nested tensors, and torchrec where it is there."""
+"""Tests of k10_jagged: bags on paper, PyTorch's nested tensors, and torchrec if it is installed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_offsets_of_int32_and_of_no_bags() -> None:
 
 
 def test_runs_on_paper() -> None:
-    """Two bags, the second of which lies before the first."""
+    """Two bags, the second of which starts before the first."""
     starts, lengths = torch.tensor([4, 0]), torch.tensor([2, 3])
     with unchanged(starts=starts, lengths=lengths):
         yours = runs(starts, lengths)
@@ -76,7 +76,7 @@ def test_runs_may_be_empty_and_overlap() -> None:
 
 
 class Largest(TorchFunctionMode):
-    """Remembers how many elements the largest tensor has that is made meanwhile."""
+    """Remembers the size of the largest tensor that is made."""
 
     most = 0
 
@@ -96,7 +96,7 @@ def test_one_long_bag_makes_the_others_no_longer() -> None:
     with Largest() as made:
         yours = runs(starts, lengths)
     expected = [*range(300, 150, -1), *range(150, 10150), *range(149, -1, -1)]
-    assert yours.tolist() == expected, "300 bags of one and one of 10000: other positions"
+    assert yours.tolist() == expected, "300 bags of one and one of 10000: wrong positions"
     assert made.most <= 4 * len(expected), (
         f"for {len(expected)} positions yours makes a tensor of {made.most} elements: do not pad "
         "each bag to the longest"
@@ -124,7 +124,7 @@ def test_keys_may_be_left_out_and_repeated() -> None:
         same(theirs, chosen, f"lengths {lengths.tolist()} of keys {order}")
         same(yours, expected, f"values 10 to 16, lengths {lengths.tolist()}, of keys {order}")
         assert theirs.shape == (len(order), 2), (
-            f"lengths of keys {order}: yours is of {tuple(theirs.shape)}, expected {len(order)}, 2"
+            f"lengths of keys {order}: your shape {tuple(theirs.shape)}, expected {(len(order), 2)}"
         )
 
 
@@ -141,12 +141,12 @@ def test_by_sample_turns_the_table_of_the_brief() -> None:
 
 
 def test_vectors_and_their_gradient() -> None:
-    """Weights or embeddings beside the ids: rows of two numbers, and a key that is used twice."""
+    """Weights or embeddings besides ids: rows of two numbers, and a key that is used twice."""
     lengths, order = torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), torch.tensor([1, 0, 1])
     x = irrational(6, 2).requires_grad_()
     expected = torch.cat([x[2:], x[:2], x[2:]])
     values, chosen = permute(x, lengths, order)
-    assert values.dtype == x.dtype, f"yours is {values.dtype}, expected that of the values"
+    assert values.dtype == x.dtype, f"yours is {values.dtype}, expected {x.dtype}"
     assert values.tolist() == expected.tolist(), f"yours {values}, expected {expected}"
     assert values.requires_grad, "permute: no gradient flows from the result to the values"
     same(chosen, [[1, 3], [2, 0], [1, 3]], "lengths, in their dtype", torch.int32)
@@ -192,7 +192,7 @@ def tables(draw: Any) -> tuple[list[list[int]], list[int]]:
 @example(([[0, 0], [0, 0]], [1, 0]))
 @example(([[1, 2, 0], [0, 3, 1]], [1, 1]))
 def test_it_is_the_bags_of_a_nested_tensor_in_another_order(case: Any) -> None:
-    """Cut into bags, put in order, and put together again."""
+    """Cut into bags, reordered, and put together again."""
     table, order = case
     lengths = torch.tensor(table)
     keys, samples = lengths.shape
@@ -215,7 +215,7 @@ def test_as_many_operators_for_300_keys_or_samples(monkeypatch: pytest.MonkeyPat
     """One gather for all bags, whose lengths never become a list."""
 
     def refuse(*_args: object) -> NoReturn:
-        raise AssertionError("yours makes a list of a tensor, to loop over it in Python")
+        raise AssertionError("yours turns a tensor into a list, to loop over it in Python")
 
     counts = []
     for keys, samples in ((3, 4), (300, 4), (3, 300)):
@@ -230,8 +230,8 @@ def test_as_many_operators_for_300_keys_or_samples(monkeypatch: pytest.MonkeyPat
         counts.append(len(operators))
     few, keys, samples = counts
     assert few == keys == samples, (
-        f"operators of yours for 3 keys and 4 samples: {few}, for 300 keys: {keys}, for 300"
-        f" samples: {samples}; expected as many: compute all positions first, then gather once"
+        f"your operators for 3 keys and 4 samples: {few}, for 300 keys: {keys}, for 300"
+        f" samples: {samples}; expected the same: compute all positions first, then gather once"
     )
 
 

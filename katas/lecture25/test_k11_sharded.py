@@ -65,8 +65,8 @@ class Threads:
             raise self._errors[0]
         made = [len(log) for log in self.log]
         assert not self._meet.broken, (
-            f"ranks of yours wait for ever: they have begun {made} swaps, and all ranks have to "
-            "make as many, with or without ids"
+            f"your ranks wait forever: they have begun {made} swaps, but all ranks must make the "
+            "same number, with or without ids"
         )
         return results
 
@@ -78,7 +78,7 @@ class Threads:
             fits = isinstance(sizes, list) and [type(n) for n in sizes] == [int] * self.size
             assert fits, f"{number}: {name} is {sizes!r}, expected a list of {self.size} int"
             assert total in {None, sum(sizes)}, (
-                f"{number}: yours gives {sizes}, which add up to {sum(sizes)}, of {total} rows"
+                f"{number}: yours gives {sizes}, which add up to {sum(sizes)}, but has {total} rows"
             )
         self.log[rank].append(rows.detach().clone())
         self._parcels[rank] = rows.detach().split(give)
@@ -87,23 +87,23 @@ class Threads:
         self._meet.wait()
         found = [len(each) for each in came]
         assert found == take, (
-            f"{number}: yours takes {take} rows from the ranks, and they have sent {found}"
+            f"{number}: yours takes {take} rows from the ranks, but they have sent {found}"
         )
         return torch.cat(came)
 
 
 def irrational(*size: int) -> torch.Tensor:
-    """Return values of both signs that no two orders of summation treat alike."""
+    """Return values of both signs, whose sum depends on the order in its last bits."""
     return (torch.arange(torch.Size(size).numel()).double() * 1.7 + 1).sin().view(size)
 
 
 def same(yours: Any, expected: Any, why: str) -> None:
-    """Compare two tensors to the bit."""
+    """Compare two tensors bit for bit."""
     __tracebackhide__ = True
     assert isinstance(yours, torch.Tensor), f"{why}\nyours is {yours!r}, expected a tensor"
     facts = [(tuple(each.shape), str(each.dtype)) for each in (yours, expected)]
     assert facts[0] == facts[1], f"{why}\nyours has {facts[0]}, expected {facts[1]}"
-    # A summation in another order, which some answers mean to be the same.
+    # The same sum in a different order, which an answer may take for the same.
     near = yours.is_floating_point() and torch.allclose(yours, expected, rtol=1e-12)
     note = "\nthey differ in their last bits: summed in another order" if near else ""
     equal = torch.equal(yours, expected)
@@ -155,13 +155,13 @@ TAKE = [list(column) for column in zip(*GIVE, strict=True)]
 
 
 def exchanged(rank: int, swap: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return what comes to a rank, the gradient of what it gave, and the weights that made it."""
+    """Return what arrives at a rank, the gradient of what it gave, and the weights behind it."""
     rows = (irrational(sum(GIVE[rank]), 2) + 10 * rank).requires_grad_()
-    # An exchange of its own before the backward of the first: each remembers its own sizes.
+    # A second exchange before the backward of the first: each remembers its own sizes.
     with unchanged(rows=rows):
         came = Exchange.apply(rows, swap, GIVE[rank], TAKE[rank])
         Exchange.apply(irrational(3, 2).requires_grad_(), swap, [1] * 3, [1] * 3)
-    assert came.requires_grad, "the rows require a gradient, and what Exchange returns does not"
+    assert came.requires_grad, "the rows require a gradient, but what Exchange returns does not"
     weights = irrational(sum(TAKE[rank]), 2).exp() + rank
     (grad,) = torch.autograd.grad((came * weights).sum(), rows)
     return came.detach(), grad, weights
@@ -191,7 +191,8 @@ def on_a_rank(
     rows = find(mine, Table(shard, rank, per_rank, len(ids), *([swap] if swap else [])))
     note = "" if ids[rank] else "; a rank without ids makes all swaps too: others may ask it"
     assert rows.requires_grad, (
-        f"rank {rank} with ids {ids[rank]}: the shard requires a gradient, the rows do not{note}"
+        f"rank {rank} with ids {ids[rank]}: the shard requires a gradient, but the rows do"
+        f" not{note}"
     )
     (grad,) = torch.autograd.grad((rows * weights_of(rank, len(mine))).sum(), shard)
     assert torch.equal(shard.detach(), before), f"yours writes to the shard of rank {rank}"
@@ -275,7 +276,7 @@ def test_the_last_ranks_have_fewer_rows() -> None:
 
 @three
 def test_many_ids_sum_up_in_the_order_of_the_ranks() -> None:
-    """Equal to the bit, though each row gets twenty gradients."""
+    """Equal to the bit, though some rows get thirty gradients."""
     ids = [[(7 * k * k + rank) % 8 for k in range(40)] for rank in range(3)]
     whole = irrational(8, 3)
     check(threads(ids, whole, lookup)[0], ids, whole)
@@ -314,10 +315,10 @@ def test_a_hot_id_travels_once() -> None:
         once = len(set(drawn[rank].tolist()))
         yours = len(log[rank][1])
         assert yours == once, (
-            f"rank {rank} has 400 ids, {once} of them different; yours asks for {yours} rows"
+            f"rank {rank} has 400 ids, {once} of them distinct; yours asks for {yours} rows"
         )
         found = [len(rows) for rows in log[rank][3:]]
         assert found == [once], (
             f"rows of gradient that rank {rank} sends: {found}, expected {once}: sum the "
-            "gradients of one id before they travel"
+            "gradients of each id before they travel"
         )

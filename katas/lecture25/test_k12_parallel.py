@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PARALLEL = "torch.distributed.tensor.parallel"
 pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(PARALLEL, "torch._dynamo")]
-# Ids of each rank: two bags of two. Row 4 is rank 0's alone, row 0 everybody's.
+# Ids of each rank: two bags of two. Only rank 0 has row 4; all ranks have row 0.
 IDS = [[[4, 0], [1, 1]], [[2, 3], [3, 0]], [[0, 6], [6, 5]]]
 AGAIN = " by a second call, after its gradient was removed; does a hook of the first still act?"
 
@@ -47,7 +47,7 @@ def linear() -> nn.Linear:
 
 
 def targets(rank: int) -> torch.Tensor:
-    """Return what this rank's examples should have."""
+    """Return the targets of this rank's examples."""
     return irrational(2, 1) - rank
 
 
@@ -60,7 +60,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
     """Compare tensors to twelve digits."""
     __tracebackhide__ = True
     assert yours.shape == expected.shape, (
-        f"{why}: yours is of {tuple(yours.shape)}, expected {tuple(expected.shape)}"
+        f"{why}: yours has shape {tuple(yours.shape)}, expected {tuple(expected.shape)}"
     )
     times = ((yours * expected).sum() / expected.square().sum()).item()
     scaled = torch.allclose(yours, times * expected) and abs(times - 1) > 1e-6
@@ -78,7 +78,7 @@ def mesh() -> Any:
 
 
 def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
-    """Return rows of its ids and of ids that all have, how many it keeps, and if rows are plain."""
+    """Return rows of its ids and of common ids, how many it keeps, and if rows are plain."""
     table = sharded(embedding(), mesh())
     kept = table.weight.to_local().size(0) if hasattr(table.weight, "to_local") else 7
     with torch.no_grad():
@@ -89,10 +89,10 @@ def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
 
 
 def test_each_rank_gets_the_rows_of_its_own_ids(world: World) -> None:
-    """And keeps a part of the table: four rows of seven, and three."""
+    """And keeps part of the table: four rows of seven, or three."""
     whole = irrational(7, 3)
     for rank, (mine, common, kept, plain) in enumerate(world(rows_of_a_rank, 2, timeout=20)):
-        assert plain, f"rank {rank} of yours returns a DTensor: return this rank's rows, a tensor"
+        assert plain, f"rank {rank} of yours returns a DTensor: return this rank's rows as a tensor"
         close(
             common, whole[torch.tensor(IDS[2])], f"rank {rank}, all ranks have ids {IDS[2]}: rows"
         )
@@ -102,7 +102,7 @@ def test_each_rank_gets_the_rows_of_its_own_ids(world: World) -> None:
 
 
 def full(tensor: Any) -> torch.Tensor:
-    """Return a tensor whole."""
+    """Return the whole tensor."""
     whole: torch.Tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
     return whole.clone()
 
@@ -138,12 +138,12 @@ def test_table_and_head_learn_at_one_rate(world: World, ranks: int) -> None:
     parts = [table.weight, head.weight, head.bias, table.weight]
     for rank, (loss, grads, kept) in enumerate(world(gradients_of_mean, ranks, timeout=20)):
         for name, yours, part in zip(names, grads, parts, strict=True):
-            assert yours is not None, f"rank {rank} of yours has no gradient of the {name}"
+            assert yours is not None, f"rank {rank} of yours has no gradient for the {name}"
             close(yours, part.grad, f"gradient of the {name}, on rank {rank} of {ranks}")
         assert loss == pytest.approx(own[rank], rel=1e-12), (
             f"the mean squared error of rank {rank}: yours {loss}, expected {own[rank]}"
         )
-        assert kept, f"yours changes a weight on rank {rank}; an optimizer will do that"
+        assert kept, f"yours changes a weight on rank {rank}; leave that to an optimizer"
 
 
 def gradients_of_sum() -> tuple[float, list[torch.Tensor], bool]:
@@ -171,7 +171,7 @@ def test_a_copied_table_gets_the_sum(world: World, ranks: int) -> None:
         for grad, when in zip(grads, ("", AGAIN), strict=True):
             why = f"gradient of the copied table{when}, on rank {rank} of {ranks}"
             close(grad, table.weight.grad, why)
-        assert kept, f"yours changes a weight on rank {rank}; an optimizer will do that"
+        assert kept, f"yours changes a weight on rank {rank}; leave that to an optimizer"
         assert loss == pytest.approx(losses[rank].item(), rel=1e-12), (
             f"the loss of rank {rank}: yours {loss}, expected {losses[rank].item()}"
         )

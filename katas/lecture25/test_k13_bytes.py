@@ -56,7 +56,7 @@ def test_a_row_on_paper() -> None:
         yours = pack(table)
     same(yours[:, :3], [[0, 100, 255]], "codes of the row 0, 1, 2.55")
     tail = yours[:, 3:].flatten().tolist()
-    assert len(tail) == 8, f"bytes behind three codes: yours has {len(tail)}, expected 8"
+    assert len(tail) == 8, f"bytes after three codes: yours has {len(tail)}, expected 8"
     expected = bytes_of(*(torch.tensor([2.55, 0.0]) / 255).tolist())
     same(yours[:, 3:], [expected], "bytes behind the codes: those of scale 0.01, then of minimum 0")
 
@@ -71,7 +71,7 @@ def test_each_row_has_its_own_scale() -> None:
 
 
 def test_a_row_of_one_number() -> None:
-    """Its codes are 0, not NaN made a byte; and a range of 1e-8 counts twice."""
+    """Its codes are 0, not NaN cast to a byte; and a range of 1e-8 is doubled."""
     yours = pack(torch.tensor([[2.5] * 3, [0.0] * 3, [-7.0] * 3]))
     expected = [[0, 0, 0, *bytes_of(0.0, low)] for low in (2.5, 0.0, -7.0)]
     same(yours, expected, "three rows of 2.5, 0 and -7")
@@ -104,7 +104,7 @@ def test_unpack_reads_bytes() -> None:
 
 
 def test_a_parameter_and_a_table_without_rows() -> None:
-    """Bytes have no gradient, and the table has none afterwards; no row is no row."""
+    """Bytes have no gradient, and the table gets none; a table without rows gives no rows."""
     table = torch.nn.Parameter(irrational(3, 5))
     with unchanged(table=table):
         yours = pack(table)
@@ -112,14 +112,14 @@ def test_a_parameter_and_a_table_without_rows() -> None:
     for rows, dim in ((0, 5), (3, 1)):
         yours = pack(torch.zeros(rows, dim))
         assert tuple(yours.shape) == (rows, dim + 8), (
-            f"a table of {rows} rows of {dim}: yours is of {tuple(yours.shape)}"
+            f"a table of {rows} rows of {dim}: yours has shape {tuple(yours.shape)}"
         )
         close(unpack(yours), torch.zeros(rows, dim), f"{rows} rows of {dim} zeros, unpacked")
 
 
 @given(st.lists(st.floats(-1000, 1000, width=32), min_size=1, max_size=9))
 def test_a_number_is_off_by_half_a_scale_at_most(numbers: list[float]) -> None:
-    """And the least and greatest come back."""
+    """And the least and the greatest number are restored."""
     table = torch.tensor([numbers])
     packed = pack(table)
     reach = max(numbers) - min(numbers)
@@ -127,7 +127,7 @@ def test_a_number_is_off_by_half_a_scale_at_most(numbers: list[float]) -> None:
     # Half a scale, what 1e-8 adds to the range, and the rounding of float32.
     most = reach / 255 * 0.5 + 1e-8 + 2e-6 * max(map(abs, numbers))
     assert error <= most, (
-        f"{numbers}: a number is off by {error:.3g}, expected {most:.3g} at most; codes "
+        f"{numbers}: a number is off by {error:.3g}, expected at most {most:.3g}; codes "
         f"{packed[0, :-8].tolist()}"
     )
 
@@ -159,13 +159,13 @@ def test_a_bag_of_large_numbers_leaves_the_next_one_exact() -> None:
 
 
 def test_without_bags() -> None:
-    """No ids and no offsets are no sums."""
+    """No ids and no offsets give no sums."""
     none = torch.tensor([], dtype=torch.int64)
     close(pooled(pack(irrational(5, 7)), none, none), torch.zeros(0, 7), "no bags")
 
 
 class Floats(TorchFunctionMode):
-    """Remembers the most numbers in a float32 tensor that is made meanwhile."""
+    """Remembers the size of the largest floating-point tensor that is made."""
 
     most = 0
 
@@ -186,13 +186,13 @@ def test_only_the_rows_of_the_bags_are_unpacked() -> None:
     expected = torch.stack([table[999] + 2 * table[4], table[[0, 500, 7]].sum(0)])
     assert torch.allclose(yours, expected, rtol=1e-5), f"yours {yours}, expected {expected}"
     assert floats.most <= 6 * 24, (
-        f"the largest tensor of float numbers that yours makes has {floats.most}, and six rows "
+        f"your largest floating-point tensor has {floats.most} numbers, but six rows "
         "have 96: choose the rows of bytes first"
     )
 
 
 def test_pytorch_packs_the_same_bytes() -> None:
-    """And reads yours; which you do without it."""
+    """And it reads your bytes, which you pack without it."""
     table = irrational(40, 13)
     # Away from halves, where the compiler of a kernel may round the other way.
     low, high = table.aminmax(dim=1, keepdim=True)

@@ -1,6 +1,6 @@
 """Give a dict of tensors a batch size.
 
-What a step of a simulation returns is a dict, and in it are dicts: observations, rewards, the next
+A step of a simulation returns a dict that contains dicts: observations, rewards, the next
 observation. You want to index all of it at once, stack it, and map over it. TensorDict does that
 with one idea: all tensors begin with the same dims, the batch size, and an index sees no others.
 
@@ -14,9 +14,10 @@ Write
 1. ``__getitem__``: a name, or an index of the batch dims;
 2. `stack`: a new batch dim, also counted from the end: -1 is the last batch dim;
 3. `flatten` and `unflatten`, with which ``torch.vmap`` takes a `Batch` apart. Inside, a dim is
-   hidden, and no size that you have noted is true any more.
+   hidden, and no size that you have noted still holds.
 
-Begin on paper: inside ``vmap`` over the batch above, which shapes has it, and what is still true?
+Begin on paper: inside ``vmap`` over the batch above, which shapes does it have, and what still
+holds?
 Afterwards read ``register_pytree_node`` in ``torch/utils/_pytree.py``, in site-packages.
 """
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """Tensors and other Batches by name, one at least, that begin with the dims `batch_size`."""
+    """Tensors and other Batches by name, at least one, that begin with the dims `batch_size`."""
 
     def __init__(self, values: Mapping[str, Any], batch_size: Sequence[int]) -> None:
         """Check the sizes. Given."""
@@ -47,10 +48,10 @@ class Batch:
                 raise ValueError(f"{name}: {[*found]} does not begin with {[*self.batch_size]}")
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the value of a name; or of an index a Batch, with every value indexed alike.
+        """Return the value of a name; or for an index, a Batch with every value indexed alike.
 
-        An index is an int, a slice, a tensor, or a tuple of these; `...` and None are not asked
-        for. One with more dims than the batch has raises IndexError.
+        An index is an int, a slice, a tensor, or a tuple of these; `...` and None are not
+        needed. An index with more dims than the batch has raises IndexError.
         """
         # TODO: let PyTorch find the new batch size. Which tensor has the batch dims and no others?
         raise NotImplementedError("__getitem__")
@@ -71,18 +72,18 @@ def check_alike(batches: Sequence[Batch]) -> None:
 
 
 def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
-    """Return all in one, along a new batch dim; nested Batches too.
+    """Return all Batches as one, along a new batch dim; nested Batches too.
 
-    Names come in the order of the first. A `dim` that is none raises IndexError.
+    Names are in the order of the first. A `dim` out of range raises IndexError.
     """
     check_alike(batches)
-    # TODO: where does dim -1 lie for a tensor that has more dims than the batch?
+    # TODO: where is dim -1 for a tensor that has more dims than the batch?
     raise NotImplementedError("stack")
 
 
 def flatten(batch: Batch) -> tuple[list[Any], Any]:
     """Return the values, nested Batches as they are, and what `unflatten` needs besides."""
-    # TODO: the names, and what stays true of the first value's dims when a batch dim is hidden.
+    # TODO: the names, and what still holds for the first value's dims when a batch dim is hidden.
     raise NotImplementedError("flatten")
 
 

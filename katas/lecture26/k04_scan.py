@@ -4,7 +4,7 @@ A loop over 1,000 steps starts thousands of operators, each for one column. But 
 
     A = delta + carry * A_next
 
-is a map of A_next, and two such maps in a row are one again. So neighbours can be joined, then
+is a map of A_next, and two such maps in a row are again one map. So neighbours can be joined, then
 pairs, then fours: the number of steps that a step is joined with doubles each round.
 
     round 0    0       1       2      3     4
@@ -13,8 +13,9 @@ pairs, then fours: the number of steps that a step is joined with doubles each r
     round 3    0123|4  1234    234    34    4
 
 1. `affine` joins two maps.
-2. `scan` runs the rounds, for any `combine`: each step with all after it. A round is one call of
-   `combine`; a step with no neighbour at that distance is left as it is. 1,000 steps take 10 calls.
+2. `scan` runs the rounds, for any `combine`: it joins each step with all later ones. A round is
+   one call of `combine`; a step with no neighbour at that distance is left as it is. 1,000 steps
+   take 10 calls.
 3. `gae` is one scan.
 
 Begin on paper: put A_next = d + c x into the map above. What multiplies x, and what is left?
@@ -48,7 +49,7 @@ def affine(inner: Maps, outer: Maps) -> Maps:
 def scan(combine: Callable[[Maps, Maps], Maps], maps: Maps) -> Maps:
     """Join the map of each step with those of all later steps.
 
-    `maps` are tensors [..., time] with one step at least. `combine(inner, outer)` takes and returns
+    `maps` are tensors [..., time] with at least one step. `combine(inner, outer)` takes and returns
     as many tensors as `maps` has, for any number of steps; `inner` are the later ones.
     """
     # TODO: a loop over rounds, none over time.

@@ -12,15 +12,15 @@ way that the advantage A asks for:
                .'                                   '.
     ratio      1   1 + clip         ratio   1 - clip   1
 
-Where the gain is flat, a step has no gradient. Beyond the other bound it has: a step that went the
-wrong way is pulled back. That is what ``min`` is for.
+Where the gain is flat, a step has no gradient. Beyond the other bound it has one: a step that went
+the wrong way is pulled back. That is what ``min`` is for.
 
 1. `loss`.
-2. `slope`: its derivative by each log_prob, by a formula and without autograd. `Clipped`, which is
+2. `slope`: its derivative for each log_prob, by a formula and without autograd. `Clipped`, which is
    given, takes it for its backward.
 
 Begin on paper, with clip 0.2: which of A = 1 and A = -1 pulls at ratio 0.5, and which at 1.5?
-Afterwards read ``minimum`` in ``tools/autograd/derivatives.yaml``: what becomes of equal ones?
+Afterwards read ``minimum`` in ``tools/autograd/derivatives.yaml``: what happens if both are equal?
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def loss(
 ) -> torch.Tensor:
     """Return the loss, a scalar.
 
-    The first three arguments have one shape: log pi, log pi_old and the advantages. `old` and
-    `advantage` are numbers to it: whatever they require, it has no gradient for them.
+    The first three arguments have the same shape: log pi, log pi_old and the advantages. `old` and
+    `advantage` count as numbers: whatever they require, the loss has no gradient for them.
     """
     # TODO
     raise NotImplementedError("loss")
@@ -45,7 +45,7 @@ def loss(
 def slope(
     log_prob: torch.Tensor, old: torch.Tensor, advantage: torch.Tensor, clip: float
 ) -> torch.Tensor:
-    """Return the derivative of the loss by each log_prob, in its shape.
+    """Return the derivative of the loss for each log_prob, in its shape.
 
     At a bound itself the loss has a kink, and either of the two slopes will do.
     """
@@ -54,7 +54,7 @@ def slope(
 
 
 class Clipped(torch.autograd.Function):
-    """The loss, with `slope` in the place of autograd. Given."""
+    """The loss, with `slope` in place of autograd. Given."""
 
     @staticmethod
     def forward(
@@ -67,5 +67,5 @@ class Clipped(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
-        """Return the gradient of the new log-probabilities alone."""
+        """Return a gradient for the new log-probabilities only."""
         return grad * slope(*ctx.saved_tensors, ctx.clip), None, None, None

@@ -9,11 +9,11 @@ after a crash. A buffer reserves one storage instead, and every field is a tenso
 
     after row 0 to row 7, slots hold rows  5 6 7 3 4              row i is in slot i % 5
 
-With a file as its storage, each write goes to the file, that of the count too: a second process
+With a file as its storage, each write goes to the file, the count's too: a second process
 that opens it finds all rows.
 
 1. `reserve`: the storage.
-2. ``__init__``: the views, by ``Tensor.set_(storage, offset, size)``.
+2. ``__init__``: the views, with ``Tensor.set_(storage, offset, size)``.
 3. `extend`, `sample`, `by_age`. About 20 lines.
 
 - No loop over rows, and no slot twice in one write: PyTorch does not say which value would stay.
@@ -41,7 +41,7 @@ ALIGN = 8
 
 # Given: do not change.
 def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
-    """Return the byte at which each field begins, a multiple of 8, and the bytes of all."""
+    """Return the byte at which each field begins, a multiple of 8, and the total bytes."""
     starts, end = {"count": 0}, ALIGN
     for name, (dtype, shape) in layout.items():
         starts[name] = end
@@ -58,7 +58,7 @@ def reserve(nbytes: int, path: Path | None) -> torch.UntypedStorage:
 
 
 class Replay:
-    """The last `capacity` rows; a row has a tensor of each name in the layout."""
+    """The last `capacity` rows; a row has a tensor for each name in the layout."""
 
     def __init__(self, capacity: int, layout: Layout, path: Path | None = None) -> None:
         self.capacity = capacity
@@ -81,9 +81,9 @@ class Replay:
         raise NotImplementedError("Replay.extend")
 
     def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        """Return a batch of rows, each drawn from the rows it holds, with replacement.
+        """Return a batch of rows, each drawn from those the buffer holds, with replacement.
 
-        All chances are equal, and each row is drawn independently of the others, by the generator
+        All rows are equally likely, and each is drawn independently of the others, by the generator
         alone. A later `extend` changes no batch.
         """
         # TODO

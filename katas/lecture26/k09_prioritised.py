@@ -1,8 +1,8 @@
 """Prioritised replay: draw from a sum tree.
 
-Rows that surprised the agent are worth a second look: draw each with a chance in proportion to its
-priority. ``multinomial`` reads all priorities in each call, and they change at each step. In a sum
-tree, a draw and an update each take as many steps as the tree has levels:
+Rows that surprised the agent are worth a second look: draw each with a probability proportional to
+its priority. ``multinomial`` reads all priorities in each call, and they change at each step. In a
+sum tree, a draw and an update each take as many steps as the tree has levels:
 
     tree[1]                    10                   node n has the children 2n and 2n + 1
     tree[2:4]            7            3
@@ -16,7 +16,7 @@ tree, a draw and an update each take as many steps as the tree has levels:
 
 - Loop over levels only, never over slots or marks.
 
-Begin on paper: which slot has mark 7, and which marks lead to slot 3?
+Begin on paper: which slot does mark 7 lead to, and which marks lead to slot 3?
 Afterwards read ``multinomial`` in ``aten/src/ATen/native/Distributions.cpp``. Real life differs:
 TorchRL's trees are in C++.
 """
@@ -44,7 +44,7 @@ class SumTree:
     def update(self, slots: torch.Tensor, priorities: torch.Tensor) -> None:
         """Set the priorities of slots, and the sums above them.
 
-        A slot may be there twice, with the same priority. Priorities may be float32 and have a
+        A slot may occur twice, with the same priority. Priorities may be float32 and have a
         graph, which the tree does not keep.
         """
         # TODO: self.capacity.bit_length() - 1 is the number of levels above the leaves.
@@ -64,11 +64,11 @@ class SumTree:
 def draw(
     tree: SumTree, size: int, beta: float, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return slots, and the weights of importance sampling, float64, both of [size].
+    """Return slots, and importance-sampling weights in float64, both of [size].
 
-    Each slot is drawn by `find`, independently of the others and with replacement, with a chance in
-    proportion to its priority p. Its weight is ``p ** -beta``, divided by the largest weight of
-    this batch.
+    Each slot is drawn by `find`, independently of the others and with replacement, with a
+    probability proportional to its priority p. Its weight is ``p ** -beta``, divided by the largest
+    weight of this batch.
     """
     # TODO
     raise NotImplementedError("draw")

@@ -1,8 +1,8 @@
 """Four thousand poles for the operators of one.
 
 CartPole in Python steps one pole at a time, and a policy that is tried on a thousand poles waits a
-thousand times. Write the step of one pole with tensors, and vmap makes it a step of all. One thing
-is in the way:
+thousand times. Write the step of one pole with tensors, and vmap makes it a step of all poles. One
+thing is in the way:
 
     if action == 1: ...      # vmap: It looks like you're attempting to use a Tensor in some
                              # data-dependent control flow
@@ -15,7 +15,7 @@ is in the way:
 
 Begin with the if: which operator chooses, for each pole?
 Afterwards read ``vmap`` in ``torch/_functorch/apis.py``, in site-packages. Real life differs:
-simulators of thousands of robots run on the GPU, and start fallen ones anew.
+simulators of thousands of robots run on the GPU, and restart fallen ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GRAVITY, POLE, TOTAL, HALF, FORCE, TAU = 9.8, 0.1, 1.1, 0.5, 10.0, 0.02
 FAR, TILTED = 2.4, 12 * math.pi / 180
 
 
-# Given: the physics of one pole, in Python's numbers. Read it, and do not change it.
+# Given: the physics of one pole, in Python numbers. Read it, and do not change it.
 def python_step(
     state: tuple[float, float, float, float], action: int
 ) -> tuple[tuple[float, float, float, float], bool]:
@@ -58,8 +58,8 @@ def step(state: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, torch
 def play(weights: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tensor:
     """Return how many steps each pole stands, int64 of [poles].
 
-    The step in which a pole falls counts, as its reward does in Gymnasium. What has fallen stays
-    so, even if the physics brings it back. After `steps` steps a pole that stands has this score.
+    The step in which a pole falls counts, as its reward does in Gymnasium. A fallen pole stays
+    so, even if the physics brings it back. A pole that stands after `steps` steps scores `steps`.
     """
     # TODO: weights is [4], states [poles, 4].
     raise NotImplementedError("play")
@@ -68,7 +68,7 @@ def play(weights: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tenso
 def search(candidates: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tensor:
     """Return the candidate whose poles stand longest, by the sum over all states.
 
-    `candidates` is [policies, 4]; each is tried on all states. Of equal sums the first wins.
+    `candidates` is [policies, 4]; each is tried on all states. Among equal sums the first wins.
     """
     # TODO
     raise NotImplementedError("search")

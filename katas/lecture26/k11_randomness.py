@@ -7,8 +7,8 @@ whose it is:
     vmap(lambda s: s + torch.randn(()))(torch.zeros(3))      # RuntimeError: vmap: called random
     vmap(torch.bernoulli, randomness="same")(torch.rand(3))  # and this one?
 
-1. `crowd` and `fair`: call `play` one time each.
-2. `coupled`: n chances, one throw.
+1. `crowd` and `fair`: call `play` once each.
+2. `coupled`: n probabilities, one throw.
 
 Begin with both lines, and ``randomness="different"``.
 Afterwards read ``randomness`` in ``torch/_functorch/apis.py``, in site-packages.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each meets noise of its own.
+    """Return the score of one policy from each state, [states]: each gets noise of its own.
 
     ``play(policy, state)`` draws random numbers, and returns a score without a dim.
     """
@@ -38,7 +38,7 @@ def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tenso
 
 
 def fair(play: Play, policies: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the scores [policies, states], where policies meet the same noise in a state.
+    """Return the scores [policies, states], where policies get the same noise in a state.
 
     Different states get different noise.
     """
@@ -47,9 +47,9 @@ def fair(play: Play, policies: torch.Tensor, states: torch.Tensor) -> torch.Tens
 
 
 def coupled(chances: torch.Tensor) -> torch.Tensor:
-    """Return a bool for each chance, True with this chance, all from one random number.
+    """Return a bool per probability, True with that probability, all from one random number.
 
-    So where a chance is True, each larger one is True as well.
+    So if the bool for one probability is True, so is the bool for every larger one.
     """
     # TODO: chances is [n], between 0 and 1.
     raise NotImplementedError("coupled")

@@ -8,7 +8,7 @@ An agent has learned from these rows. In its diary:
 `collect` has two bugs. A row is final if there is no future after it: its target is the reward
 alone, and for all others ``reward + gamma * value(next)``.
 
-Begin with a corridor of two steps: print the rows of its first five.
+Begin with a corridor of two steps: print the rows of the first five steps.
 Afterwards compare a mask as index with ``masked_select`` in ``torch/_torch_docs.py``. Real life
 differs: vector environments before Gymnasium 1.0 reset in the last step itself.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 class Corridors:
-    """Corridors side by side; a step goes on by 1 (action 1) or not (0), and earns where it was.
+    """Corridors side by side; a step goes on by 1 (action 1) or not (0), and earns its old place.
 
     A corridor terminates at its end, and is truncated after `limit` steps. The step after that
     resets it: the action is ignored, the reward is 0, the observation is that of a new episode.
@@ -59,7 +59,7 @@ def collect(
 ) -> dict[str, torch.Tensor]:
     """Return the transitions of `steps` steps of all environments, step after step.
 
-    A step that only resets an environment is no transition of it.
+    A step that only resets an environment is not a transition.
     """
     parts: list[dict[str, torch.Tensor]] = []
     obs = env.reset()

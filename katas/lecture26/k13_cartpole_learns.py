@@ -13,7 +13,7 @@ policy that falls after about 20 steps learns to hold the pole for more than 100
 
 - An advantage is a number, not a function of the critic: keep no graph of it, and estimate it once
   per batch.
-- Of what the loss returns, add up what is called ``loss_...``; the rest is for you to look at.
+- Of what the loss returns, add up the entries named ``loss_...``; the rest is for you to look at.
 - Nothing of the last batch is left when you learn from the next.
 
 Begin with ``print(batch)`` for a batch of ten steps.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ROWS = 250
 
 
-# Given: do not change. Imports take seconds, so they are made when they are needed.
+# Given: do not change. Imports take seconds, so they run when they are needed.
 def rl(name: str) -> Any:
     """Return TorchRL's module of this name: ``rl("objectives").ClipPPOLoss``."""
     with warnings.catch_warnings(action="ignore"):
@@ -101,7 +101,7 @@ def clipped(actor: Any, critic: Any) -> Any:
 
 
 def shuffled(rows: int) -> Any:
-    """Return a ReplayBuffer for so many rows, whose samples of ROWS are without replacement.
+    """Return a ReplayBuffer for `rows` rows, with samples of ROWS drawn without replacement.
 
     ``rl("data")`` has ReplayBuffer and LazyTensorStorage, ``rl("data.replay_buffers")`` has
     SamplerWithoutReplacement.
@@ -113,10 +113,10 @@ def shuffled(rows: int) -> Any:
 def update(
     batch: Any, advantage: Any, loss: Any, optimizer: Any, buffer: Any, *, epochs: int
 ) -> None:
-    """Learn from one batch: each epoch shows each of its rows once, and no row of another batch.
+    """Learn from one batch: each epoch goes through all of its rows once, and no others.
 
     `advantage` is called with the batch, which has a multiple of ROWS rows, and `loss` with a
-    sample; it returns tensors by name.
+    sample; `loss` returns its tensors by name.
     """
     # TODO: buffer.empty(), buffer.extend(rows), buffer.sample().
     raise NotImplementedError("update")
@@ -125,8 +125,8 @@ def update(
 def learn(seed: int, frames: int, batches: int, epochs: int) -> list[float]:
     """Return for each batch the steps per episode, before learning from it.
 
-    That is `frames`, divided by how many steps of ``batch["next", "done"]`` are True, or by 1 if
-    none is. Use Adam with a learning rate of 3e-3, for all parameters of the loss.
+    That is `frames`, divided by how many entries of ``batch["next", "done"]`` are True, or by 1
+    if none is. Use Adam with a learning rate of 3e-3, for all parameters of the loss.
     """
     # TODO: `parts`, your pieces, then a loop over `collected`.
     raise NotImplementedError("learn")

@@ -30,14 +30,14 @@ def episode() -> Rows:
 
 
 def recorded(yours: Rows, index: Any, step: Mapping[str, torch.Tensor]) -> None:
-    """Record a step, and look whether the episode still has its tensors."""
+    """Record a step, and check that the episode still has its tensors."""
     __tracebackhide__ = True
     before = dict(yours.tensors)
     with unchanged(**step):
         record(yours, index, step)
     for name, tensor in before.items():
         assert yours[name] is tensor, (
-            f"the episode has another tensor under {name!r} than before: write into its memory"
+            f"the episode's tensor under {name!r} was replaced: write into its memory"
         )
 
 
@@ -83,7 +83,7 @@ def test_numbers_without_history() -> None:
     recorded(yours, 2, {"reward": 2 * value})
 
     assert not yours["reward"].requires_grad, (
-        "the episode's reward requires grad: with the number, its graph was written (detach)"
+        "the episode's reward requires grad: its graph was written with the number (detach)"
     )
     same(yours["reward"], [0.0, 0.0, 6.0], "reward")
 
@@ -96,19 +96,19 @@ def test_tied_until_assigned() -> None:
     yours = tied(row, whole)
     assert yours == names, (
         f"a fresh row 1: yours {yours or 'none'}, expected all three names; a view that does not "
-        "begin where its base does has another data_ptr(), and the same storage"
+        "begin where its base does has a different data_ptr(), but the same storage"
     )
     row["reward"] = torch.tensor(0.0)
     row["action"] = whole["action"][1].clone()
     yours = tied(row, whole)
     assert yours == {"observation"}, (
-        f"reward and action of the row are new tensors: yours {yours}, expected observation alone; "
-        "equal values are no shared memory"
+        f"reward and action of the row are new tensors: yours {yours}, expected only observation; "
+        "equal values do not share memory"
     )
 
 
 def test_names_and_views() -> None:
-    """The episode's tensors may be views themselves; the row may know more names."""
+    """The episode's tensors may be views themselves; the row may have more names."""
     rewards = torch.zeros(5)
     whole = Rows({"reward": rewards[2:], "action": torch.zeros(3)})
     row = whole[1:]
@@ -116,14 +116,14 @@ def test_names_and_views() -> None:
     row["action"] = rewards[:2]
     yours = tied(row, whole)
     assert yours == {"reward"}, (
-        f"yours {yours}, expected reward alone: the row's action is a part of the rewards, which "
-        "is not the episode's action, and the episode has no advantage"
+        f"yours {yours}, expected only reward: the row's action shares memory with the rewards, "
+        "not with the episode's action, and the episode has no advantage"
     )
 
 
 @pytest.mark.backend("torchrl")
 def test_tensordict_agrees() -> None:
-    """A TensorDict in the place of Rows."""
+    """A TensorDict in place of Rows."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
 
     whole: Any = TensorDict(episode().tensors, batch_size=[3])

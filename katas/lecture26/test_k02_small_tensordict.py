@@ -17,7 +17,7 @@ from plugins.kit import unchanged
 
 
 def numbers(*size: int) -> torch.Tensor:
-    """Return irrational numbers, which differ."""
+    """Return irrational numbers, all different."""
     count = torch.Size(size).numel()
     return torch.arange(1, count + 1, dtype=torch.float64).sqrt().view(size)
 
@@ -39,7 +39,9 @@ def is_batch(yours: Any, size: list[int], values: dict[str, torch.Tensor], what:
     for name, right in values.items():
         value: Any = yours
         for part in name.split("."):
-            assert isinstance(value, Batch), f"{what}: no Batch but {type(value)} around {part}"
+            assert isinstance(value, Batch), (
+                f"{what}: expected a Batch around {part}, yours is {type(value)}"
+            )
             value = value.values[part]
         assert isinstance(value, torch.Tensor), f"{what}: {name} is of type {type(value)}"
         assert torch.equal(value, right), (
@@ -49,7 +51,7 @@ def is_batch(yours: Any, size: list[int], values: dict[str, torch.Tensor], what:
 
 
 def test_a_name() -> None:
-    """A name gives what is there, the same object."""
+    """A name gives the value itself, the same object."""
     batch = rollout()
     for name, value in batch.values.items():
         yours = batch[name]
@@ -87,7 +89,7 @@ def test_views() -> None:
     batch = rollout()
     batch[1:3].values["pixels"].zero_()
     found = batch.values["pixels"][1:3]
-    assert not found.any(), "batch[1:3]['pixels'] is a copy: what is written to it does not arrive"
+    assert not found.any(), "batch[1:3]['pixels'] is a copy: a write to it does not reach the batch"
 
 
 def test_too_many_dims() -> None:
@@ -97,7 +99,9 @@ def test_too_many_dims() -> None:
             yours = batch[2, 3, 0]
         except IndexError:
             continue
-        raise AssertionError(f"batch[2, 3, 0] of batch size [4, 5] returns {yours!r}: no error")
+        raise AssertionError(
+            f"batch[2, 3, 0] of batch size [4, 5] returns {yours!r}, not IndexError"
+        )
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -3])
@@ -109,7 +113,7 @@ def test_stack(dim: int) -> None:
     with unchanged(first.values["reward"], second.values["reward"]):
         yours = stack([first, second, first], dim)
     kept = all(x is y for x, y in zip(before, first.values.values(), strict=True))
-    assert kept, "your code changes what is not its own: the first Batch has other values now"
+    assert kept, "your code changes its argument: the first Batch has different values now"
 
     place = dim % 3
     size = [[3, 4, 5], [4, 3, 5], [4, 5, 3]][place]
@@ -138,7 +142,7 @@ def test_stack_by_name() -> None:
 
 
 def test_a_dim_that_is_none() -> None:
-    """A dim of the pixels' own is no place for a batch dim."""
+    """A batch dim cannot be among the pixels' own dims."""
     batch = Batch({"pixels": numbers(2, 2, 2, 2)}, [2, 2])
     for dim in (3, -4):
         try:
@@ -146,15 +150,17 @@ def test_a_dim_that_is_none() -> None:
         except IndexError:
             continue
         except ValueError as error:
-            raise AssertionError(f"stack, dim {dim}: ValueError, not IndexError") from error
+            raise AssertionError(
+                f"stack, dim {dim}: yours raises ValueError, not IndexError"
+            ) from error
         raise AssertionError(
-            f"stack of batch size [2, 2], dim {dim}: yours is of size {[*yours.batch_size]}, "
-            "expected IndexError; there are dims 0 to 2, and -1 to -3"
+            f"stack of batch size [2, 2], dim {dim}: yours has size {[*yours.batch_size]}, "
+            "expected IndexError; the dims are 0 to 2, and -1 to -3"
         )
 
 
 def test_unequal_stack() -> None:
-    """Other names or sizes are refused, in a nested batch too."""
+    """Different names or sizes are refused, in a nested batch too."""
     x = numbers(2, 3)
     flat, deep = Batch({"x": x}, [2]), Batch({"in": Batch({"x": x}, [2])}, [2])
     others = [
@@ -178,8 +184,8 @@ def test_there_and_back() -> None:
     is_batch(unflatten(values, context), [4, 5], {}, "unflatten of what flatten returns")
     alone = [*unflatten(*flatten(Batch({"reward": batch["reward"]}, [4, 5]))).batch_size]
     assert alone == [4, 5], (
-        f"a value with no dims of its own: your batch size is {alone}, expected [4, 5]; minus 0 "
-        "is 0, from which a slice to it has nothing"
+        f"a value with no dims of its own: your batch size is {alone}, expected [4, 5]; a "
+        "slice [:-0] is [:0], which is empty"
     )
     scaled = tree_map(lambda x: 2 * x, Batch({"next": batch, "reward": batch["reward"]}, [4]))
     found = [*scaled.batch_size]
@@ -189,7 +195,7 @@ def test_there_and_back() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_vmap(dim: int) -> None:
-    """Inside, the dim is hidden: the batch size is that of the others."""
+    """Inside, the dim is hidden: the batch size has the others."""
     batch, seen = rollout(), list[Any]()
 
     def function(inside: Batch) -> Batch:
@@ -199,13 +205,15 @@ def test_vmap(dim: int) -> None:
 
     yours = torch.vmap(function, in_dims=dim, out_dims=dim)(batch)
     rest = [5, 4][dim]
-    assert seen == [[rest], [2]], f"inside, your batch and its [2:4] have {seen}: [{rest}] and [2]"
+    assert seen == [[rest], [2]], (
+        f"inside, sizes of your batch and its [2:4]: {seen}, expected {[[rest], [2]]}"
+    )
     right = {"pixels": batch.values["pixels"], "reward": batch.values["reward"]}
     is_batch(yours, [4, 5], right, f"vmap with dim {dim}, there and back")
 
 
 def test_vmap_over_all_there_is() -> None:
-    """A Batch of one batch dim has none left inside, and has two if a function adds one."""
+    """A Batch of one batch dim has none left inside, and two afterwards if a function adds one."""
     batch = Batch({"x": numbers(3), "y": numbers(3, 2)}, [3])
     sizes = list[Any]()
 
@@ -214,14 +222,14 @@ def test_vmap_over_all_there_is() -> None:
         return stack([inside, inside])
 
     yours = torch.vmap(function)(batch)
-    assert sizes == [[]], f"inside, your batch size is {sizes[0]}, expected none"
+    assert sizes == [[]], f"inside, your batch size is {sizes[0]}, expected []"
     assert [*yours.batch_size] == [3, 2], f"yours {[*yours.batch_size]}, expected [3, 2]"
     assert [*yours.values["y"].shape] == [3, 2, 2], f"y: {[*yours.values['y'].shape]}"
 
 
 @pytest.mark.backend("torchrl")
 def test_tensordict_agrees() -> None:
-    """TensorDict's sizes and values, of the same calls."""
+    """TensorDict's sizes and values, from the same calls."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
 
     batch = rollout()
@@ -236,4 +244,4 @@ def test_tensordict_agrees() -> None:
         )
         for name in ("pixels", "reward"):
             same = torch.equal(yours.values[name], right[name])
-            assert same, f"{name}: yours has other values than TensorDict's"
+            assert same, f"{name}: your values differ from TensorDict's"

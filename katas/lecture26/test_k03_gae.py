@@ -35,7 +35,7 @@ def picture(*terminated: int) -> Rollout:
 
 
 def rows(steps: Rollout) -> list[list[tuple[Any, ...]]]:
-    """Return for each row its steps, of numbers."""
+    """Return each row's steps, as Python numbers."""
     time = steps.reward.shape[-1]
     columns = [x.reshape(-1, time).tolist() for x in steps]
     return [[*zip(*row, strict=True)] for row in zip(*columns, strict=True)]
@@ -77,7 +77,7 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
     if tolerance == TIGHT:
-        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, of float64 steps"
+        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, expected float64"
     torch.testing.assert_close(
         yours.double(),
         right,
@@ -98,14 +98,14 @@ def test_returns_of_the_picture() -> None:
 
 
 def test_returns_where_the_agent_fell() -> None:
-    """Step 2 has no future, nor has step 4 if it is terminated: what the critic says is void."""
+    """Step 2 has no future, nor does step 4 if it is terminated: the critic does not count."""
     close(returns(picture(2), 0.5), [1.75, 1.5, 1.0, 3.5, 5.0], "returns, step 2 terminated")
     close(returns(picture(2, 4), 0.5), [1.75, 1.5, 1.0, 1.5, 1.0], "returns, 2 and 4 terminated")
 
 
 @pytest.mark.parametrize("size", [(9,), (4, 12), (2, 3, 7)])
 def test_returns_by_definition(size: tuple[int, ...]) -> None:
-    """Rows do not meet, whatever the number of batch dims; time is the last."""
+    """Rows do not mix, whatever the number of batch dims; time is the last dim."""
     steps = rollout(*size)
     with unchanged(**steps._asdict()):
         yours = returns(steps, 0.9)
@@ -144,7 +144,7 @@ def test_gae_by_definition(size: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("anything", [float("nan"), float("inf")])
 def test_what_a_critic_says_after_the_end(anything: float) -> None:
-    """V' of a terminated step counts as 0, and 0 times NaN does not."""
+    """V' of a terminated step counts as 0, but 0 times NaN is not 0."""
     steps = picture(2)
     steps.next_value[2] = anything
     why = f"step 2 is terminated, and its V' is {anything}: times 0 it is NaN, so replace it"
@@ -172,22 +172,22 @@ def test_no_gradient() -> None:
         found = {"returns": returns(steps, 0.9)}
         found["advantage"], found["target"] = gae(steps, 0.9, 0.8)
     for name, yours in found.items():
-        assert not yours.requires_grad, f"{name}: yours requires grad, expected numbers alone"
+        assert not yours.requires_grad, f"{name}: yours requires grad, expected only numbers"
 
 
 def test_dtype() -> None:
-    """What rewards are in float32, returns and advantages are too."""
+    """If rewards are float32, returns and advantages are too."""
     steps = rollout(2, 6, dtype=torch.float32)
     found = {"returns": returns(steps, 0.9)}
     found["advantage"], found["target"] = gae(steps, 0.9, 0.8)
     for name, yours in found.items():
-        assert yours.dtype is torch.float32, f"{name}: yours {yours.dtype}, the rewards' float32"
+        assert yours.dtype is torch.float32, f"{name}: yours {yours.dtype}, expected float32"
     close(found["returns"], returns_by_sums(steps, 0.9), "returns in float32", 1e-5)
 
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """TorchRL's own loop, where time is the last dim but one."""
+    """TorchRL's own loop, where time is the second-to-last dim."""
     from torchrl.objectives.value import functional  # noqa: PLC0415 - optional
 
     steps = rollout(4, 12, seed=3)

@@ -1,4 +1,4 @@
-"""Tests of k04_scan: who is joined with whom, values, gradients, and how many operators run."""
+"""Tests of k04_scan: which steps are joined, values, gradients, and how many operators run."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Spans:
         self.rounds = list[str]()
 
     def __call__(self, inner: Any, outer: Any) -> Any:
-        """Join spans that are neighbours: what the outer one ends with, the inner one follows."""
+        """Join spans that are neighbours: the inner one begins right after the outer one."""
         pairs = [*zip(*(x.tolist() for x in (*outer, *inner)), strict=True)]
         text = [f"{name(a, b)}|{name(c, d)}" for a, b, c, d in pairs]
         self.rounds.append(" ".join(text))
         wrong = [f"{a}..{b} with {c}..{d}" for a, b, c, d in pairs if b + 1 != c]
         assert not wrong, (
             f"in round {len(self.rounds)} you join {', '.join(wrong)} (outer with inner): the "
-            "inner one has to begin where the outer one ends"
+            "inner one has to begin right after the outer one"
         )
         return outer[0].clone(), inner[1].clone()
 
@@ -92,13 +92,13 @@ def test_two_maps_are_one() -> None:
     yours = (c.tolist(), d.tolist())
 
     assert yours == ([21.0], [17.0]), (
-        f"x is mapped to 5 + 7 x, and that to 2 + 3 of it: your (c, d) is {yours}, expected "
+        f"x is mapped to 5 + 7 x, and that y to 2 + 3 y: your (c, d) is {yours}, expected "
         "([21.0], [17.0])"
     )
 
 
 def test_as_maps_do() -> None:
-    """Of any numbers, in one go."""
+    """For any numbers, all at once."""
     inner, outer = (numbers(4), numbers(4, seed=1)), (numbers(4, seed=2), numbers(4, seed=3))
     with unchanged(*inner, *outer):
         c, d = affine(inner, outer)
@@ -117,7 +117,9 @@ def test_rounds_of_five() -> None:
 01|23 12|34 23|4
 0123|4""",
     )
-    assert spans == "01234 1234 234 34 4", f"your steps reach {spans!r}, expected all to the end"
+    assert spans == "01234 1234 234 34 4", (
+        f"your steps reach {spans!r}, expected each to reach the end"
+    )
 
 
 def test_rounds_of_others() -> None:
@@ -125,19 +127,21 @@ def test_rounds_of_others() -> None:
     for time, expected in ((1, 0), (2, 1), (3, 2), (4, 2), (8, 3), (9, 4)):
         yours, spans = rounds_of(time)
         count = len(yours)
-        assert count == expected, f"{time} steps: you call combine {count} times, not {expected}"
+        assert count == expected, (
+            f"{time} steps: you call combine {count} times, expected {expected}"
+        )
         right = " ".join(name(t, time - 1) for t in range(time))
         assert spans == right, f"{time} steps: yours reach {spans!r}, expected {right!r}"
 
 
 @pytest.mark.parametrize("time", [1, 2, 5, 8, 13])
 def test_sums(time: int) -> None:
-    """If combine adds, the scan is a cumulative sum from the end; of three tensors at once."""
+    """If combine adds, the scan is a cumulative sum from the end; for three tensors at once."""
     maps = (numbers(2, 3, time), numbers(time), numbers(1, time))
     with unchanged(*maps):
         yours = scan(lambda a, b: tuple(x + y for x, y in zip(a, b, strict=True)), maps)
 
-    assert len(yours) == 3, f"three tensors go in, {len(yours)} come out"
+    assert len(yours) == 3, f"three tensors go in, {len(yours)} come out, expected 3"
     (alone,) = scan(lambda a, b: (a[0] + b[0],), maps[:1])
     for x, found in (*zip(maps, yours, strict=True), (maps[0], alone)):
         close(found, x.flip(-1).cumsum(-1).flip(-1), f"sums of {time} steps, {[*x.shape]}")
@@ -145,7 +149,7 @@ def test_sums(time: int) -> None:
 
 @pytest.mark.parametrize("size", [(1,), (10,), (3, 17), (2, 2, 6)])
 def test_advantages(size: tuple[int, ...]) -> None:
-    """As by a loop: done stops what flows back, also in the last step."""
+    """The same as a loop: done stops what flows back, even in the last step."""
     delta, done = numbers(*size), numbers(*size, seed=1) > 0.5
     with unchanged(delta, done):
         yours = gae(delta, done, 0.9)
@@ -160,15 +164,15 @@ def test_dtype() -> None:
 
 
 def test_operators_for_a_thousand_steps() -> None:
-    """Ten rounds, whatever else you do in them, are some hundred operators."""
+    """Ten rounds, whatever else you do in them, take at most a few hundred operators."""
     delta, done = numbers(2, 1000), numbers(2, 1000, seed=1) > 1
     with watched_operators() as ran:
         yours = gae(delta, done, 0.9)
 
     close(yours, by_loop(delta, done, 0.9), "advantages of 1,000 steps")
     assert len(ran) <= 300, (
-        f"yours runs {len(ran)} operators for 1,000 steps; the bar is 300, and a loop over time "
-        "has some thousand: is there one in your scan?"
+        f"yours runs {len(ran)} operators for 1,000 steps, expected at most 300; a loop over time "
+        "takes thousands: is there one in your scan?"
     )
 
 
@@ -180,7 +184,7 @@ def test_gradients() -> None:
 
 
 def test_pytorchs_scan_with_your_affine() -> None:
-    """PyTorch's groups maps in another way, and associative is what affine is."""
+    """PyTorch's scan groups maps differently, which is allowed because affine is associative."""
     maps = (numbers(2, 11), numbers(2, 11, seed=1))
     theirs = associative_scan(affine, maps, dim=-1, reverse=True, combine_mode="generic")
     for yours, right in zip(scan(affine, maps), theirs, strict=True):

@@ -26,7 +26,7 @@ def rollout(*size: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Ro
 
 
 def factors(*size: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a rho and a c that have nothing to do with each other."""
+    """Return a rho and a c that are independent of each other."""
     dice = torch.Generator().manual_seed(100 + seed)
     rho, c = torch.rand(2, *size, generator=dice, dtype=torch.float64).unbind()
     return 2 * rho, c
@@ -77,7 +77,7 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
     if tolerance == TIGHT:
-        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, of float64 steps"
+        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, expected float64"
     torch.testing.assert_close(
         yours.double(),
         right,
@@ -116,7 +116,7 @@ def test_improbable_actions() -> None:
 
 
 def test_one_row_on_paper() -> None:
-    """Nothing is done; gamma 0.5, rho 2 and c 1/2, so each delta is 2 (1 + 2 - 2) = 2."""
+    """No step is done; gamma 0.5, rho 2 and c 1/2, so each delta is 2 (1 + 2 - 2) = 2."""
     ones = torch.ones(3, dtype=torch.float64)
     advantage, target = vtrace(three(), 2 * ones, ones / 2, 0.5)
 
@@ -145,7 +145,7 @@ def test_a_step_that_is_cut_off() -> None:
 
 @pytest.mark.parametrize("anything", [float("nan"), float("inf")])
 def test_what_a_critic_says_after_the_end(anything: float) -> None:
-    """V' of a terminated step counts as 0, and 0 times NaN does not."""
+    """V' of a terminated step counts as 0, but 0 times NaN is not 0."""
     ones, steps = torch.ones(3, dtype=torch.float64), three(terminated=True)
     steps.next_value[1] = anything
     advantage, target = vtrace(steps, 2 * ones, ones / 2, 0.5)
@@ -188,7 +188,7 @@ def test_no_gradient() -> None:
         advantage, target = vtrace(steps, rho, c, 0.9)
     found = {"rho": rho, "c": c, "advantage": advantage, "target": target}
     for name, yours in found.items():
-        assert not yours.requires_grad, f"{name}: yours requires grad, expected numbers alone"
+        assert not yours.requires_grad, f"{name}: yours requires grad, expected only numbers"
 
 
 def test_dtype() -> None:
@@ -197,12 +197,14 @@ def test_dtype() -> None:
     rho, c = weights(log, log - 0.1, 1.0, 1.0)
     found = (rho, c, *vtrace(steps, rho, c, 0.9))
     yours = [x.dtype for x in found]
-    assert {*yours} == {torch.float32}, f"rho, c, advantage and target are {yours}, not float32"
+    assert {*yours} == {torch.float32}, (
+        f"rho, c, advantage and target are {yours}, expected float32"
+    )
 
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """TorchRL's loop, where time is the last dim but one."""
+    """TorchRL's loop, where time is the second-to-last dim."""
     from torchrl.objectives.value import functional  # noqa: PLC0415 - optional
 
     steps = rollout(4, 12, seed=6)

@@ -49,7 +49,7 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT
     __tracebackhide__ = True
     right = torch.as_tensor(expected, dtype=torch.float64)
     if tolerance == TIGHT:
-        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, of float64 steps"
+        assert yours.dtype is torch.float64, f"{why}: yours is {yours.dtype}, expected float64"
     torch.testing.assert_close(
         yours.detach().double(),
         right,
@@ -73,7 +73,7 @@ def test_one_step(ratio: float, a: float, gain: float) -> None:
 
 
 def test_the_mean_of_all() -> None:
-    """A scalar, of steps in any shape, with the inputs as they were."""
+    """A scalar, for steps of any shape; the inputs do not change."""
     log_prob, old, advantage = steps()
     with torch.enable_grad(), unchanged(log_prob=log_prob, old=old, advantage=advantage):
         yours = loss(log_prob, old, advantage, 0.2)
@@ -82,7 +82,7 @@ def test_the_mean_of_all() -> None:
 
 
 def test_another_clip() -> None:
-    """A ratio of 1.5 is inside of clip 0.6, and outside of 0.1."""
+    """A ratio of 1.5 is inside clip 0.6, and outside clip 0.1."""
     old, a = row(-1.3, -0.2), row(1.0, -1.0)
     log_prob = old + row(1.5, 0.5).log()
     close(loss(log_prob, old, a, 0.6), -0.5, "gains of 1.5 and -0.5, clip 0.6")
@@ -90,7 +90,7 @@ def test_another_clip() -> None:
 
 
 def test_old_and_advantage_are_numbers() -> None:
-    """In the first update old is what log_prob is; its gradient would cancel the other."""
+    """In the first update old equals log_prob; its gradient would cancel the other."""
     log_prob, advantage = row(-0.5, -1.5).requires_grad_(), row(2.0, -3.0).requires_grad_()
     old = log_prob * 1
     with unchanged(log_prob, old, advantage):
@@ -114,7 +114,7 @@ def test_slope_of_one_step(ratio: float, a: float, right: float) -> None:
 
 
 def test_slopes_of_all() -> None:
-    """Each step's own, in its place, without autograd, which inference mode has switched off."""
+    """Each step's own slope, in its place; inference mode has switched autograd off."""
     given = steps()
     try:
         with torch.inference_mode(), unchanged(*given):

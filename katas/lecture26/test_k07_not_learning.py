@@ -17,7 +17,7 @@ from katas.lecture26.k07_not_learning import td_target
 from plugins.kit import unchanged
 
 
-# What is left changed by whoever draws.
+# What drawing leaves changed.
 DRAWS = ("torch.get_rng_state()",)
 
 
@@ -58,7 +58,7 @@ def gradient(loss: torch.Tensor, model: nn.Module) -> torch.Tensor:
 
 
 def drawn(action: torch.Tensor, what: str) -> None:
-    """Look whether actions differ."""
+    """Check that the actions differ."""
     __tracebackhide__ = True
     found = {*action.tolist()}
     assert len(found) > 1, (
@@ -80,7 +80,7 @@ def test_a_ratio_has_a_gradient() -> None:
 
 
 def test_a_record_has_no_graph() -> None:
-    """It outlives the update, and the graph of its rollout has no reader then."""
+    """It outlives the update, and then nobody needs the graph of its rollout."""
     policy, seen = network(4), states(6)
     action, old = record(policy, seen)
     assert action.shape == old.shape == (6,), f"yours {action.shape} and {old.shape}, expected [6]"
@@ -113,7 +113,7 @@ def test_four_kinds_of_steps() -> None:
 
 
 def test_what_pays_has_a_gradient() -> None:
-    """REINFORCE: reward times the gradient of the log-probability of the action that it got."""
+    """REINFORCE: reward times the gradient of the log-probability of the action that earned it."""
     policy, seen = network(4), states(8)
     taken = list[torch.Tensor]()
 
@@ -126,7 +126,7 @@ def test_what_pays_has_a_gradient() -> None:
         taken.clear()
         with unchanged(policy, seen, but=DRAWS):
             yours = gradient(reinforce(policy, seen, pays, *extra), policy)
-        assert len(taken) == 1, f"you ask {len(taken)} times what actions pay, expected once"
+        assert len(taken) == 1, f"you call `pays` {len(taken)} times, expected once"
         log = torch.log_softmax(policy(seen), -1)
         gain = log.gather(1, taken[0][:, None])[:, 0] * (taken[0] + 1).double().sqrt()
         entropy = -(log.exp() * log).sum(1)
@@ -154,7 +154,7 @@ def test_a_bandit_learns() -> None:
         with torch.no_grad():
             policy.weight.sub_(2 * grad)
     yours = torch.softmax(policy(seen[0]), -1).tolist()
-    assert yours[2] > 0.9, f"after 60 steps your policy is {yours}; action 2 alone pays"
+    assert yours[2] > 0.9, f"after 60 steps your policy is {yours}; only action 2 pays"
 
 
 def test_a_value_has_its_own_target() -> None:
@@ -170,7 +170,7 @@ def test_a_value_has_its_own_target() -> None:
 
 
 def test_a_target_stays() -> None:
-    """While the network is trained, in place, its target predicts what it did."""
+    """While the network is trained, in place, its target predicts what it did before."""
     online, seen = network(2, norm=True), states(7)
     before = copy.deepcopy(online).eval()
     target = target_of(online)
@@ -190,11 +190,13 @@ def test_a_target_is_not_trained() -> None:
     alive = [p.requires_grad for p in online.parameters()]
     assert all(alive), (
         "you froze the network itself: requires_grad of its parameters is "
-        f"{alive}; a shallow copy has the same ones"
+        f"{alive}; a shallow copy shares them"
     )
     (online(seen) - target(seen)).square().sum().backward()
     ones = [p.requires_grad or p.grad is not None for p in target.parameters()]
-    assert not any(ones), f"parameters of the target that require grad, or have one: {sum(ones)}"
+    assert not any(ones), (
+        f"parameters of the target that require grad, or have one: {sum(ones)} of {len(ones)}"
+    )
 
 
 def test_the_network_goes_on() -> None:
@@ -203,6 +205,6 @@ def test_the_network_goes_on() -> None:
     with unchanged(online):
         target_of(online)
     modes = [module.training for module in online.modules()]
-    assert all(modes), f"training, of the network and its layers: {modes}, expected True"
+    assert all(modes), f"training, of the network and its layers: {modes}, expected all True"
     alive = [p.requires_grad for p in online.parameters()]
-    assert all(alive), f"requires_grad of the network's parameters: {alive}, expected True"
+    assert all(alive), f"requires_grad of the network's parameters: {alive}, expected all True"

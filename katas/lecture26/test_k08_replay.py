@@ -71,22 +71,22 @@ class Watch(TorchFunctionMode):
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder of its own, where a file by a mistaken name, such as None, is made."""
+    """Work in a folder of its own, so that a file with a wrong name, such as None, lands there."""
     monkeypatch.chdir(tmp_path)
 
 
 def made(capacity: int, layout: Layout = SMALL, path: Path | None = None) -> Replay:
-    """Return yours."""
+    """Return your buffer."""
     return Replay(capacity, layout, path)
 
 
 def check(yours: list[float], expected: list[float], why: str) -> None:
-    """Compare numbers of rows."""
+    """Compare row numbers."""
     assert yours == expected, f"{why}: yours {yours}, expected {expected}"
 
 
 def same(yours: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], why: str) -> None:
-    """Compare rows, field by field, to the bit."""
+    """Compare rows, field by field, bit for bit."""
     assert sorted(yours) == sorted(expected), f"{why}: yours has the fields {sorted(yours)}"
     for name, values in expected.items():
         got = yours[name]
@@ -122,7 +122,7 @@ def test_the_ring_closes() -> None:
         yours.extend(column(first, 4))
     check(yours.fields["x"].tolist(), [5, 6, 7, 3, 4], "slots after 4 and 4 rows, 5 fit")
     check(yours.count.tolist(), [8], "count after 8 rows: of all that ever came")
-    assert len(yours) == 5, f"len() is {len(yours)}, and 5 rows are there"
+    assert len(yours) == 5, f"len() is {len(yours)}, but 5 rows are there"
 
 
 def test_a_batch_that_is_larger_than_the_buffer() -> None:
@@ -186,7 +186,7 @@ def test_all_of_it_is_one_storage() -> None:
 
 
 def test_samples_are_of_what_is_there() -> None:
-    """Each row with the same chance, no slot that was never written, no row by the one before."""
+    """Each row is equally likely, whatever came before it; no slot that was never written."""
     for rows, capacity in ((3, 5), (8, 5)):
         yours = made(capacity, LAYOUT)
         yours.extend(batch(1, rows))
@@ -196,8 +196,8 @@ def test_samples_are_of_what_is_there() -> None:
         counts = {number: numbers.count(number) for number in sorted({*numbers, *there})}
         fair = 6000 / len(there)
         assert all(n in there and abs(k - fair) < 0.15 * fair for n, k in counts.items()), (
-            f"{rows} rows in a buffer of {capacity}, 6000 draws: row and times {counts}, expected "
-            f"rows {[*there]}, about {fair:.0f} times each"
+            f"{rows} rows in a buffer of {capacity}, 6000 draws: count of each row {counts}, "
+            f"expected rows {[*there]}, about {fair:.0f} times each"
         )
         every = {name: values[got["action"][:, 0].long()] for name, values in batch(0, 9).items()}
         same(got, every, "fields of a sampled row belong together")
@@ -221,7 +221,9 @@ def test_a_sample_stays() -> None:
     same(one, two, "two samples with the same seed")
     yours.extend(batch(5, 5))
     same(one, two, "a sample")
-    assert all(n < 5 for n in one["action"]), "a sample shows rows that came after it: copy them"
+    assert all(n < 5 for n in one["action"]), (
+        "a sample shows rows that came after it: copy the rows"
+    )
 
 
 def test_a_row_with_a_graph() -> None:
@@ -253,14 +255,14 @@ def test_it_is_a_deque(capacity: int, sizes: list[int]) -> None:
 
 
 def test_no_slot_is_written_twice() -> None:
-    """Which of two values stays is left open, and with several threads it varies."""
+    """PyTorch leaves open which of two values stays; with several threads it varies."""
     yours = made(5)
     with Watch() as watch:
         yours.extend(column(0, 13))
     for slots in watch.written:
         assert len({*slots}) == len(slots), (
-            f"13 rows for a buffer of 5: one call writes to slots {slots}. With an index twice, "
-            "PyTorch does not say which row stays"
+            f"13 rows for a buffer of 5: one call writes to slots {slots}. If an index occurs "
+            "twice, PyTorch does not say which row stays"
         )
 
 
@@ -274,7 +276,9 @@ def test_no_loop_over_rows() -> None:
             yours.sample(size, torch.Generator())
             yours.by_age()
         counts[size] = watch.count
-    assert counts[1000] < counts[2] + 10, f"operators by rows: {counts}, expected as many for each"
+    assert counts[1000] < counts[2] + 10, (
+        f"operators for each number of rows: {counts}, expected the same count for all"
+    )
 
 
 def test_a_file_has_it_all(tmp_path: Path) -> None:
@@ -298,9 +302,11 @@ def test_the_storage_alone(tmp_path: Path) -> None:
     """Zeros in memory; in a file what is there."""
     path = tmp_path / "bytes"
     path.write_bytes(bytes(range(24)))
-    assert bytes(reserve(24, path)) == bytes(range(24)), "a file that is there keeps its bytes"
-    assert bytes(reserve(16, tmp_path / "new")) == bytes(16), "a new file has zeros"
-    assert bytes(reserve(40, None)) == bytes(40), "without a path: 40 zeros"
+    assert bytes(reserve(24, path)) == bytes(range(24)), (
+        "expected an existing file to keep its bytes"
+    )
+    assert bytes(reserve(16, tmp_path / "new")) == bytes(16), "expected zeros in a new file"
+    assert bytes(reserve(40, None)) == bytes(40), "without a path: expected 40 zeros"
 
 
 @pytest.mark.backend("torchrl")

@@ -62,7 +62,7 @@ def check_sums(tree: SumTree, leaves: torch.Tensor, why: str) -> None:
 
 
 def check_slots(tree: SumTree, marks: list[float], expected: list[int], why: str) -> None:
-    """Compare what marks lead to."""
+    """Compare the slots that marks lead to."""
     yours = tree.find(torch.tensor(marks, dtype=torch.float64))
     assert yours.dtype == torch.int64, f"slots are {yours.dtype}, expected torch.int64"
     assert yours.tolist() == expected, (
@@ -132,7 +132,7 @@ def test_priorities_with_a_graph() -> None:
 
 
 def test_marks_of_the_brief() -> None:
-    """A part has its begin, and not its end."""
+    """A part includes its beginning, but not its end."""
     marks = [0.0, 4.9, 5.0, 5.5, 6.9, 7.0, 9.9]
     check_slots(grown(SMALL), marks, [0, 0, 1, 1, 1, 2, 2], "four slots")
     check_slots(grown([5, 2, 3, 8]), [7.0, 9.9, 10.0, 17.9], [2, 2, 3, 3], "the right half")
@@ -147,7 +147,7 @@ def test_a_slot_of_no_priority() -> None:
 
 
 def test_rounding_at_the_end() -> None:
-    """1.7 is below the total, 1.7000000000000002; less 0.6 it is not below 1.1."""
+    """1.7 is below the total, 1.7000000000000002; minus 0.6 it is not below 1.1."""
     check_slots(grown([0.1, 0.5, 1.1, 0.0]), [1.7], [2], "slot 3 has priority 0")
     check_slots(grown([0.1, 0, 0.5, 0, 1.1, 0, 0, 0]), [1.7], [4], "the last slots have priority 0")
 
@@ -174,7 +174,7 @@ def test_it_is_a_cumulative_sum(numbers: list[int]) -> None:
 
 
 def test_levels_not_slots() -> None:
-    """One slot of 65536 costs what a path costs; a thousand take the operators of one."""
+    """One slot of 65536 costs one path; a thousand take as many operators as one."""
     tree = SumTree(2**16)
     calls: dict[str, Any] = {
         "update": lambda n: tree.update(torch.arange(n), torch.ones(n, dtype=torch.float64)),
@@ -190,9 +190,11 @@ def test_levels_not_slots() -> None:
             counts[size] = watch.count
             assert watch.elements < 1000 * size, (
                 f"{name} of {size} in a tree of 65536 makes tensors of {watch.elements} elements: "
-                f"expected at most some per level, of which there are 16"
+                f"expected only a few for each of the 16 levels"
             )
-        assert counts[1000] < counts[1] + 10, f"operators of {name} by size: {counts}: a loop?"
+        assert counts[1000] < counts[1] + 10, (
+            f"operators of {name} by size: {counts}, expected about the same: is there a loop?"
+        )
 
 
 def test_chances_are_priorities() -> None:
@@ -208,23 +210,23 @@ def test_chances_are_priorities() -> None:
 
 
 def test_slots_are_drawn_independently() -> None:
-    """One slot says nothing about the next: of 8000 pairs, each of the 16 comes about 500 times."""
+    """One slot says nothing about the next: of 8000 pairs each of the 16 occurs 500 times or so."""
     slots, _ = draw(grown([2.0] * 4), 8001, 0.5, torch.Generator().manual_seed(5))
     counts = torch.bincount(slots[1:] + 4 * slots[:-1], minlength=16).tolist()
 
     assert all(380 < count < 620 for count in counts), (
-        f"of four equal slots, pairs of a slot and the next in one batch come {counts} times, "
+        f"of four equal slots, pairs of a slot and the next in one batch occur {counts} times, "
         "expected about 500 each: draw each mark from all of [0, total)"
     )
 
 
 class Noted(SumTree):
-    """Your tree; it notes the marks that are looked for."""
+    """Your tree; it records the marks that are passed to `find`."""
 
     marks: torch.Tensor | None = None
 
     def find(self, marks: torch.Tensor) -> torch.Tensor:
-        """Look for them."""
+        """Record the marks, and find them."""
         self.marks = marks
         return super().find(marks)
 
@@ -235,13 +237,15 @@ def test_marks_are_fine() -> None:
     tree.update(torch.arange(4), torch.tensor([1.0, 0.5, 2.0, 0.5], dtype=torch.float64))
     draw(tree, 50, 0.5, torch.Generator().manual_seed(0))
 
-    assert tree.marks is not None, "draw has looked for no mark: draw by `find`"
+    assert tree.marks is not None, "draw has not called `find`: draw with it"
     assert tree.marks.dtype == torch.float64, f"marks are {tree.marks.dtype}, expected float64"
-    assert (tree.marks * 2**22 % 1 != 0).any(), "all marks are as coarse as float32: draw float64"
+    assert (tree.marks * 2**22 % 1 != 0).any(), (
+        "all marks are as coarse as float32: draw in float64"
+    )
 
 
 def test_weights_undo_the_chances() -> None:
-    """A priority to the power of -beta, by the largest such of the batch."""
+    """A priority to the power of -beta, divided by the largest one of the batch."""
     leaves = irrational(16)
     tree = grown(leaves.tolist())
     for beta in (0.0, 0.4, 1.0):
@@ -262,10 +266,12 @@ def test_weights_undo_the_chances() -> None:
 
 
 def test_the_generator_decides() -> None:
-    """Alone: the global one is left alone."""
+    """The given one alone: the global generator is not used."""
     tree = grown(irrational(16).tolist())
     with unchanged():
         batches = [draw(tree, 50, 0.5, torch.Generator().manual_seed(s))[0] for s in (3, 3, 4)]
 
-    assert torch.equal(batches[0], batches[1]), "the same seed draws other slots: use `generator`"
+    assert torch.equal(batches[0], batches[1]), (
+        "the same seed draws different slots: use `generator`"
+    )
     assert not torch.equal(batches[0], batches[2]), "another seed draws the same 50 slots"

@@ -46,7 +46,7 @@ def check_step(state: list[float], action: int, why: str) -> None:
     with unchanged(state=before):
         after, ended = step(before, torch.tensor(action))
     expected, end = python_step(tuple(state), action)  # type: ignore[arg-type]
-    assert after.dtype == torch.float64, f"the state is {after.dtype}, and was torch.float64"
+    assert after.dtype == torch.float64, f"the state is {after.dtype}, expected torch.float64"
     torch.testing.assert_close(
         after,
         torch.tensor(expected, dtype=torch.float64),
@@ -90,14 +90,14 @@ def test_many_poles_by_vmap() -> None:
     ]
     wanted = torch.tensor([state for state, _ in expected], dtype=torch.float64)
     torch.testing.assert_close(after, wanted, rtol=1e-12, atol=1e-14, msg="64 poles by vmap differ")
-    assert ended.tolist() == [end for _, end in expected], "some of 64 poles end, and others do not"
+    assert ended.tolist() == [end for _, end in expected], "ended is wrong for some of 64 poles"
     again, _ = vmap(step)(states, actions.bool())
-    assert torch.equal(again, after), "actions may be bools: True is a push to the right"
+    assert torch.equal(again, after), "bool actions give other states: True is a push to the right"
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         small, _ = vmap(step)(states.to(dtype), actions)
         assert small.dtype == dtype, (
-            f"{dtype} states become {small.dtype}: which dtype has the force? Of two "
-            "numbers, where makes a tensor of the default dtype"
+            f"{dtype} states become {small.dtype}: which dtype does the force have? From "
+            "two numbers, where makes a tensor of the default dtype"
         )
         alone, _ = step(states[0].to(dtype), actions[0])
         assert alone.dtype == dtype, f"a {dtype} state becomes {alone.dtype}"
@@ -112,8 +112,8 @@ def test_scores_of_one_pole() -> None:
             expected = one_by_one(weights, states, steps)
             assert yours.tolist() == expected, (
                 f"weights {weights.tolist()}, {steps} steps: yours {yours.tolist()}, expected "
-                f"{expected}: the step in which it falls counts, and at state @ weights == 0 push "
-                "left"
+                f"{expected}: the step in which it falls counts, and at state @ weights == 0 you "
+                "push left"
             )
 
 
@@ -140,14 +140,14 @@ def test_scores_of_many_poles() -> None:
 
 
 def test_no_step() -> None:
-    """No pole has stood any."""
+    """No pole has stood for any step."""
     yours = play(GOOD, poles(3), 0)
     assert yours.tolist() == [0, 0, 0], f"scores after 0 steps: {yours.tolist()}"
     assert yours.dtype == torch.int64, f"scores after 0 steps are {yours.dtype}"
 
 
 class Count(TorchFunctionMode):
-    """Counts calls of PyTorch, those inside of vmap too."""
+    """Counts calls of PyTorch, those inside vmap too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,12 +171,14 @@ def test_as_many_operators_for_all() -> None:
     states = {n: poles(n) for n in (1, 4096)}
     counts = {n: counted(lambda n=n: play(GOOD, states[n], 20)) for n in states}
 
-    assert counts[4096] <= counts[1] + 20, f"operators of 20 steps, by poles: {counts}"
+    assert counts[4096] <= counts[1] + 20, (
+        f"operators of 20 steps, by poles: {counts}, expected the same"
+    )
     assert counts[1] < 20 * 200, f"{counts[1] / 20:.0f} operators per step, expected fewer than 200"
 
 
 def test_the_best_policy() -> None:
-    """Of 16, on 8 poles: by the sum, where the longest pole and the median choose others."""
+    """The best of 16 on 8 poles, by the sum; the longest pole and the median choose others."""
     states = poles(8, seed=5, spread=0.1)
     candidates = torch.randn(16, 4, generator=torch.Generator().manual_seed(10)).double()
     scores = [sum(one_by_one(weights, states, 100)) for weights in candidates]
@@ -205,12 +207,14 @@ def test_as_many_operators_for_all_policies() -> None:
     states, many = poles(16), torch.randn(64, 4).double()
     counts = {n: counted(lambda n=n: search(many[:n], states, 10)) for n in (1, 64)}
 
-    assert counts[64] <= counts[1] + 40, f"operators of `search` by policies: {counts}"
+    assert counts[64] <= counts[1] + 40, (
+        f"operators of `search` by policies: {counts}, expected the same"
+    )
 
 
 @pytest.mark.backend("torchrl")
 def test_gymnasium_agrees() -> None:
-    """To the bit, in float64."""
+    """To twelve digits, in float64."""
     import gymnasium  # noqa: PLC0415 - optional
 
     env = gymnasium.make("CartPole-v1").unwrapped

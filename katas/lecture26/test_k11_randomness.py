@@ -1,4 +1,4 @@
-"""Tests of k11_randomness: equal inputs, and whether they meet equal noise."""
+"""Tests of k11_randomness: equal inputs, and whether they get equal noise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Noisy:
     def __call__(self, policy: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         """Return a score."""
         self.calls += 1
-        assert policy.shape == (2,), f"play gets a policy of shape {tuple(policy.shape)}: (2,)"
-        assert state.shape == (3,), f"play gets a state of shape {tuple(state.shape)}: (3,)"
+        assert policy.shape == (2,), f"play gets a policy of shape {tuple(policy.shape)}, not (2,)"
+        assert state.shape == (3,), f"play gets a state of shape {tuple(state.shape)}, not (3,)"
         for _ in range(2):
             state = state * policy[0] + policy[1] + torch.randn_like(state)
         return state.sum()
@@ -41,7 +41,7 @@ def test_each_state_has_its_own_noise() -> None:
     yours = crowd(play, POLICY, torch.ones(5, 3, dtype=torch.float64))
 
     assert yours.shape == (5,), f"scores have shape {tuple(yours.shape)}, expected (5,)"
-    assert len({*yours.tolist()}) == 5, f"equal states have equal scores, {yours.tolist()}"
+    assert len({*yours.tolist()}) == 5, f"some equal states have equal scores: {yours.tolist()}"
     assert play.calls == 1, f"play was called {play.calls} times, expected 1: vmap is the loop"
 
 
@@ -66,13 +66,13 @@ def test_policies_meet_the_same_noise() -> None:
         f"four equal policies get different scores:\n{yours}\ntheir noise was not the same"
     )
     assert len({*yours[0].tolist()}) == 5, (
-        f"equal states have equal scores {yours[0].tolist()}: all states met the same noise"
+        f"equal states have equal scores {yours[0].tolist()}: all states got the same noise"
     )
     assert play.calls == 1, f"play was called {play.calls} times, expected 1: vmap in vmap"
 
 
 def test_the_difference_is_without_noise() -> None:
-    """What is added to each step is 1 more: 3 numbers, 1 * 0.5 + 1 each."""
+    """Each step adds 1 more: 3 numbers, 1 * 0.5 + 1 each."""
     policies = torch.stack([POLICY, POLICY + torch.tensor([0, 1]).double()])
     yours = fair(Noisy(), policies, torch.randn(6, 3).double())
     found = (yours[1] - yours[0]).tolist()
@@ -81,7 +81,7 @@ def test_the_difference_is_without_noise() -> None:
 
 
 def test_one_throw() -> None:
-    """Equal chances agree, and larger ones are True where smaller are."""
+    """Equal probabilities agree, and larger ones are True where smaller ones are."""
     chances = torch.tensor([0.0, 0.3, 0.3, 0.6, 0.9, 1.0])
     for _ in range(200):
         yours = coupled(chances)
@@ -89,9 +89,11 @@ def test_one_throw() -> None:
         assert yours.shape == (6,), f"yours has shape {tuple(yours.shape)}, expected (6,)"
         values = yours.tolist()
         assert values == sorted(values), f"{chances.tolist()} became {values}: not from one number"
-        assert (values[0], values[-1]) == (False, True), f"chances 0 and 1 became {values}"
+        assert (values[0], values[-1]) == (False, True), f"probabilities 0 and 1 became {values}"
     backward = coupled(chances.flip(0)).tolist()
-    assert backward == sorted(backward, reverse=True), f"the largest chance first: {backward}"
+    assert backward == sorted(backward, reverse=True), (
+        f"largest probability first: {backward}, expected True first"
+    )
 
 
 def test_chances_are_chances() -> None:

@@ -41,7 +41,7 @@ def test_one_corridor() -> None:
 
 
 def test_the_time_limit_is_not_an_end() -> None:
-    """Someone who was cut off has a future: the row is not final, and the next one resets."""
+    """An episode that was cut off has a future: the row is not final, and the next one resets."""
     rows = [(0, 1, 0, 1, 0), (1, 1, 1, 2, 0), (2, 1, 2, 3, 0)]
     yours = rows_of(Corridors([9], 3), ahead, 7)
 
@@ -49,7 +49,7 @@ def test_the_time_limit_is_not_an_end() -> None:
 
 
 def test_corridors_end_apart() -> None:
-    """Only who has ended is left out, and only once."""
+    """Only a corridor that has ended is left out, and only once."""
     yours = rows_of(Corridors([1, 3], 9), ahead, 4)
     short, long = (0, 1, 0, 1, 1), [(0, 1, 0, 1, 0), (1, 1, 1, 2, 0), (2, 1, 2, 3, 1)]
 
@@ -57,7 +57,7 @@ def test_corridors_end_apart() -> None:
 
 
 def test_a_reward_of_nothing_is_a_row() -> None:
-    """At the beginning a step earns 0, whether one waits or goes on: it is a row all the same."""
+    """At the beginning a step earns 0, whether one waits or goes on: it is still a row."""
     turns = iter([0, 0, 1, 1, 0, 1])
     yours = rows_of(Corridors([1], 9), lambda obs: torch.full_like(obs, next(turns)), 6)
     expected = [(0, 0, 0, 0, 0), (0, 0, 0, 0, 0), (0, 1, 0, 1, 1), (0, 0, 0, 0, 0), (0, 1, 0, 1, 1)]
@@ -70,7 +70,7 @@ def test_a_reward_of_nothing_is_a_row() -> None:
 
 
 def test_end_and_limit_at_once() -> None:
-    """Corridors of 2 with a limit of 2: an end. One of 3 beside them is cut off."""
+    """A corridor of 2 with a limit of 2 ends; one of 3 next to it is cut off."""
     yours = rows_of(Corridors([2, 3], 2), ahead, 3)
     first = (0, 1, 0, 1, 0)
 
@@ -78,7 +78,7 @@ def test_end_and_limit_at_once() -> None:
 
 
 def test_a_second_collection_begins_anew() -> None:
-    """Whoever ended at the last step of the first is reset by `reset`."""
+    """A corridor that ended at the last step of the first is reset by `reset`."""
     env = Corridors([2], 9)
     first, last = (0, 1, 0, 1, 0), (1, 1, 1, 2, 1)
     check(rows_of(env, ahead, 3), [first, last], "3 steps of a corridor of 2")
@@ -106,5 +106,5 @@ def test_gymnasium_does_it_too() -> None:
             return torch.from_numpy(obs)[:, 0], *map(torch.from_numpy, others)
 
     rows: Any = collect(Poles(), lambda obs: torch.ones_like(obs).long(), 40)  # type: ignore[arg-type]
-    assert (rows["reward"] == 1).all(), f"rewards {rows['reward'].tolist()}: some are of a reset"
+    assert (rows["reward"] == 1).all(), f"rewards {rows['reward'].tolist()}: some belong to a reset"
     assert rows["final"].any(), "no pole has ended"

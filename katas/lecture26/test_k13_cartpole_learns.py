@@ -1,4 +1,4 @@
-"""Tests of k13_cartpole_learns: the pieces by hand-made batches, then the training."""
+"""Tests of k13_cartpole_learns: the pieces on hand-made batches, then the training."""
 
 from __future__ import annotations
 
@@ -115,12 +115,14 @@ def test_a_buffer_shows_each_row_once() -> None:
     samples = [buffer.sample()["x"] for _ in range(2)]
     assert [len(sample) for sample in samples] == [ROWS] * 2, f"samples should have {ROWS} rows"
     seen = torch.cat(samples)
-    assert len(seen.unique()) == 2 * ROWS, f"{len(seen.unique())} of 500 rows in 500 draws"
-    assert not torch.equal(seen, seen.sort().values), "rows come in their order: shuffle them"
+    assert len(seen.unique()) == 2 * ROWS, (
+        f"{len(seen.unique())} of 500 rows in 500 draws, expected all"
+    )
+    assert not torch.equal(seen, seen.sort().values), "rows come in order: shuffle them"
 
 
 class Recorder:
-    """Stands for GAE and the loss, of one parameter w; it notes what it sees."""
+    """Stands in for GAE and the loss, with one parameter w; it records what it sees."""
 
     def __init__(self) -> None:
         self.w = torch.nn.Parameter(torch.tensor(2.0))
@@ -128,7 +130,7 @@ class Recorder:
         self.estimates, self.seen = 0, list[list[int]]()
 
     def advantage(self, batch: Any) -> Any:
-        """Add an advantage that has a graph, unless nobody wants one."""
+        """Add an advantage that has a graph, unless grad mode is off."""
         self.estimates += 1
         batch["advantage"] = self.w * torch.ones(len(batch), 1)
         return batch
@@ -161,7 +163,7 @@ def test_each_epoch_shows_each_row_once() -> None:
 
 @once
 def test_a_step_for_each_sample() -> None:
-    """SGD of 0.1: each step subtracts 0.3, if gradients are not added up over steps."""
+    """SGD with lr 0.1: each step subtracts 0.3, if gradients are not added up over steps."""
     one = Recorder()
     update(
         numbered(0, 2 * ROWS), one.advantage, one.loss, one.optimizer, shuffled(2 * ROWS), epochs=2
@@ -169,7 +171,7 @@ def test_a_step_for_each_sample() -> None:
     found = one.w.item()
 
     assert abs(found - (2 - 4 * 0.3)) < 1e-5, (
-        f"w went from 2 to {found:.3f} in 4 steps, expected 0.8: add loss_a and loss_b alone, and "
+        f"w went from 2 to {found:.3f} in 4 steps, expected 0.8: add only loss_a and loss_b, and "
         "begin each step with no gradient"
     )
 
@@ -181,7 +183,7 @@ def test_the_next_batch_is_alone() -> None:
     for first in (0, 1000):
         update(numbered(first, ROWS), one.advantage, one.loss, one.optimizer, buffer, epochs=2)
         old = [x for sample in one.seen[-2:] for x in sample if not first <= x < first + ROWS]
-        assert not old, f"batch from {first}: {len(old)} rows are of another batch, as {old[:4]}"
+        assert not old, f"batch from {first}: {len(old)} rows of another batch, such as {old[:4]}"
     assert len(one.seen) == 4, f"{len(one.seen)} samples for 2 batches of 2 epochs, expected 4"
 
 
@@ -207,8 +209,8 @@ def test_scores_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for yours, right in zip(scores, expected, strict=True):
         assert abs(yours - right) < 1e-6, (
-            f"scores of 3 batches of 250: yours {scores}, expected {expected}: 250 by the number "
-            "of dones, or by 1 if there is none"
+            f"scores of 3 batches of 250: yours {scores}, expected {expected}: 250 divided by the "
+            "number of dones, or by 1 if there are none"
         )
 
 
@@ -217,10 +219,10 @@ def test_scores_of_a_short_run() -> None:
     """The same seed, the same scores; the first is that of a policy that knows nothing."""
     first, again, other = (learn(seed, 250, 2, 1) for seed in (3, 3, 4))
 
-    assert first == again, f"seed 3 twice: {first} and {again}"
+    assert first == again, f"seed 3 twice: {first} and {again}, expected the same"
     assert first != other, f"seeds 3 and 4 have the same scores {first}"
     for score in (*first, *other):
-        assert 9 < score < 60, f"the score of a beginner is {score:.1f}: steps per episode"
+        assert 9 < score < 60, f"an untrained policy scores {score:.1f}: return steps per episode"
 
 
 @training
@@ -230,5 +232,7 @@ def test_it_learns() -> None:
     shown = [round(score) for score in scores]
 
     assert len(scores) == 9, f"{len(scores)} scores, expected 9"
-    assert scores[0] < 40, f"the first score is of a policy that knows nothing: {shown}"
-    assert max(scores[-3:]) > 100, f"steps per episode, by batch: {shown}, expected 100 at the end"
+    assert scores[0] < 40, f"the first policy knows nothing, expected less than 40: {shown}"
+    assert max(scores[-3:]) > 100, (
+        f"steps per episode, by batch: {shown}, expected over 100 at the end"
+    )

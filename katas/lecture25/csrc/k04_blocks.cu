@@ -8,8 +8,8 @@
 //             ids   0  1  1  1  4        blocks 0, 1 and 4 begin a run of equal ids: each adds up
 //             bags  2  0  0  2  2        the grads of its run's bags; blocks 2 and 3 do nothing
 //
-// Atomics lose nothing, but their order differs from run to run, and so do the last bits. Sorted,
-// each row has one writer, and one order.
+// Atomics lose nothing, but their order differs from run to run, and so do the last bits. If the ids
+// are sorted, each row has one writer, and one order.
 //
 // Write three kernels and their launches, about 20 lines.
 // 1. pool: forward.
@@ -18,18 +18,18 @@
 //
 // Begin on paper: how does block 2 find out that it has nothing to do?
 // Afterwards look for the runs in aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu. Real life
-// differs: PyTorch also cuts long runs into parts, so that a popular id is not the work of one block.
+// differs: PyTorch also cuts long runs into parts, so that a popular id is not left to a single block.
 
 #include <cuda_runtime.h>
 
 constexpr int THREADS = 32;
 
 // In all three, a block's threads share the columns. Each kernel must be right for any number of threads
-// (the tests try others than THREADS) and any width. Matrices are contiguous, with `width` columns.
+// (the tests also try others) and any width. Matrices are contiguous, with `width` columns.
 
-// result[b] = the sum of table[ids[k]] over bag b, whose ids lie from offsets[b] up to the next offset;
+// result[b] = the sum of table[ids[k]] over bag b, which has the ids from offsets[b] up to the next offset;
 // the last bag has all that are left of the n ids. Add in this order, beginning with 0. One block for
-// each of the bags. An empty bag is 0; result is arbitrary before.
+// each of the bags. An empty bag is 0; result holds anything before.
 __global__ void pool(int bags, int n, int width, const long long* ids, const long long* offsets, const float* table, float* result) {
     // TODO: the ends of the bag, a loop over columns, a sum
 }
@@ -42,10 +42,10 @@ __global__ void scatter(int bags, int n, int width, const long long* ids, const 
 }
 
 // The same sums without atomics. ids [n] are sorted, and entry k belongs to bag bags[k]. One block for each
-// entry; only those that begin a run of equal ids write, the sum of grad[bags[k]] over the run, in this
+// entry; only those that begin a run of equal ids write: the sum of grad[bags[k]] over the run, in this
 // order, beginning with 0. grad_table is 0 before.
 __global__ void gather(int n, int width, const long long* ids, const long long* bags, const float* grad, float* grad_table) {
-    // TODO: an entry that begins no run returns; a loop over columns, a sum over the run
+    // TODO: return if the entry does not begin a run; a loop over columns, a sum over the run
 }
 
 // Each of these launches its kernel on the stream, with THREADS threads in a block; bags and n may be 0. Return

@@ -48,7 +48,7 @@ def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Te
 def report(gradient: torch.Tensor) -> str:
     """Return a line "stored" for each entry as it is stored, then a line "merged" for each row.
 
-    An entry that is stored twice has two lines "stored". Merged rows are in ascending order.
+    A row that is stored twice has two lines "stored". Merged rows are in ascending order.
     """
     text = ""
     for what, each in (("stored", gradient), ("merged", gradient.coalesce())):

@@ -64,7 +64,7 @@ def step(
 
     Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
     occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
-    `loss` and `backward` once: parameters in `loss` get their gradients, and you leave them there.
+    `loss` and `backward` once: parameters in `loss` get their gradients; leave those as they are.
     `ids` may be empty. Make nothing as large as the table, and no row for each id.
     """
     rows, places = ids.unique(return_inverse=True)

@@ -8,7 +8,7 @@ import torch
 def offsets_of(lengths: torch.Tensor) -> torch.Tensor:
     """Return where each of n bags begins, and at the end where the last one ends: int64, [n + 1].
 
-    `lengths` is int32 or int64, of [n].
+    `lengths` is int32 or int64, [n].
     """
     return torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
 
@@ -39,8 +39,8 @@ def permute(
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return values and lengths sample after sample, and in each sample key after key.
 
-    The lengths that come back are [samples, keys]; call it again with what it returned, and you
-    have the input back. A gradient flows to `values`.
+    The returned lengths are [samples, keys]; call it again with what it returned, and you get the
+    input back. A gradient flows to `values`.
     """
     starts = offsets_of(lengths.flatten())[:-1].view(lengths.shape)
     return values[runs(starts.t().flatten(), lengths.t().flatten())], lengths.t()

@@ -14,7 +14,7 @@ def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
     """Exchange rows with all ranks; without a gradient. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
-    Return what comes: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
+    Return what arrives: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
     """
     taken = rows.new_empty(sum(take), *rows.shape[1:])
     dist.all_to_all_single(taken, rows.contiguous(), take, give)
@@ -55,7 +55,7 @@ class Exchange(torch.autograd.Function):
     def forward(
         ctx: Any, rows: torch.Tensor, swap: Any, give: list[int], take: list[int]
     ) -> torch.Tensor:
-        """Return what comes."""
+        """Return what arrives."""
         ctx.swap, ctx.give, ctx.take = swap, give, take
         return swap(rows, give, take)
 
@@ -81,6 +81,6 @@ def lookup(ids: torch.Tensor, table: Table) -> torch.Tensor:
 
 
 def lookup_unique(ids: torch.Tensor, table: Table) -> torch.Tensor:
-    """Return what `lookup` returns, and ask for each id once, however often this rank has it."""
+    """Return what `lookup` returns, but ask for each id once, however often this rank has it."""
     unique, places = ids.unique(return_inverse=True)
     return lookup(unique, table)[places]

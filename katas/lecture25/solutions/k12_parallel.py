@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
-    """Cut the table by rows over the ranks of `mesh`, of one dim, and return it.
+    """Cut the table by rows over the ranks of `mesh`, which has one dim, and return it.
 
     Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Ranks have
-    different ids, but equally many.
+    different ids, but the same number of them.
     """
-    # Not at the top: it takes a second, and opening this file should not cost that.
+    # Not at the top: this import takes a second, and importing this file should not.
     from torch.distributed.tensor import Shard  # noqa: PLC0415
     from torch.distributed.tensor.parallel import RowwiseParallel  # noqa: PLC0415
     from torch.distributed.tensor.parallel import parallelize_module  # noqa: PLC0415
@@ -36,7 +36,7 @@ def backward_mean(
     """Give both the gradient of the mean squared error of all ranks' examples, in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
-    All ranks have equally many examples. Return the mean squared error of this rank's own.
+    All ranks have the same number of examples. Return the mean squared error of this rank's own.
     """
     loss = F.mse_loss(head(table(ids).sum(1)), target)
     loss.backward()

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 def floats_in(raw: torch.Tensor) -> torch.Tensor:
     """Return bytes of [rows, 4 * n] as float32 of [rows, n]. Given.
 
-    A view as float32 needs an offset and strides that 4 divides: copy the bytes first.
+    A view as float32 needs an offset and strides divisible by 4: copy the bytes first.
     """
     return raw.clone(memory_format=torch.contiguous_format).view(torch.float32)
 

@@ -6,7 +6,7 @@ alike, and only one reaches the episode:
 
     row = episode[1]
     row["reward"].fill_(3)               # episode["reward"] is now [0, 3, 0]
-    row["reward"] = torch.tensor(3.0)    # the row has another tensor, the episode does not know
+    row["reward"] = torch.tensor(3.0)    # the row has a new tensor, the episode does not
 
 Write `record` and `tied`, about 7 lines.
 
@@ -34,7 +34,7 @@ class Rows:
         self.tensors = dict(tensors)
 
     def __getitem__(self, key: str | int | slice) -> Any:
-        """Return the tensor of a name; of an int or a slice, Rows with a view of each tensor."""
+        """Return a name's tensor; for an int or a slice, Rows with a view of each tensor."""
         if isinstance(key, str):
             return self.tensors[key]
         return Rows({name: tensor[key] for name, tensor in self.tensors.items()})

@@ -1,15 +1,15 @@
 """Tell an episode that ended from one that was cut off.
 
 The agent falls: nothing comes after, whatever the critic says of a robot on the floor. That step is
-terminated. Or the clock runs out: more would have come, and the critic's value stands for it. Both
-are done: the next column belongs to another episode, and nothing of it may leak back.
+terminated. Or the clock runs out: more would have come, and the critic's value stands in for it.
+Both are done: the next column belongs to another episode, and nothing of it may leak back.
 
     step           0        1        2   |   3        4   |
     done           .        .        x   |   .        .   |
     what follows   step 1   step 2   V'  |   step 4   V'  |
 
-V' is `next_value`: the critic's, of what was seen after the step, before any reset. Where a step
-is terminated it counts as 0. The last column has no next one: V' follows it.
+V' is `next_value`: the critic's value of what was seen after the step, before any reset. Where a
+step is terminated it counts as 0. The last column has no next one: V' follows it.
 
 1. `returns`: the reward, plus gamma times what follows: the return of the next step, or V'.
 2. `gae`: delta = reward + gamma V' - value. The advantage is delta, plus gamma lam times the next
@@ -29,7 +29,7 @@ import torch
 
 
 class Rollout(NamedTuple):
-    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given.
+    """Steps [..., time]; the last two are bool, and a terminated step is also done. Given.
 
     Numbers are finite, except that V' of a terminated step may be NaN or infinite.
     """

@@ -15,7 +15,7 @@ over an episode explodes; so they are clipped, once for each of two tasks:
 What follows is the next step's target; where the row has no next step of this episode, it is V'.
 After a terminated step it is 0.
 
-1. `weights`: rho and c, of logarithms of probabilities.
+1. `weights`: rho and c, from log-probabilities.
 2. `vtrace`: advantage and target, numbers without a gradient.
 
 Begin on paper: if pi is mu, and both clips are 1, which estimator is left?
@@ -31,7 +31,7 @@ import torch
 
 
 class Rollout(NamedTuple):
-    """Steps [..., time]; the last two are bool, and what is terminated is also done. Given.
+    """Steps [..., time]; the last two are bool, and a terminated step is also done. Given.
 
     Numbers are finite, except that V' of a terminated step may be NaN or infinite.
     """

@@ -1,6 +1,6 @@
 """Debug: five agents that do not learn.
 
-Nothing raises, each loss looks like one, and none of them gets better. Their tickets:
+Nothing raises, each loss looks like one, and no agent gets better. Their tickets:
 
     record      "PPO, one update for each rollout: the policy's gradient is 0, in all layers."
     td_target   "A robot walks until the clock stops it. My critic has learned that its last steps
@@ -11,9 +11,9 @@ Nothing raises, each loss looks like one, and none of them gets better. Their ti
 
 Find and mend them, a line or two each. Return what the docstrings say.
 
-Begin with the first: compute a PPO ratio of what it returns, and ask for its gradient.
+Begin with the first: compute a PPO ratio from what it returns, and ask for its gradient.
 Afterwards read ``Categorical.sample`` in ``torch/distributions/categorical.py``, in site-packages:
-which line is it that cuts the graph?
+which line cuts the graph?
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def reinforce(
     pays: Callable[[torch.Tensor], torch.Tensor],
     bonus: float = 0.01,
 ) -> torch.Tensor:
-    """Return a loss whose gradient makes actions likely that pay.
+    """Return a loss whose gradient makes actions that pay more likely.
 
     `pays` returns the reward of each action. `bonus` times the
     entropy of each step is paid too.
@@ -70,10 +70,10 @@ def reinforce(
 
 
 def critic(model: nn.Module, seen: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return the mean squared error of the model's values [N, 1] for the targets [N]."""
+    """Return the mean squared error of the model's values [N, 1] against the targets [N]."""
     return ((model(seen).squeeze(1) - target) ** 2).mean()
 
 
 def target_of(online: nn.Module) -> nn.Module:
-    """Return a network that stays what `online` is now, and that no optimizer trains."""
+    """Return a copy of `online` that stays as it is now, and that no optimizer trains."""
     return copy.deepcopy(online).eval().requires_grad_(requires_grad=False)

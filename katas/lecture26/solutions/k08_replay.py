@@ -18,7 +18,7 @@ ALIGN = 8
 
 # Given: do not change.
 def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
-    """Return the byte at which each field begins, a multiple of 8, and the bytes of all."""
+    """Return the byte at which each field begins, a multiple of 8, and the total bytes."""
     starts, end = {"count": 0}, ALIGN
     for name, (dtype, shape) in layout.items():
         starts[name] = end
@@ -36,7 +36,7 @@ def reserve(nbytes: int, path: Path | None) -> torch.UntypedStorage:
 
 
 class Replay:
-    """The last `capacity` rows; a row has a tensor of each name in the layout."""
+    """The last `capacity` rows; a row has a tensor for each name in the layout."""
 
     def __init__(self, capacity: int, layout: Layout, path: Path | None = None) -> None:
         self.capacity = capacity
@@ -64,7 +64,7 @@ class Replay:
         self.count += size
 
     def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        """Return a batch of rows, each drawn from the rows it holds, with replacement."""
+        """Return a batch of rows, each drawn from those the buffer holds, with replacement."""
         slots = torch.randint(len(self), (size,), generator=generator)
         return {name: field[slots] for name, field in self.fields.items()}
 

@@ -12,7 +12,7 @@ GRAVITY, POLE, TOTAL, HALF, FORCE, TAU = 9.8, 0.1, 1.1, 0.5, 10.0, 0.02
 FAR, TILTED = 2.4, 12 * math.pi / 180
 
 
-# Given: the physics of one pole, in Python's numbers. Read it, and do not change it.
+# Given: the physics of one pole, in Python numbers. Read it, and do not change it.
 def python_step(
     state: tuple[float, float, float, float], action: int
 ) -> tuple[tuple[float, float, float, float], bool]:

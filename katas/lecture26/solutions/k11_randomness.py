@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each meets noise of its own."""
+    """Return the score of one policy from each state, [states]: each gets noise of its own."""
     return vmap(play, (None, 0), randomness="different")(policy, states)
 
 
 def fair(play: Play, policies: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the scores [policies, states], where policies meet the same noise in a state."""
+    """Return the scores [policies, states], where policies get the same noise in a state."""
     return vmap(crowd, (None, 0, None), randomness="same")(play, policies, states)
 
 
 def coupled(chances: torch.Tensor) -> torch.Tensor:
-    """Return a bool for each chance, True with this chance, all from one random number."""
+    """Return a bool per probability, True with that probability, all from one random number."""
     return vmap(lambda chance: torch.rand(()) < chance, randomness="same")(chances)

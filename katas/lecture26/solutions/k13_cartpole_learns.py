@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROWS = 250
 
 
-# Given: do not change. Imports take seconds, so they are made when they are needed.
+# Given: do not change. Imports take seconds, so they run when they are needed.
 def rl(name: str) -> Any:
     """Return TorchRL's module of this name: ``rl("objectives").ClipPPOLoss``."""
     with warnings.catch_warnings(action="ignore"):
@@ -73,7 +73,7 @@ def clipped(actor: Any, critic: Any) -> Any:
 
 
 def shuffled(rows: int) -> Any:
-    """Return a ReplayBuffer for so many rows, whose samples of ROWS are without replacement."""
+    """Return a ReplayBuffer for `rows` rows, with samples of ROWS drawn without replacement."""
     data = rl("data")
     sampler = rl("data.replay_buffers").SamplerWithoutReplacement()
     return data.ReplayBuffer(storage=data.LazyTensorStorage(rows), sampler=sampler, batch_size=ROWS)
@@ -82,7 +82,7 @@ def shuffled(rows: int) -> Any:
 def update(
     batch: Any, advantage: Any, loss: Any, optimizer: Any, buffer: Any, *, epochs: int
 ) -> None:
-    """Learn from one batch: each epoch shows each of its rows once, and no row of another batch."""
+    """Learn from one batch: each epoch goes through all of its rows once, and no others."""
     with torch.no_grad():
         advantage(batch)
     for _ in range(epochs):

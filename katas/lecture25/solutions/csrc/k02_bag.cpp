@@ -22,10 +22,10 @@ constexpr int64_t SUM = 0, MEAN = 1, MAX = 2;
 constexpr int64_t GRAIN = 4;
 
 std::vector<int64_t> chunks;
-// The number of the only chunk that is run, in a test; -1 for all of them.
+// In a test, the number of the only chunk that is run; -1 for all chunks.
 int64_t only = -1;
 
-// Calls f(first, last) for chunks of begin to end, at most three, each in a thread of its own, as
+// Splits begin to end into at most three chunks, and calls f(first, last) for each in its own thread, as
 // at::parallel_for does within PyTorch. In a library that is compiled without OpenMP, like this one,
 // at::parallel_for would call f once.
 template <class F>
@@ -40,7 +40,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   }
   for (int64_t first = begin; first < end; first += size) {
     team.emplace_back([&, first] {
-      // All begin at once.
+      // All start at once.
       for (--waiting; waiting > 0;) std::this_thread::yield();
       if (only < 0 || first == begin + only * size) f(first, std::min(first + size, end));
     });
@@ -48,7 +48,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   for (auto& thread : team) thread.join();
 }
 
-// Refuses tensors of other dtypes or dims than bag_cpu names, offsets that do not begin at 0 or that decrease, and ids
+// Refuses tensors of dtypes or dims other than those bag_cpu names, offsets that do not begin at 0 or that decrease, and ids
 // that the table does not have.
 void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
 
@@ -56,7 +56,7 @@ void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_
 
 // Returns [bags, width] in the dtype of the table [rows, width], which is float32 or float64. ids [n] and
 // offsets [bags] are int64. Bag b has the ids from offsets[b] up to the next offset; the last bag has all
-// that are left. An empty bag is 0 in each mode; there may be no ids, and no bags. After `check`.
+// that are left. An empty bag is 0 in each mode; there may be no ids, and no bags. `check` comes first.
 Tensor bag_cpu(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode) {
   check(table, ids, offsets, mode);
   const int64_t bags = offsets.size(0), width = table.size(1);
@@ -103,7 +103,7 @@ void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_
   }
 }
 
-// The chunks that parallel_for has made since the last call of this: first, last, first, last, ...
+// The chunks that parallel_for has made since this was last called: first, last, first, last, ...
 std::vector<int64_t> chunks_made() {
   std::vector<int64_t> found;
   found.swap(chunks);
