@@ -13,6 +13,7 @@ from plugins.guide.failure import ShownFrame
 
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Mapping
@@ -142,23 +143,45 @@ def row_in(
 
 
 def lines_before(frames: Sequence[ShownFrame], tests: Mapping[str, str]) -> Iterator[str]:
-    """Return the lines that led to a failure, the nearest first: those shown, and those above.
+    """Return the lines that led to a failure: those shown, and those above, the nearest first.
 
     A test compares a result some lines below the call that returned it. Those above are the lines
-    of the functions in `tests`, from the call upwards. What a test says, it does not call.
+    of the functions in `tests`, from the call upwards: first those that name what the failing line
+    compares, or what that was made of. What a test says, it does not call.
     """
-    for frame in reversed(frames):
-        # The first line says where it is.
-        yield from (PROSE.sub("", line) for line in frame.lines[1:])
-    for frame in reversed(frames):
-        lines = tests.get(frame.path, "").splitlines()[: frame.line - 1]
-        for line in reversed(lines):
-            if DEFINITION.match(line):
-                # A function within the test is a part of it.
-                if line[0].isspace():
-                    continue
-                break
-            yield PROSE.sub("", line)
+    # The first line says where it is.
+    shown = [[PROSE.sub("", line) for line in frame.lines[1:]] for frame in reversed(frames)]
+    for lines in shown:
+        yield from lines
+    for frame, lines in zip(reversed(frames), shown, strict=True):
+        names = {word for line in lines for word in WORD.findall(line)} - {"assert"}
+        yield from sorted_by_names(lines_above(frame, tests), names)
+
+
+def lines_above(frame: ShownFrame, tests: Mapping[str, str]) -> Iterator[str]:
+    """Return the lines of a test above the one that failed, from there upwards."""
+    for line in reversed(tests.get(frame.path, "").splitlines()[: frame.line - 1]):
+        if DEFINITION.match(line):
+            # A function within the test is a part of it.
+            if line[0].isspace():
+                continue
+            return
+        yield PROSE.sub("", line)
+
+
+def sorted_by_names(lines: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return lines, with those first that have one of the names, or of what these were made of."""
+    known, near, far = {*names}, [], []
+    for line in lines:
+        words = {*WORD.findall(line)}
+        if not words & known:
+            far.append(line)
+            continue
+        near.append(line)
+        target, equals, value = line.partition(" = ")
+        if equals and known & {*WORD.findall(target)}:
+            known |= {*WORD.findall(value)}
+    return [*near, *far]
 
 
 def called_place(lines: Iterable[str], files: Mapping[str, str]) -> tuple[str, int] | None:

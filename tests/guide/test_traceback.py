@@ -175,19 +175,48 @@ E   AssertionError: the record is wrong"""
 
 
 def test_the_lines_before_a_failure_are_those_of_the_tests() -> None:
-    """What is shown, and then each function upwards, the innermost first; without its prose."""
+    """What is shown, and then each function upwards, the innermost first; without its prose.
+
+    Lines with a name of the failing line, or of what such a line is made of, come before others.
+    """
     assert led_to(CHECKED, test_k=TEST) == [
         "    assert x == wanted  ",
         "    check(tape, )",
         "    tape.backward(x)",
         "    x = 1",
         "    tape.record(program(1))  ",
+        "    tape = kata.Tape()",
         "",
         "        return n",
         "",
-        "    tape = kata.Tape()",
     ]
     assert led_to(CHECKED) == ["    assert x == wanted  ", "    check(tape, )"]
+
+
+SHARED = """import kata
+
+
+def test_it():
+    schema = [1]
+    first, second = kata.fill(schema), kata.fill(schema)
+    assert first == second
+    assert kata.trim(schema, first) == ()
+    first.append(3)
+
+    assert second == [1], "two calls share a list"
+"""
+
+
+def test_what_the_failing_line_compares_was_made_by_the_place() -> None:
+    """Not the function that the test has called since then, for something else."""
+    files = {"k.py": "def fill(x):\n    return x\n\n\ndef trim(x, y):\n    return ()\n"}
+    text = """test_k.py:11: in test_it
+    assert second == [1], "two calls share a list"
+E   AssertionError: two calls share a list"""
+
+    assert ("k.py", 1) == called_place(led_to(text, test_k=SHARED), files)
+    other = text.replace("second == [1]", "first == [1]")
+    assert ("k.py", 5) == called_place(led_to(other, test_k=SHARED), files)
 
 
 TAPE = """class Tape:
