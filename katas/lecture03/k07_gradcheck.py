@@ -71,7 +71,7 @@ def numerical_jacobian(
 def analytical_jacobian(
     fn: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor
 ) -> torch.Tensor:
-    """Return the Jacobian of `fn` at `x` by backwards, in the form of `numerical_jacobian`.
+    """Return the Jacobian of `fn` at `x` by backward passes, in `numerical_jacobian`'s layout.
 
     It is zero where the result doesn't depend on `x`, or has no history. Leave ``x.grad`` alone.
     `fn` may return ``z.conj()``, which is lazy: see ``Tensor.resolve_conj``.

@@ -8,8 +8,9 @@ Three ways to add 1 to a weight, and three different answers:
     x.data.add_(1)                   # fine, and not counted
 
 Below are fourteen programs. Each gets ``x = torch.ones(3, requires_grad=True)`` and
-``w = torch.ones(3)`` of its own, and returns a tensor. For each, write down that it `RAISES` a
-RuntimeError, or the `Outcome` of the tensor; the rules are in `predictions`. For each program, ask:
+``w = torch.ones(3)`` of its own, and returns a tensor. For each, write `RAISES` if it
+raises a RuntimeError, otherwise the tensor's `Outcome`; the rules are in `predictions`. For each
+program, ask:
 
 1. Which grad mode is on when the tensor is made?
 2. Is it new, a view, or an alias?

@@ -9,8 +9,9 @@ A cache filled under ``torch.inference_mode()`` works for weeks, until training 
     cache * w                # "Inference tensors cannot be saved for backward"
 
 Below are ten programs. Each gets ``x = torch.ones(3, requires_grad=True)`` and
-``w = torch.ones(3)`` of its own, and returns a tensor. For each, write down that it `RAISES` a
-RuntimeError, or the `Outcome` of the tensor; the rules are in `predictions`. For each program, ask:
+``w = torch.ones(3)`` of its own, and returns a tensor. For each, write `RAISES` if it
+raises a RuntimeError, otherwise the tensor's `Outcome`; the rules are in `predictions`. For each
+program, ask:
 
 1. Is the tensor new, or a view of a normal one?
 2. Where is it written to?

@@ -57,7 +57,7 @@ def log_nodes(root: torch.Tensor) -> Log:
 
 
 def clip_gradient(tensor: torch.Tensor, limit: float) -> RemovableHandle:
-    """Clip the gradient of `tensor` to -limit and limit, before it goes on or into ``.grad``.
+    """Clip the gradient of `tensor` to [-limit, limit] before it goes on or into ``.grad``.
 
     `tensor` may be a leaf or not. Return the handle of the hook.
     """

@@ -22,7 +22,8 @@ each line; x* is any number of x, x? is one or none:
 1. Alias annotations: `parse_sets`, `parse_alias`.
 2. Types: `parse_type`. A suffix wraps the type read so far.
 3. Arguments and returns, then lists of them.
-4. Every schema of PyTorch; name, printer, sizes and default values are given.
+4. Whole schemas: every one in PyTorch. The parsers of names, sizes and default values are given,
+   and so is the printer.
 
 Each function consumes its own tokens and leaves the cursor on the next.
 

@@ -105,7 +105,7 @@ def test_the_operator_runs(extension: Extension) -> None:
     expect([3.0, 4.0, 5.0], values.tolist(), "the first result of max")
     expect([1, 1, 1], indices.tolist(), "the second result of max")
     expect([(2, 2), (1, 2)], [tuple(part.shape) for part in parts], "the list that split returns")
-    assert written is out, "mul(out=out) must return out itself"
+    assert written is out, "mul(out=out) must return `out` itself"
     assert added is x, "add_ must return x itself"
     expect([[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]], out.tolist(), "what mul has written")
     expect(27.0, scalar, "the sum of x, as a number")

@@ -210,7 +210,7 @@ def test_out_is_written_and_returned(extension: Extension) -> None:
     out = around[:, 1]
     found = extension.op("relative_error")(x, y, out=out)
 
-    assert found is out, "the call must return out itself"
+    assert found is out, "the call must return `out` itself"
     expect(
         [[7.0, 0.75, 7.0], [7.0, 0.0, 7.0]], around.tolist(), "the tensor of which out is a column"
     )
@@ -224,7 +224,7 @@ def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]
     out = torch.empty(shape, device=place)
     found = extension.op("relative_error")(x, y, out=out)
 
-    assert found is out, "the call must return out itself"
+    assert found is out, "the call must return `out` itself"
     expect((2, 3), tuple(out.shape), f"out had the shape {shape}")
     if place == "cpu":
         expect([[0.0] * 3] * 2, out.tolist(), "ones against ones")

@@ -130,7 +130,7 @@ def test_out_is_written_and_returned(extension: Extension) -> None:
         torch.tensor(5.0), torch.tensor([1.0, 10.0]), torch.tensor([1.0, 2.0]), out=out
     )
 
-    assert found is out, "the call must return out itself"
+    assert found is out, "the call must return `out` itself"
     expect((pointer, strides), (out.data_ptr(), out.stride()), "the place and the strides of out")
     expected = [[0.0, 5.0, 11.0, 0.0], [0.0, 5.0, 12.0, 0.0], [0.0] * 4]
     expect(expected, around.tolist(), "the tensor of which out is a part")
@@ -144,7 +144,7 @@ def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]
     row, col = torch.zeros(2, device=place), torch.zeros(3, device=place)
     found = extension.op("tropical_addr")(torch.tensor(5.0, device=place), row, col, out=out)
 
-    assert found is out, "the call must return out itself"
+    assert found is out, "the call must return `out` itself"
     expect((2, 3), tuple(out.shape), f"out had the shape {shape}")
     if place == "cpu":
         expect([[5.0] * 3] * 2, out.tolist(), "5 is larger than 0 + 0")

@@ -142,7 +142,7 @@ def test_a_resumed_model_goes_on() -> None:
     for key, x in model.state_dict().items():
         assert x.device.type == "cpu", f"{key} is on {x.device}, expected cpu"
         assert x.data_ptr() == state[key].data_ptr(), (
-            f"{key} is a copy, expected the memory of `state`"
+            f"{key} is a copy, expected it to share memory with `state`"
         )
         torch.testing.assert_close(x, values[key], msg=f"{key}: other values\n".__add__)
     model(X).sum(1).exp().sum().backward()

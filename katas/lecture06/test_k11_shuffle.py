@@ -55,7 +55,8 @@ def test_an_item_is_early_by_less_than_the_buffer() -> None:
         most = max(most, early)
 
     assert 3 == most, (
-        f"in 100 runs no item came 3 places early, the most was {most}: is your buffer too small?"
+        f"in 100 runs no item came out 3 places early, the earliest {most}: is your buffer "
+        "too small?"
     )
 
 

@@ -1,7 +1,7 @@
 """Unbacked sizes: numbers without a value.
 
-``x[x > 0]`` has as many elements as x has positive ones. While ``torch.export`` traces there are no
-values, so that size is a symbol, u0. You may add to it, multiply it, slice by it. But:
+``x[x > 0]`` has as many elements as x has positive ones. There are no values while ``torch.export``
+traces, so the size is a symbol, u0. You may add to it, multiply it, slice by it. But:
 
     if found.shape[0] == 0:     Could not guard on data-dependent expression Eq(u0, 0)
 

@@ -1,8 +1,8 @@
 """Which command lines will a cluster run? Five TorchX apps, on paper.
 
-An app is a list of roles, and a role is one command in a number of replicas. A macro is a
-placeholder for a value that only the scheduler knows; it replaces the macros it looks for, for each
-replica. Suppose a scheduler with
+An app is a list of roles, and a role is one command that runs in one or more replicas. A macro is a
+placeholder for a value that only the scheduler knows. For each replica, it substitutes the macros
+wherever it looks for them. Suppose a scheduler uses these values:
 
     ${img_root}     /app                  the folder of the image
     ${replica_id}   0, 1, ...

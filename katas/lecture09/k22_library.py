@@ -21,8 +21,8 @@ Register lecture09_k22::simplex and lecture09_k22::simplex_, which overwrites x.
 
 Begin on paper: how far does y[0] move if x[0] rises by 1, and k elements are positive?
 Afterwards read CustomOpDef in torch/_library/custom_ops.py.
-Real life differs: torch.func.grad of it raises; torch.func.jvp gives a tangent of zeros, and
-nothing warns.
+Real life differs: torch.func.grad of it raises; torch.func.jvp silently gives a tangent of
+zeros.
 """
 
 from __future__ import annotations

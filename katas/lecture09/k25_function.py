@@ -1,11 +1,11 @@
 """One autograd function for grad, jvp and vmap.
 
-The Function of most tutorials takes ctx in forward. torch.func.grad refuses it:
+In most tutorials, a Function's forward takes ctx. torch.func.grad refuses it:
 
     RuntimeError: ... it must override the setup_context staticmethod ...
 
-Split in two, forward computes and knows no ctx, and setup_context sees inputs and output, and
-saves:
+So split it in two: forward computes, without ctx; setup_context gets ctx, the inputs and the
+output, and saves what is needed:
 
   y = sqrt(x * x + eps * eps)       a smooth |x|       dy/dx = x / y
 
@@ -20,8 +20,8 @@ About 10 lines.
 
 Begin on paper: which of backward and jvp multiplies by x / y?
 Afterwards read custom_function_call_vmap_generate_rule in torch/_functorch/autograd_function.py.
-Real life differs: an operator of torch.library has no jvp. Its tangent is zeros, and nothing
-warns.
+Real life differs: an operator defined with torch.library has no jvp. Its tangent is silently
+zero.
 """
 
 from __future__ import annotations

@@ -359,7 +359,9 @@ def test_setup_has_one_extension() -> None:
         f"expected BuildExtension as build_ext, yours is {command}"
     )
     libraries = modules[0].libraries
-    assert "torch_cpu" in libraries, f"CppExtension adds PyTorch's libraries, yours: {libraries}"
+    assert "torch_cpu" in libraries, (
+        f"your libraries are {libraries}, expected PyTorch's too, which CppExtension adds"
+    )
     assert "torch_python" not in modules[0].libraries, (
         "yours links torch_python, but the source does not use Python"
     )

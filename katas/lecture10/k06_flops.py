@@ -63,7 +63,7 @@ def flops(operator: Any, args: tuple[Any, ...], result: Any) -> int:
 
 
 class Counter(TorchDispatchMode):
-    """Sums up the FLOPs of the operators that run inside it. Given."""
+    """Adds up the FLOPs of the operators that run inside it. Given."""
 
     def __init__(self) -> None:
         super().__init__()

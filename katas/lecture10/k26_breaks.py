@@ -64,7 +64,7 @@ def whole_flip(x: torch.Tensor) -> torch.Tensor:
 
 
 def whole_limit(x: torch.Tensor) -> torch.Tensor:
-    """Return what `limit` returns, from a single graph that takes no number out of a tensor."""
+    """Return what `limit` returns, from one graph that turns no tensor into a Python number."""
     # TODO: stay on tensors.
     raise NotImplementedError("whole_limit")
 

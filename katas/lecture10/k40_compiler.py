@@ -1,7 +1,7 @@
 """Compile a model from end to end.
 
-Every piece is there: a graph of the program, one of forward and backward, a cut, passes, code. Now
-they become a compiler of training steps, which ``torch.compile`` calls for you:
+You have every piece: a graph of the program, a joint graph of forward and backward, a cut, passes,
+code. Now they become a compiler of training steps, which ``torch.compile`` calls for you:
 
     Dynamo -> graph -> AOTAutograd -> joint graph -> your cut -> forward   -> your passes -> code
                        (no writes)                            -> backward  -> your passes -> code
@@ -15,8 +15,9 @@ lines, in four steps; each turns a group of tests green.
 4. ``__call__``: the backend.
 
 Begin with a backend that prints the graphs that ``fw_compiler`` and ``bw_compiler`` get.
-Real life differs: Inductor turns each graph into loops and C++ or Triton, yours runs the code of
-FX. Afterwards read ``torch/_dynamo/backends/common.py``: your compiler is its ``AotAutograd``.
+Real life differs: Inductor turns each graph into loops, then C++ or Triton; yours runs the code
+that FX generates. Afterwards read ``torch/_dynamo/backends/common.py``: your compiler is its
+``AotAutograd``.
 """
 
 from __future__ import annotations

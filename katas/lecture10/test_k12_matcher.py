@@ -252,15 +252,16 @@ def test_two_nodes_are_two_nodes() -> None:
         "two relus are computed, so y stands for the second one: expected one match"
     )
     assert 0 == count(inside, pattern), (
-        "y would stand for the relu that goes away: two nodes of a pattern never stand for "
-        "one node, so no match"
+        "y would stand for the relu that is to be replaced: two nodes of a pattern never stand for "
+        "the same node, so expected no match"
     )
     assert 0 == count(inside, lambda x: torch.relu(x) * torch.relu(x)), (
-        "the pattern has two relus and the graph has one: two nodes never stand for one node, so "
-        "no match"
+        "the pattern has two relus and the graph has one: two nodes never stand for the "
+        "same node, so expected no match"
     )
     assert 0 == count(lambda a: a + a, lambda x, y: x + y), (
-        "x and y would both stand for a: two placeholders never stand for one node, so no match"
+        "x and y would both stand for a: two placeholders never stand for the same node, so "
+        "expected no match"
     )
 
 

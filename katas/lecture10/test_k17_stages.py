@@ -175,7 +175,7 @@ def check_best(module: fx.GraphModule, count: int, cost: Any, size: Any) -> None
     expected = least(module, count, cost, size)
 
     assert expected == max(costs), (
-        f"the stages {names} cost {costs}; the largest could be {expected}"
+        f"the stages {names} cost {costs}; the largest need cost only {expected}"
     )
 
 

@@ -182,8 +182,8 @@ def test_seven_launches(count: int) -> None:
     yours = launches(lambda: foreach_step(*every, t=3))
     loop = launches(lambda: loop_step(*again, t=3))
     assert len(yours) <= 7, (
-        f"{count} parameters: yours launches {len(yours)}, bar 7, the loop {len(loop)}\n"
-        f"yours: {dict(Counter(yours))}"
+        f"{count} parameters: yours launches {len(yours)}, the loop {len(loop)}, expected at most 7"
+        f"\nyours: {dict(Counter(yours))}"
     )
 
 
@@ -191,7 +191,9 @@ def test_fourteen_launches_for_two_kinds() -> None:
     """Two dtypes mean two lists for each operator, in whatever order they are mixed."""
     every = lists(*[DOUBLE, FLOAT] * 10)
     yours = launches(lambda: foreach_step(*every, t=3))
-    assert len(yours) <= 14, f"yours launches {len(yours)}, bar 14: {dict(Counter(yours))}"
+    assert len(yours) <= 14, (
+        f"yours launches {len(yours)}, expected at most 14: {dict(Counter(yours))}"
+    )
 
 
 def test_no_launch_is_hidden() -> None:

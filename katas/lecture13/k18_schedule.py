@@ -24,7 +24,7 @@ Action = tuple[str, int]
 def one_f_one_b(stage: int, stages: int, count: int) -> list[Action]:
     """Return what a stage does with `count` micro-batches: ("F", i) and ("B", i), in order.
 
-    The lead is no longer than `count`. At the end only backwards are left.
+    The lead has at most `count` forwards. At the end only backwards are left.
     """
     # TODO: the lead, the pairs, the rest.
     raise NotImplementedError("one_f_one_b")

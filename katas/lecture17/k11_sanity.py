@@ -35,12 +35,12 @@ def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
-    """Return copies with 1, 2, ... layers random, each with the name of the layer made random last.
+    """Return copies with the last 1, 2, ... layers randomized, each with the latest layer's name.
 
-    A layer is a module that has ``reset_parameters``; the last is the last in ``named_modules``.
-    The seed is set once: two layers of one shape get different weights. What is random in a copy
-    has the same values in all later ones. Model and random state stay as they are, and a seed gives
-    the same copies again.
+    A layer is a module that has ``reset_parameters``; their order is that of ``named_modules``. Set
+    the seed only once: two layers of one shape get different weights. A layer that is randomized in
+    one copy has the same weights in all later ones. Model and random state stay as they are, and
+    the same seed gives the same copies again.
     """
     # TODO: torch.random.fork_rng, and copy.deepcopy.
     raise NotImplementedError("cascade")

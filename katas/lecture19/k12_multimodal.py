@@ -1,7 +1,7 @@
 """A model that answers questions about an image.
 
-A pretrained image encoder, a small word table, and cross-attention between them: many models of
-images and text begin like this. You assemble one from what PyTorch has.
+A pretrained image encoder, a small word table, and cross-attention between them: many
+vision-language models start out like this. You assemble one from what PyTorch has.
 
     tokens    [3 5 0] [6 1]      images   [rows, channels, height, width]
        |  table                     |  patches
@@ -21,7 +21,7 @@ About 40 lines in all. Begin on paper: sentences are ragged and images are not, 
 jagged queries only with jagged keys. What are the offsets of 3 images with 4 patches each?
 Afterwards read ``jagged_scaled_dot_product_attention`` in ``torch/nested/_internal/sdpa.py``, in
 site-packages. Real life differs: on a GPU jagged attention can be one fused kernel; on the CPU it
-is split up. It takes no mask on either. Real encoders learned from millions of images.
+is split up. It accepts no mask on either. Real encoders are trained on millions of images.
 """
 
 from __future__ import annotations

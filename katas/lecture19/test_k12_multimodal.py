@@ -223,7 +223,7 @@ def test_adapt() -> None:
     learned = {name for name, p in made.named_parameters() if p.requires_grad}
     right = {f"{n}.parametrizations.weight.0.{p}" for n in ("0", "2.0") for p in "ab"}
     assert learned == right, (
-        f"parameters that can learn\nyours    {sorted(learned)}\nexpected {sorted(right)}"
+        f"trainable parameters\nyours    {sorted(learned)}\nexpected {sorted(right)}"
     )
     ranks = {len(p) for name, p in made.named_parameters() if name.endswith(".a")}
     assert ranks == {2}, f"your ranks are {ranks}, expected 2"

@@ -45,7 +45,7 @@ class Every(Dice):
 
     def coin(self, chance: float) -> bool:
         """Heads first."""
-        assert -1e-12 <= chance <= 1 + 1e-12, f"a coin of probability {chance}, expected 0 to 1"
+        assert -1e-12 <= chance <= 1 + 1e-12, f"a coin with probability {chance}, expected 0 to 1"
         return self._next([chance, 1 - chance]) == 0
 
     def choice(self, law: torch.Tensor) -> int:

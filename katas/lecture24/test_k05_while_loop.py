@@ -97,7 +97,7 @@ def test_decode_without_an_end() -> None:
 def test_decode_from_an_end() -> None:
     """It has already ended: no step, and `start` is not part of the result."""
     yours = decode(TABLE, torch.tensor(END), 8, END).tolist()
-    assert yours == [END] * 8, f"after an end: yours {yours}, expected {[END] * 8}"
+    assert yours == [END] * 8, f"after an end token: yours {yours}, expected {[END] * 8}"
 
 
 @pytest.mark.time_limit(30)

@@ -193,7 +193,7 @@ def test_no_block_is_read_for_nothing(left: Any, right: Any) -> None:
         yours, whole = listed(mask)
         extra, asked = sorted((yours | whole) - may), sorted(must - whole)
         assert not extra, f"{what} reads blocks {extra}, in which nothing is allowed"
-        assert not asked, f"{what} asks mask_mod in blocks {asked}, which are full"
+        assert not asked, f"{what} calls mask_mod in blocks {asked}, which are full"
         pair = int(obeyed(mask).sum())
         assert pair == int(applied(mask, pairs(mask.mask_mod)).sum()), f"obeyed({what}) is wrong"
 

@@ -208,7 +208,7 @@ def test_as_many_operators_for_all_policies() -> None:
     counts = {n: counted(lambda n=n: search(many[:n], states, 10)) for n in (1, 64)}
 
     assert counts[64] <= counts[1] + 40, (
-        f"operators of `search` by policies: {counts}, expected the same"
+        f"operators that `search` runs, by number of policies: {counts}, expected equal counts"
     )
 
 

@@ -1,7 +1,7 @@
 """Wrong under torch.compile, right without: find the layer to blame.
 
-A model trains, but not when compiled. "torch.compile is broken" is not a bug report: it has layers,
-and you can run each without those above it.
+A model trains, but not when compiled. "torch.compile is broken" is not a bug report. The compiler
+has layers, and you can run each without those above it.
 
     backend="eager"                         Dynamo: bytecode to a graph
     backend="aot_eager"                     + AOTAutograd: backward, functionalization

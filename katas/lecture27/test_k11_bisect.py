@@ -116,7 +116,7 @@ def test_more_steps_want_more_runs() -> None:
     """A search is as safe as all of its steps together."""
     yours = [repeats(0.25, steps, 0.01) for steps in (1, 10)]
     assert yours[0] < yours[1], (
-        f"yours {yours} for 1 and 10 steps, expected more for 10: one wrong step is enough"
+        f"yours {yours} for 1 and 10 steps, expected more for 10: one wrong step ruins a search"
     )
 
 

@@ -93,7 +93,7 @@ def test_your_work_stays(kept: Kept) -> None:
     commit_of(clone)
     yours = clone.status().splitlines()
     assert [f" M {KERNELS}", f"?? {NOTES}"] == yours, (
-        f"git status says {yours}, expected the print and the notes, neither added nor lost"
+        f"git status says {yours}, expected the print and the notes, still there and not staged"
     )
     kept_away = [name for name in clone.refs() if name == "refs/stash"]
     assert not kept_away, (

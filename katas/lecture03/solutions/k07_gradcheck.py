@@ -60,7 +60,7 @@ def numerical_jacobian(
 def analytical_jacobian(
     fn: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor
 ) -> torch.Tensor:
-    """Return the Jacobian of `fn` at `x` by backwards, in the form of `numerical_jacobian`."""
+    """Return the Jacobian of `fn` at `x` by backward passes, in `numerical_jacobian`'s layout."""
     leaf = x.detach().requires_grad_()
     result = fn(leaf)
     seed = torch.zeros_like(result, memory_format=torch.contiguous_format)

@@ -46,5 +46,5 @@ def log_nodes(root: torch.Tensor) -> Log:
 
 
 def clip_gradient(tensor: torch.Tensor, limit: float) -> RemovableHandle:
-    """Clip the gradient of `tensor` to -limit and limit, before it goes on or into ``.grad``."""
+    """Clip the gradient of `tensor` to [-limit, limit] before it goes on or into ``.grad``."""
     return tensor.register_hook(lambda grad: grad.clamp(-limit, limit))

@@ -23,10 +23,10 @@ class Attention(nn.Module):
         attn_mask: torch.Tensor | None = None,
         key_padding_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return the attention of the positions of `x` (n, t, e) to one another, (n, t, e).
+        """Return the self-attention of `x` (n, t, e), of the same shape.
 
-        `attn_mask` (t, t), rows for queries, and `key_padding_mask` (n, t), for keys, are bool,
-        where True forbids, or float, which is added to the scores. A fully masked row is NaN.
+        `attn_mask` (t, t) has a row for each query, and `key_padding_mask` (n, t) masks keys. True
+        in a bool mask forbids; a float mask is added to the scores. A fully masked row is NaN.
         """
         n, t, e = x.shape
         q, k, v = (

@@ -36,10 +36,10 @@ def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeP
 
 
 def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
-    """Return scale and zero point, the number that stands for 0, for this range and 0.
+    """Return the scale and the zero point, the number that represents 0, for this range.
 
     A range without 0 is widened to it. 255 steps cover the range, and the zero point is rounded,
-    half to even. A range of only 0 has scale 1 and zero point 0.
+    half to even. The range from 0 to 0 has scale 1 and zero point 0.
     """
     low, high = min(low, 0), max(high, 0)
     scale = (high - low) / 255 or 1

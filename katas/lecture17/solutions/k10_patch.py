@@ -45,7 +45,7 @@ def run(
 def restored(
     model: nn.Module, layers: Mapping[str, nn.Module], clean: torch.Tensor, corrupted: torch.Tensor
 ) -> dict[str, float]:
-    """Return for each layer (patched - corrupted) / (clean - corrupted), of scores.
+    """Return, for each layer, (patched - corrupted) / (clean - corrupted), from the scores.
 
     It records no graph.
     """

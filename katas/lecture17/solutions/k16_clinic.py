@@ -68,9 +68,9 @@ def revive(
 def importance(
     model: nn.Module, x: torch.Tensor, y: torch.Tensor, dice: torch.Generator
 ) -> list[float]:
-    """Return for each column of x by how much accuracy falls if only this column is permuted.
+    """Return, for each column of x, how much the accuracy falls if only that one is permuted.
 
-    One permutation for each column, in their order, from `dice`.
+    Draw one permutation for each column from `dice`, in the order of the columns.
     """
     right = (model(x).argmax(1) == y).double().mean()
     found = []

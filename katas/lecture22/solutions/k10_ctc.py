@@ -47,7 +47,7 @@ def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return minus the log of the probability of `labels`, []; inf if no path leaves them."""
+    """Return the negative log-probability of `labels`, 0-dim; inf if no path leaves them."""
     return -alphas(log_probs, labels)[-1, -2:].logsumexp(0)
 
 
