@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins import ROOT
-from plugins.tools.terminal import install_group
 from tests.support.cluster import NO_TORCHX
 
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 README = (ROOT / "katas/lecture18/README.md").read_text(encoding="utf-8")
 COMMANDS = [line.strip() for line in README.splitlines() if line.strip().startswith("torchx run")]
-NO_KUBERNETES = f"the client of Kubernetes is not installed: {install_group('kubernetes')}"
 # The three retries in the request of each scheduler, and what comes with them.
 RETRIES = {
     "local_cwd": [],
@@ -29,12 +27,17 @@ RETRIES = {
 }
 
 
-@pytest.mark.parametrize("scheduler", RETRIES)
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        "local_cwd",
+        "slurm",
+        pytest.param("kubernetes", marks=pytest.mark.tool("kubernetes")),
+    ],
+)
 def test_an_app_is_shown_and_not_started(scheduler: str, tmp_path: Path) -> None:
     """Each request is printed; of the retries it has what the README asks for."""
     pytest.importorskip("torchx", reason=NO_TORCHX)
-    if scheduler == "kubernetes":
-        pytest.importorskip("kubernetes", reason=NO_KUBERNETES)
     (command,) = (each for each in COMMANDS if f"-s {scheduler} " in each)
     (tmp_path / "fit.py").touch()
     words = [sys.executable, "-m", "torchx.cli.main", *shlex.split(command)[1:]]

@@ -89,6 +89,7 @@ class Example:
             "slurm": self.needs_cluster,
             "inductor": self.needs_inductor,
             "onnx": self.needs_onnx,
+            "kubernetes": "-s kubernetes " in self.text,
         }
         return [name for name, needed in needs.items() if needed]
 

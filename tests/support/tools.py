@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,13 @@ def no_onnx() -> str | None:
     return explain_missing_modules(PACKAGES["onnxruntime"], GROUPS["onnxruntime"])
 
 
+def no_kubernetes() -> str | None:
+    """Return why TorchX cannot write a job for Kubernetes."""
+    if find_spec("kubernetes"):
+        return None
+    return f"the client of Kubernetes is not installed: {install_group('kubernetes')}"
+
+
 # Names the folder with the plugins of pytest that learners have most.
 NEIGHBOURS = "KATAS_NEIGHBOURS"
 
@@ -69,6 +77,7 @@ TOOLS: dict[str, Callable[[], str | None]] = {
     "clang++": no_clang,
     "g++": no_gxx,
     "inductor": no_inductor,
+    "kubernetes": no_kubernetes,
     "neighbours": no_neighbours,
     "nvcc": no_nvcc,
     "onnx": no_onnx,
