@@ -44,7 +44,7 @@ class Steps(torch.nn.Module):
         self.steps = 0
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x / 1 at the first call, x / 2 at the second."""
+        """Return x / 1 on the first call, x / 2 on the second."""
         self.steps += 1
         return x / self.steps
 

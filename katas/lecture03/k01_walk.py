@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def nodes(tensor: torch.Tensor) -> list[Node]:
     """Return each node behind `tensor` once, in any order; none for a tensor without history.
 
-    ``next_functions`` holds a pair for each input that could have a gradient: a node, and the index
-    of the result that the input was. The node is None if the input requires no gradient. Paths may
-    meet again, and may be thousands of nodes long.
+    ``next_functions`` holds a pair for each input that could have a gradient: the node behind the
+    input, and which of that node's results it was. The node is None if the input requires no
+    gradient. Paths may meet again, and may be thousands of nodes long.
     """
     # TODO: begin with tensor.grad_fn, and remember the nodes that you have seen.
     raise NotImplementedError("nodes")

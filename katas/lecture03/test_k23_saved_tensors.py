@@ -267,7 +267,7 @@ def test_what_is_compressed_is_let_go(device: str) -> None:
     alive = StorageWeakRef(hidden.untyped_storage())
     del hidden
 
-    assert alive.expired(), "what your pack returns holds the tensor in its own dtype"
+    assert alive.expired(), "what your pack returns still holds the tensor in its original dtype"
     assert y.requires_grad, "the graph must still be alive"
 
 

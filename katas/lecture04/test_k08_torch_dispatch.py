@@ -183,7 +183,7 @@ def test_lists_are_looked_into() -> None:
     with OperatorLog() as log:
         a.view(1, 2)[:, index]
     assert log.lines[-1].endswith("($1, [None, $2])"), (
-        f"a list may hold tensors and others: {log.lines[-1]}"
+        f"a list may hold tensors and other values: {log.lines[-1]}"
     )
 
 

@@ -57,7 +57,7 @@ def test_a_single_node_arrives(extension: Extension) -> None:
     yours = there_and_back(node)
 
     assert yours.name() == "root", f"the name, yours {yours.name()!r}, expected 'root'"
-    assert not yours.same(node), "the result is the original node, not a new one"
+    assert not yours.same(node), "yours is the original node, expected a new one"
     found = yours.children(), yours.kept(), yours.parent()
     assert found == ([], None, None), f"children, tensor and parent, yours {found}, expected none"
 

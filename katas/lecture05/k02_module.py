@@ -110,7 +110,7 @@ class Module:
         """Convert the floating-point tensors in the tree, and return self.
 
         A Parameter stays the same object, because an optimizer may hold it: change its ``.data``,
-        and its ``.grad`` if it has one. Replace a buffer.
+        and its ``.grad`` if it has one. Replace a buffer by a new tensor.
         """
         # TODO: integers keep their dtype.
         raise NotImplementedError("Module.to")

@@ -114,7 +114,7 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
     model.restart()
     assert torch.equal(model.weight.detach(), torch.zeros(3)), (
         f"restart of [2, inf, nan]: your weight is {model.weight.tolist()}, expected zeros; a "
-        "diverged training is restarted too, and NaN times 0 is NaN"
+        "diverged run is restarted too, and NaN times 0 is NaN"
     )
     assert model.weight is weight, (
         "restart makes a new Parameter, but the optimizer has the old one"

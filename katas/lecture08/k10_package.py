@@ -12,7 +12,7 @@ Its kernels were compiled for the exported shapes. Take the network in
 You get only a warning. So store in the package what it was made for, and check that.
 
 1. `contract` describes the inputs; the given `package` puts this into the metadata.
-2. `serve` compares inputs with it, and refuses a misfit before the package runs.
+2. `serve` compares inputs with it, and refuses inputs that do not fit, before the package runs.
 
 Begin with ``print(exported.graph_signature)``: which placeholders does the caller pass?
 Real life differs: with ``AOTI_RUNTIME_CHECK_INPUTS=1`` in the environment the package checks this
@@ -76,7 +76,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first misfit.
+    """Return a function that runs `runner`, or calls `refuse` for the first that does not fit.
 
     The metadata are read once, by `serve`. The package checks the number of inputs, so pass it
     an extra one, too.

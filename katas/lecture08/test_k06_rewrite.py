@@ -347,7 +347,7 @@ graph(%x : Tensor, %flag : bool, %m : str, %l : int[], %n : int):
 """)
     yours = [acts(node) for node in nodes_of(graph)]
     assert yours == [expected] * 3, (
-        f"acts for the outer If, the inner If, and {inside}: yours {yours}, expected {expected}"
+        f"`acts` of the outer If, the inner If and {inside}: yours {yours}, expected {expected}"
         " for each"
     )
 

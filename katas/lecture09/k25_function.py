@@ -57,7 +57,7 @@ class Smooth(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, x_tangent: torch.Tensor, _: None) -> torch.Tensor:
-        """Return the tangent of the output; a float has the tangent None."""
+        """Return the tangent of the output; the tangent of a float is None."""
         # TODO
         raise NotImplementedError("jvp")
 

@@ -46,7 +46,7 @@ def test_the_launch(extension: CudaExtension, n: int, blocks: int) -> None:
     assert 1 == len(launches), f"yours launches {len(launches)} kernels, expected one"
     grid, block = launches[0].grid, launches[0].block
     assert ((blocks, 1, 1), (THREADS, 1, 1)) == (grid, block), (
-        f"n = {n}: expected {blocks} blocks of {THREADS} threads, yours are {grid} of {block}"
+        f"n = {n}: expected {blocks} blocks of {THREADS} threads, yours launches {grid} of {block}"
     )
     storing = launches[0].active_threads
     assert n == storing, f"n = {n}: {storing} threads store something, expected {n}, one for each"

@@ -49,7 +49,7 @@ def launched(extension: CudaExtension, n: int) -> Launch:
     """Check one call, and return its only launch."""
     check(extension, n)
     launches = extension.launches()
-    assert 1 == len(launches), f"n = {n}: expected one launch, yours are {len(launches)}"
+    assert 1 == len(launches), f"n = {n}: expected one launch, found {len(launches)}"
     return launches[0]
 
 
@@ -116,7 +116,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     launch = launched(extension, n)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, (
-        f"n = {n}: expected {blocks} blocks, yours are {launch.grid}"
+        f"n = {n}: expected {blocks} blocks, yours launches {launch.grid}"
     )
 
 

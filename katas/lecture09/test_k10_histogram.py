@@ -137,8 +137,8 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
     launch = launched(extension, "histogram", values, bins)
     outside, inside = launch.count("global", "atomic"), launch.count("shared", "atomic")
     assert outside.accesses <= bins * MOST_BLOCKS, (
-        f"{outside.accesses} atomics on global memory; {MOST_BLOCKS} blocks add {bins} bins"
-        f" each, which are {bins * MOST_BLOCKS}\n{launch.table()}"
+        f"{outside.accesses} atomics on global memory, expected at most"
+        f" {bins * MOST_BLOCKS}: {MOST_BLOCKS} blocks add {bins} bins each\n{launch.table()}"
     )
     assert inside.accesses <= counted, (
         f"{inside.accesses} atomics on shared memory, {counted} of {n} values are in range: what"

@@ -144,7 +144,7 @@ def test_the_grid_stays(extension: CudaExtension, name: str, n: int) -> None:
     blocks = min(blocks, MOST_BLOCKS) if name == "sum" else blocks
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, (
-        f"n = {n}: expected {blocks} blocks, yours are {launch.grid}"
+        f"n = {n}: expected {blocks} blocks, yours launches {launch.grid}"
     )
 
 

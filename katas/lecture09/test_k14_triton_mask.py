@@ -533,7 +533,7 @@ def test_one_launch_of_a_program_per_block(
     blocks = -(-out.numel() // BLOCK)
 
     assert (blocks, 1, 1) == launch.grid, (
-        f"expected {blocks} blocks for {out.numel()} results, yours are {launch.grid}"
+        f"expected {blocks} blocks for {out.numel()} results, yours launches {launch.grid}"
     )
     for program in range(blocks):
         block = list(range(out.numel()))[program * BLOCK : (program + 1) * BLOCK]

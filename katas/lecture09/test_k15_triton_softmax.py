@@ -445,7 +445,7 @@ def test_rows_go_round_the_programs(launches: list[TritonLaunch], rows: int) -> 
     programs = min(rows, PROGRAMS)
 
     assert (programs, 1, 1) == launch.grid, (
-        f"expected {programs} programs for {rows} rows, yours are {launch.grid}"
+        f"expected {programs} programs for {rows} rows, yours launches {launch.grid}"
     )
     for access in launch.accesses:
         found = {int(place) // out.shape[1] % programs for place in access.places}

@@ -220,7 +220,7 @@ def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
     assert torch.autograd.gradcheck(simplex, (x, total)), "input 0 is x, input 1 total"
     assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,)), "x alone"
     assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,)), (
-        "the gradient of total alone does not agree; x needs none"
+        "the gradient is wrong when only total requires one"
     )
     # Backward is made of what has derivatives: NumPy in there would cut the history.
     assert torch.autograd.gradgradcheck(simplex, (x, total)), "is NumPy called in backward?"

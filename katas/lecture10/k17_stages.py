@@ -39,9 +39,9 @@ def stage_cost(
 ) -> int:
     """Return the costs of a stage's calls plus the sizes of the values that the stage receives.
 
-    It receives what its calls take, anywhere in args or kwargs, if that is made outside it, by a
-    call or a placeholder. A value that several of its calls take is sent once. Ask `cost` only
-    about calls, `size` only about what is sent.
+    It receives each value that its calls take, anywhere in args or kwargs, and that a placeholder
+    or another stage's call produces. A value that several of its calls take is sent once. Ask
+    `cost` only about calls, `size` only about what is sent.
     """
     # TODO: which values are sent to it?
     raise NotImplementedError("stage_cost")

@@ -1,4 +1,4 @@
-"""Make one module of each stage, and a graph that passes values on.
+"""Turn each stage into a module, and build a graph that passes values between them.
 
 Somebody has decided which calls belong to which device. Now each stage becomes a module of its own,
 and the main graph calls one after the other:

@@ -51,8 +51,8 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
 
     - forward holds only what the outputs are computed from. It takes all primals.
     - backward holds the rest of what the gradients need. No operator is in both.
-    - saved are the values of forward, and the primals, that backward uses or that are gradients
-      themselves: each once, in the order of `joint`. An output too, if backward uses it.
+    - Save the values of forward and the primals that backward uses, or that are gradients
+      themselves: each once, in the order of `joint`. This includes outputs that backward uses.
     - A node that returns a tuple is never saved; its items (``operator.getitem``) are. They belong
       to forward if it does, even if only backward uses them. An unused item is in neither.
     - Nodes keep their order, and a placeholder has the name of the node that it stands for.

@@ -135,7 +135,7 @@ def test_every_node_passes_by_run_node() -> None:
     assert result is seen[4][1][0], (
         "the args of the output are values: run_node gets the very tensor that sum has returned"
     )
-    assert result is seen[4][3], "run returns what run_node returns for the output node"
+    assert result is seen[4][3], "run should return what run_node returns for the output node"
 
 
 def test_values_are_dropped_after_their_last_user() -> None:

@@ -308,8 +308,8 @@ def test_the_result_has_the_dtype_of_the_weight() -> None:
         x = torch.randn(3, 4, dtype=dtype)
         _, prepared = calibrated(nn.Sequential(nn.Linear(4, 2)).to(dtype), x)
         assert dtype is convert(prepared)(x).dtype, (
-            f"yours returns {convert(prepared)(x).dtype} for a model in {dtype}: the result has "
-            "the dtype of the weight"
+            f"yours returns {convert(prepared)(x).dtype} for a model in {dtype}: the result "
+            "should have the dtype of the weight"
         )
 
 

@@ -286,8 +286,8 @@ def test_an_infinite_edge_is_never_in_the_cut() -> None:
     edges = {("s", "a"): INF, ("a", "b"): 4, ("b", "t"): INF, ("a", "c"): INF, ("c", "t"): 3}
 
     assert (7, {"s", "a", "c"}) == max_flow(edges, "s", "t"), (
-        "expected flow 7, 4 by a to b and 3 by c to t: the cut goes through these two, the "
-        "only finite edges"
+        "expected a flow of 7: 4 through a to b, and 3 through c to t; the cut goes through these "
+        "two, the only finite edges"
     )
     with pytest.raises(ValueError, match="unbounded"):
         max_flow({**edges, ("c", "b"): INF}, "s", "t")

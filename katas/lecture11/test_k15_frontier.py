@@ -188,7 +188,7 @@ def test_all_threads_share_a_frontier(extension: CudaExtension) -> None:
         line.count.sectors for line in step.lines if (line.space, line.kind) == ("global", "read")
     )
     assert most <= nodes // 8 + BLOCKS * THREADS, (
-        f"{nodes} places side by side are {nodes // 8} sectors of 32 bytes; one of your lines reads"
+        f"{nodes} adjacent places fill {nodes // 8} sectors of 32 bytes; one of your lines reads"
         f" {most}: does each thread take the node next to its neighbour's?\n{step.table()}"
     )
 

@@ -199,7 +199,7 @@ def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) ->
         for place, torn, _, _, left in report:
             assert ["step-4.pt"] == left, (
                 f"killed at {place}, then step 4 with keep=1: yours leaves {left}, expected"
-                " only step-4.pt: what name does your unfinished file have?"
+                " only step-4.pt: what is your unfinished file called?"
             )
             assert not torn, (
                 f"killed at {place}, then step 4: your {torn} holds other bytes than were saved."

@@ -1,7 +1,7 @@
 """Move the wait in a compiled graph.
 
-``torch.compile`` turns ``dist.all_reduce(x)`` into two operators of the graph: one that begins, and
-one that waits. As traced, the wait follows immediately, and nothing overlaps:
+``torch.compile`` turns ``dist.all_reduce(x)`` into two operators of the graph: one that starts it,
+and one that waits for it. As traced, the wait follows immediately, and nothing overlaps:
 
     all_reduce = _c10d_functional.all_reduce(x, 'sum', '0')
     wait_tensor = _c10d_functional.wait_tensor(all_reduce)

@@ -43,7 +43,9 @@ def reached(root: int, size: int) -> dict[int, int]:
     while waiting:
         rank = waiting.pop()
         for number, child in enumerate(children(rank, root, size), 1):
-            assert child not in rounds, f"yours: rank {child} of {size} gets it twice, root {root}"
+            assert child not in rounds, (
+                f"root {root}: in yours, rank {child} of {size} receives the tensor twice"
+            )
             rounds[child] = rounds[rank] + number
             waiting.append(child)
     same(sorted(rounds), list(range(size)), f"which of {size} ranks are reached from root {root}")

@@ -366,7 +366,7 @@ def test_reductions_begin_while_backward_runs(world: World) -> None:
     orders = dict.fromkeys(range(2), ("a", "b", "c"))
     for log in world(order_of_events, 2, orders, timeout=SOON):
         assert expected == log, (
-            f"names: backward of a layer begins; numbers: so many bytes are reduced\n"
+            f"a name: that layer's backward begins; a number: that many bytes are reduced\n"
             f"yours:    {log}\nexpected: {expected}"
         )
 

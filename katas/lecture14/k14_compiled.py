@@ -94,9 +94,9 @@ def capture(
 ) -> list[Line]:
     """Return the lines of ``loss.backward()``; `hooks` maps some leaves to functions.
 
-    A leaf's hook gets its whole gradient, and its result is accumulated. The node of a leaf has the
-    leaf as ``variable``. For any other node, the line calls the node itself, and result i goes to
-    ``next_functions[i]``: a node and the index of its gradient. The loss is result
+    A leaf's hook gets its whole gradient, and its result is accumulated. A leaf's node holds the
+    leaf as its ``variable``. For any other node, the line calls the node itself, and result i goes
+    to ``next_functions[i]``: a node and the index of its gradient. The loss is result
     ``loss.output_nr`` of its node.
     """
     # TODO: which values have arrived at each node, and for which of its gradients?

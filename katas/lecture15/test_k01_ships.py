@@ -64,7 +64,7 @@ def test_the_conditions_are_gone() -> None:
     text = str(everything().graph)
     names = [node.name for node in everything().graph.nodes if node.op == "call_function"]
 
-    assert "2.5" in text, f"the number is missing in {text}"
+    assert "2.5" in text, f"the number is missing from {text}"
     assert "neg" not in names, f"self.flip was False, yet there is a neg: {names}"
 
 

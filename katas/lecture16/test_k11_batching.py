@@ -278,6 +278,6 @@ def test_onnx_runtime_behind_it() -> None:
     batcher = Batcher(run, most=4, wait=1)
     futures = [batcher.submit(rows(value), 0) for value in (1, 2, 3, 4)]
 
-    assert calls == [4], f"calls by their rows: yours {calls}, expected one of 4"
+    assert calls == [4], f"rows in each call: yours {calls}, expected one call with 4 rows"
     for value, future in enumerate(futures, 1):
         answered(future, value)

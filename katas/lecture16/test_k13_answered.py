@@ -102,7 +102,7 @@ def test_it_is_on_disk_before_it_is_known(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "fsync", fsync)
     answer(journal, model, "a", [1.0])
     assert seen, "os.fsync is not called: a power cut loses what the system has not yet written"
-    assert not seen[0][0], "the answer was known before it was on disk"
+    assert not seen[0][0], "the answer was in `known` before it was on disk"
     assert seen[0][1], "os.fsync is called while the line is in Python's buffer: flush first"
 
 

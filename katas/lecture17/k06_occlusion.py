@@ -15,8 +15,8 @@ One forward for each window is slow: most of a small call is overhead. Run them 
 
 Begin on paper: how many windows does a width of 7 have, with window 3 and stride 2? And one of 8?
 Afterwards see ``vmap`` in ``torch/_functorch/apis.py``, in site-packages, and its `chunk_size`.
-Real life differs: an occluded image is no image that the model has ever seen, and a drop may come
-from the grey square itself.
+Real life differs: the model has never seen an occluded image, and a drop may come from the grey
+square itself.
 """
 
 from __future__ import annotations

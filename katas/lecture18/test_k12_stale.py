@@ -69,14 +69,16 @@ def test_what_does_not_change_the_key(tmp_path: Path) -> None:
     first = key(STAGE, files(tmp_path / "a", train="1 2", test="3"), TORCH)
     paths = files(tmp_path / "b", x="1 2", y="3")
     assert first == key(STAGE, {"train": paths["x"], "test": paths["y"]}, TORCH), (
-        "the same data on another machine, in other files, has another key"
+        "the key differs for the same data on another machine, in other files"
     )
     same = {"test": paths["y"], "train": paths["x"]}
-    assert first == key(STAGE, same, TORCH), "the inputs in another order have another key"
+    assert first == key(STAGE, same, TORCH), "the key differs for the same inputs in another order"
     stage = replace(STAGE, options={"epochs": 3, "lr": 0.1})
-    assert first == key(stage, same, TORCH), "the options in another order have another key"
+    assert first == key(stage, same, TORCH), "the key differs for the same options in another order"
     other = {"python": "3.11", "torch": "2.13"}
-    assert first == key(STAGE, same, other), "the environment in another order has another key"
+    assert first == key(STAGE, same, other), (
+        "the key differs for the same versions in another order"
+    )
 
 
 @pytest.mark.parametrize(

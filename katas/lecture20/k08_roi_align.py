@@ -37,8 +37,8 @@ def points(
 
     `first` and `last` are where each box begins and ends, already scaled. If `aligned`, both move
     by -0.5, since pixel i covers i to i + 1 and is read at its center. If not, nothing moves, and a
-    box shorter than one pixel is made one pixel long, from `first` on. If aligned, a box may have
-    any length, also a negative one: nothing is clamped.
+    box shorter than one pixel is made one pixel long, starting at `first`. If aligned, a box may
+    have any length, also a negative one: nothing is clamped.
     """
     # TODO: start and length of each box; then the middle of each of bins * samples equal parts
     raise NotImplementedError("points")

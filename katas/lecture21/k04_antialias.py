@@ -62,6 +62,6 @@ def weights(size: int, length: int, kernel: Filter) -> torch.Tensor:
 
 
 def shrink(image: torch.Tensor, height: int, width: int, kernel: Filter) -> torch.Tensor:
-    """Return an image [..., h, w] as [..., height, width], in its dtype, and differentiable."""
+    """Shrink an image [..., h, w] to [..., height, width], differentiably, and keep its dtype."""
     # TODO
     raise NotImplementedError("shrink")

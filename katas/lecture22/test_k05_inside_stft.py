@@ -111,9 +111,9 @@ def test_operators_that_are_not_of_aten() -> None:
     """Another namespace counts too."""
     expected = ["prims.sin", "aten.add"]
     yours = eager(Mixed(), SOUND)
-    assert yours == expected, f"of prims.sin(x) + 1, eager: yours {yours}, expected {expected}"
+    assert yours == expected, f"for prims.sin(x) + 1, eager: yours {yours}, expected {expected}"
     yours = graph(Mixed(), SOUND)
-    assert yours == expected, f"of prims.sin(x) + 1, exported: yours {yours}, expected {expected}"
+    assert yours == expected, f"for prims.sin(x) + 1, exported: yours {yours}, expected {expected}"
 
 
 def test_what_stft_runs_in_eager() -> None:

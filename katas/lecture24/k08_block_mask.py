@@ -1,9 +1,9 @@
 """Build the block mask that FlexAttention reads.
 
-A ``mask_mod`` says for one query and one key whether they may meet. Asking it for each pair costs a
-kernel time, so it is asked once, in advance, and the answers are kept by block. A kernel skips
-empty blocks, computes full ones without asking, and asks ``mask_mod`` again only in partial ones. A
-causal mask of 10 tokens, in blocks of 4:
+A ``mask_mod`` says for one query and one key whether they may meet. Asking it for every pair would
+slow a kernel down, so it is asked once, in advance, and the answers are kept per block. A kernel
+skips empty blocks, computes full ones without asking, and asks ``mask_mod`` again only in partial
+ones. A causal mask of 10 tokens, in blocks of 4:
 
     + . .        + partial: mask_mod is asked
     # + .        # full: nothing is asked
@@ -11,8 +11,8 @@ causal mask of 10 tokens, in blocks of 4:
 
 1. `blocks`: which are partial, and which are full. The last block of 10 tokens is ragged: it has
    places without a token, and these are never allowed.
-2. `indices`: for each row, how many blocks there are, and their numbers first. About 12 lines in
-   all.
+2. `indices`: for each row, how many such blocks it has, and block numbers, theirs first. About 12
+   lines in all.
 
 Begin on paper: everything is allowed, 10 queries, 8 keys. Which blocks are full?
 Afterwards read ``_convert_mask_to_block_mask`` in ``torch/nn/attention/flex_attention.py``.

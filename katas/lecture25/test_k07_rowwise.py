@@ -208,7 +208,9 @@ def test_a_table_that_is_used_twice() -> None:
     table.weight.register_post_accumulate_grad_hook(lambda weight: calls.append(weight.grad))
     (table(torch.tensor([2])).sum() + 2 * table(torch.tensor([2, 3])).sum()).backward()
 
-    assert calls == [None], f"a hook after yours finds the gradients {calls}, expected one None"
+    assert calls == [None], (
+        f"a hook that runs after yours sees the gradients {calls}, expected [None]"
+    )
     expected = torch.tensor([0.0, 0, 9, 4, 0, 0, 0], dtype=torch.float64)
     close(state, expected, "row 2 has gradients 1 and 2, row 3 has 2: the state")
     moved = (table.weight.detach() - before)[2]

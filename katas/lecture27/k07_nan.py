@@ -67,8 +67,8 @@ def first_node(loss: torch.Tensor) -> str | None:
     """Call loss.backward(), and return the first node that makes a NaN ("SqrtBackward0") or None.
 
     PyTorch calls a node's hook with (gradients of the inputs, gradients of the outputs); a backward
-    node reads the latter. Return None for a leaf, which has no node. Remove all hooks afterwards,
-    even if the backward raises.
+    node reads the latter. Return None if `loss` is a leaf: it has no node. Remove all hooks
+    afterwards, even if the backward raises.
     """
     # TODO: node.next_functions, node.register_hook, node.name().
     raise NotImplementedError("first_node")

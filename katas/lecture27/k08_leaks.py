@@ -50,7 +50,7 @@ def owner(frames: Sequence[Mapping[str, Any]]) -> str:
 
 
 def storages_in(tree: object) -> dict[StorageWeakRef, int]:
-    """Return the storages of the tensors in a tree: weak references, with the bytes. Given.
+    """Return weak references to the storages of a tree's tensors, each with its size. Given.
 
     Two references to one storage are equal, even after it has been freed.
     """

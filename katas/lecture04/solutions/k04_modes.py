@@ -21,7 +21,7 @@ KEYS: Final = (
 
 
 def texts(what: str, keys: torch._C.DispatchKeySet) -> set[str]:
-    """Return a text such as "excluded Python" for each of KEYS in a set. Given."""
+    """Return a string such as "excluded Python" for each of KEYS that `keys` contains. Given."""
     return {f"{what} {key}" for key in KEYS if keys.has(torch._C._parse_dispatch_key(key))}
 
 

@@ -120,7 +120,7 @@ class Module:
         """Convert the floating-point tensors in the tree, and return self.
 
         A Parameter stays the same object, because an optimizer may hold it: change its ``.data``,
-        and its ``.grad`` if it has one. Replace a buffer.
+        and its ``.grad`` if it has one. Replace a buffer by a new tensor.
         """
         for _, parameter in self.named_parameters():
             if parameter.is_floating_point():

@@ -1,4 +1,4 @@
-"""Make one module of each stage, and a graph that passes values on."""
+"""Turn each stage into a module, and build a graph that passes values between them."""
 
 from __future__ import annotations
 

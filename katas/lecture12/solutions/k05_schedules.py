@@ -31,7 +31,7 @@ def exponential(gamma: float) -> Callable[[int], float]:
 
 
 class Schedule:
-    """Multiplies the lr of each group, which is base * factor(t) unless something else sets it."""
+    """Multiplies each group's lr, so that it is base * factor(t) unless something else sets it."""
 
     def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]) -> None:
         """Record each lr as its base, unless a schedule already has; then multiply. Given."""

@@ -35,7 +35,7 @@ class WorkerError(Exception):
 
 
 def stop(workers: Sequence[Worker], grace: float) -> None:
-    """End all workers that still run, by force if they do not end when asked. Given."""
+    """Stop all workers that are still running, by force if they do not exit when asked. Given."""
     running = [worker for worker in workers if worker.poll() is None]
     try:
         # All are asked before any is waited for: some end only when others do.

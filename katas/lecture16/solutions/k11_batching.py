@@ -28,14 +28,14 @@ class Batcher:
 
     @property
     def deadline(self) -> float | None:
-        """When `poll` has something to do, if no request comes first; None if nothing waits."""
+        """Return when `poll` is due if no request arrives before; None if nothing is waiting."""
         return self.queue[0][2] + self.wait if self.queue else None
 
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Take in a request of 1 to `most` rows, and return the future of its answer.
 
-        What is due at `now` runs first. As long as x does not fit in with those that wait, they
-        run; if the batch is full with x, or due because `wait` is 0, it runs too.
+        What is due at `now` runs first. As long as x does not fit into the batch that is waiting,
+        that batch runs; if the batch is full with x, or due because `wait` is 0, it runs too.
         """
         self.poll(now)
         while len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:

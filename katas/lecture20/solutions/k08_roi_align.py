@@ -37,8 +37,8 @@ def points(
 
     `first` and `last` are where each box begins and ends, already scaled. If `aligned`, both move
     by -0.5, since pixel i covers i to i + 1 and is read at its center. If not, nothing moves, and a
-    box shorter than one pixel is made one pixel long, from `first` on. If aligned, a box may have
-    any length, also a negative one: nothing is clamped.
+    box shorter than one pixel is made one pixel long, starting at `first`. If aligned, a box may
+    have any length, also a negative one: nothing is clamped.
     """
     start, length = first, last - first
     if aligned:

@@ -33,7 +33,7 @@ def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
 def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return x, [..., samples], at the new rate: [..., ceil(samples * new / old)], of x's dtype.
 
-    There are zeros before and after x. `samples` may be 0. Take the distances exactly, or in
+    There are zeros before and after x. `samples` may be 0. Compute the distances exactly, or in
     float64: float32 cannot hold i / old - j / new.
     """
     divisor = math.gcd(old, new)
