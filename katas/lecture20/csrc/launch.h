@@ -110,7 +110,7 @@ class Launch {
         const auto give = reinterpret_cast<void (*)(const void*, size_t, unsigned, int, const char*)>(find(library, "kata_simt_buffer"));
         const auto start = reinterpret_cast<const char* (*)(int (*)(void*), void*, int*)>(find(library, "kata_simt_run"));
         const auto end = reinterpret_cast<void (*)()>(find(library, "kata_simt_end"));
-        // The order of blocks and threads is another one at every call.
+        // The order of blocks and threads is different at every call.
         begin(library.runs++, 5.0, library.addr2line.c_str());
         for (const Buffer& buffer : buffers_) give(buffer.data, buffer.bytes, buffer.element, buffer.mode, buffer.name);
         int status = 0;
