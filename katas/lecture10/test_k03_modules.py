@@ -261,7 +261,7 @@ def test_control_flow_on_python_values_is_decided_while_tracing() -> None:
 
 
 def test_patches_are_taken_back() -> None:
-    """They are taken back whether the program finishes or not."""
+    """The patches are undone whether the program finishes or not."""
     call, read = nn.Module.__call__, nn.Module.__getattr__
 
     class Broken(Scale):

@@ -16,7 +16,7 @@ Write `diagnose`, about 15 lines: the first collective that not all ranks have f
 Begin with two dumps on paper: one has numbers 4 to 6, the other 2 to 5. What is known of number 3?
 Afterwards read ``match_coalesced_groups`` and its neighbours in
 ``torch/distributed/flight_recorder/components/utils.py``, in site-packages.
-Real life differs: each group has its own numbers, and a rank is in several groups.
+Real life differs: each group numbers its own calls, and a rank is in several groups.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each gets noise of its own.
+    """Return the score of one policy from each state, [states]: each gets its own noise.
 
     ``play(policy, state)`` draws random numbers, and returns a score without a dim.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -154,7 +155,7 @@ def lines_before(frames: Sequence[ShownFrame], tests: Mapping[str, str]) -> Iter
     for lines in shown:
         yield from lines
     for frame, lines in zip(reversed(frames), shown, strict=True):
-        names = {word for line in lines for word in WORD.findall(line)} - {"assert"}
+        names = {word for line in lines for word in WORD.findall(line)}.difference(keyword.kwlist)
         yield from sorted_by_names(lines_above(frame, tests), names)
 
 

@@ -129,14 +129,9 @@ class Comparison(NamedTuple):
         return (*self.head, *self.rows)
 
     @property
-    def differing(self) -> tuple[ScreenLine, ...]:
-        """The rows from the first on that differs."""
-        return tuple(dropwhile(lambda row: not row.style, self.rows))
-
-    @property
     def shorter(self) -> Comparison:
-        """It without the rows before the first that differs, and its head says so."""
-        rows, head = self.differing, self.head
+        """The comparison from the first row that differs on; then its head says so."""
+        rows, head = tuple(dropwhile(lambda row: not row.style, self.rows)), self.head
         if head and 0 < len(rows) < len(self.rows):
             first = ScreenLine(f"{head[0].text}, from the first difference on", head[0].style)
             head = (first, *head[1:])

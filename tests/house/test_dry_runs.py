@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 README = (ROOT / "katas/lecture18/README.md").read_text(encoding="utf-8")
 COMMANDS = [line.strip() for line in README.splitlines() if line.strip().startswith("torchx run")]
 # The three retries in the request of each scheduler, and what comes with them.
-RETRIES = {
-    "local_cwd": [],
-    "slurm": ["TORCHX_MAX_RETRIES=3", "scontrol requeue"],
-    "kubernetes": ["kind: Job", "  maxRetry: 3", "- action: RestartJob", "  event: PodFailed"],
-}
+RETRIES = [
+    pytest.param("local_cwd", []),
+    pytest.param("slurm", ["TORCHX_MAX_RETRIES=3", "scontrol requeue"]),
+    pytest.param(
+        "kubernetes",
+        ["kind: Job", "  maxRetry: 3", "- action: RestartJob", "  event: PodFailed"],
+        marks=pytest.mark.tool("kubernetes"),
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    "scheduler",
-    [
-        "local_cwd",
-        "slurm",
-        pytest.param("kubernetes", marks=pytest.mark.tool("kubernetes")),
-    ],
-)
-def test_an_app_is_shown_and_not_started(scheduler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scheduler", "retries"), RETRIES)
+def test_an_app_is_shown_and_not_started(
+    scheduler: str, retries: list[str], tmp_path: Path
+) -> None:
     """Each request is printed; of the retries it has what the README asks for."""
     pytest.importorskip("torchx", reason=NO_TORCHX)
     (command,) = (each for each in COMMANDS if f"-s {scheduler} " in each)
@@ -46,7 +45,7 @@ def test_an_app_is_shown_and_not_started(scheduler: str, tmp_path: Path) -> None
 
     assert not done.returncode, done.stderr[-2000:]
     assert "fit.py" in request, done.stdout
-    for text in RETRIES[scheduler]:
+    for text in retries:
         assert text in request, request
     assert ("retr" in request.lower()) == (scheduler != "local_cwd"), request
 
