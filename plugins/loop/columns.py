@@ -26,6 +26,8 @@ HANGING = 2
 # The East Asian widths that take two columns, and the categories that take none.
 WIDE = {"W", "F"}
 COMBINING = {"Mn", "Me", "Cf"}
+# Where code without a blank may be divided: after one of these.
+JOINTS = "([{,.=)"
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,10 @@ def wrap_cell(line: str, width: int) -> list[str]:
     pieces: list[str] = []
     rest, begun = line, own
     while (end := count_fitting(rest, width)) < len(rest):
-        # Break at a blank if there is one after the indent.
+        # Break at a blank if there is one after the indent, or else where no name is divided.
         blank = rest.rfind(" ", begun, end + 1)
-        end = blank if blank > begun else end
+        joint = max(rest.rfind(each, begun, end) for each in JOINTS) + 1
+        end = next((place for place in (blank, joint) if place > begun), end)
         pieces.append(rest[:end].rstrip())
         rest, begun = indent + rest[end:].lstrip(), len(indent)
     return [piece + " " * (width - sum(map(count_columns, piece))) for piece in (*pieces, rest)]

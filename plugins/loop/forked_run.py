@@ -219,8 +219,10 @@ class Runner:
 
     def prompt(self, said: str = "") -> None:
         """Show the keys, below what there is to say or a blank row."""
-        solved, back = self.desk.passed is not None, self.desk.can_go_back
-        keys = LIST_KEYS if self.desk.list else keys_line(solved=solved, back=back)
+        desk = self.desk
+        solved, back, postpones = desk.passed is not None, desk.can_go_back, desk.postpones
+        keys = keys_line(solved=solved, back=back, postpones=postpones)
+        keys = LIST_KEYS if desk.list else keys
         keys = PAGE_KEYS if self.pages else keys
         print_lines([said, keys])
 

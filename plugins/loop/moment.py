@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 # What the README of a lecture says above its goals.
 GOALS = "## What you will be able to do\n"
 MINUTE = 60
+# Rows: with fewer a comparison says nothing.
+LEAST = 5
 
 
 @dataclass(frozen=True)
@@ -138,23 +140,37 @@ def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
 
 
 def format_ended(
-    root: Path, lecture: Lecture, optional: Sequence[ScreenLine]
-) -> Iterator[ScreenLine]:
+    root: Path, lecture: Lecture, optional: Sequence[ScreenLine], size: tuple[int, int]
+) -> list[ScreenLine]:
     """Return the page at the end of a lecture: what a learner can do now, and the time it took.
 
     What they can do is in its README; `optional` are the lines about what is beside the core path.
+    Where the page is longer than `size`, in columns and rows, first its blank rows go and then the
+    last goals, which are counted.
     """
-    yield ScreenLine(f"The end of {lecture.name}: {lecture.title}", "bold")
-    if goals := goals_of(lecture.folder / "README.md"):
-        yield from (ScreenLine(), ScreenLine("What you can do now:"))
-        for goal in goals:
-            yield from map(
-                ScreenLine, textwrap.wrap(goal, WIDTH, initial_indent="- ", subsequent_indent="  ")
-            )
-    yield ScreenLine()
+    columns, rows = size
+    goals = goals_of(lecture.folder / "README.md")
     seconds = sum(read_standing(root, kata).seconds for kata in lecture.katas)
-    yield ScreenLine(f"It took {format_duration(seconds)}. This is a good place to stop.")
-    yield from optional
+    took = f"It took {format_duration(seconds)}. This is a good place to stop."
+    last = [ScreenLine(took), *optional]
+
+    def form(count: int, blank: Sequence[ScreenLine]) -> list[ScreenLine]:
+        left = len(goals) - count
+        more = [f"and {left} more, in its README.md"] if left else []
+        listed = [line for goal in (*goals[:count], *more) for line in wrap_goal(goal)]
+        what = [*blank, ScreenLine("What you can do now:"), *listed] if goals else []
+        head = ScreenLine(f"The end of {lecture.name}: {lecture.title}", "bold")
+        return [head, *what, *blank, *last]
+
+    forms = [form(len(goals), [ScreenLine()])]
+    forms += [form(count, []) for count in range(len(goals), -1, -1)]
+    return next((page for page in forms if count_rows(page, columns) <= rows), forms[-1])
+
+
+def wrap_goal(goal: str) -> list[ScreenLine]:
+    """Return a goal as an item of a list."""
+    lines = textwrap.wrap(goal, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    return [*map(ScreenLine, lines)]
 
 
 def goals_of(readme: Path) -> list[str]:
@@ -187,13 +203,22 @@ def celebrate(
 ) -> list[ScreenLine]:
     """Return the lines for a solved kata: below the reference, or below the page of its lecture.
 
-    That page comes when its last kata is solved `first`. `offer` says what is optional in the
-    lecture; `size` is as for `format_moment`.
+    That page comes when its last kata is solved `first`, and the reference stands above it where
+    there is room. `offer` says what is optional in the lecture; `size` is as for `format_moment`.
     """
+    blocks = shows_blocks()
+    columns, rows = size
+    reference = [*reference_parts(moment.kata, root, columns)]
     lecture = ended_lecture(root, course, moment.kata) if first else None
-    if lecture:
-        above = [Comparison((line,)) for line in format_ended(root, lecture, offer)]
-        return [*format_moment(moment, above, size, blocks=shows_blocks())]
-    above = [*reference_parts(moment.kata, root, size[0])]
-    room = size[0], size[1] - len(offer)
-    return [*format_moment(moment, above, room, blocks=shows_blocks()), *offer]
+    if lecture is None:
+        return [
+            *format_moment(moment, reference, (columns, rows - len(offer)), blocks=blocks),
+            *offer,
+        ]
+    ending = [ScreenLine(), *closing_lines(moment, blocks=blocks)]
+    rows -= count_rows(ending, columns)
+    page = format_ended(root, lecture, offer, (columns, rows))
+    # A blank row stands between the two.
+    rows -= count_rows(page, columns) + 1
+    above = [*fit_parts(reference, rows, columns), ScreenLine()] if rows >= LEAST else []
+    return [*above, *page, *ending]

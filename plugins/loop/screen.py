@@ -40,6 +40,7 @@ ALIGNED = re.compile(r" *[-?^] | *\+ (?! *where )|[-+?^]")
 # Move to the top left and erase below, and erase this row: every current terminal knows these.
 CLEAR = "\x1b[H\x1b[2J"
 ERASE = "\r\x1b[K"
+POSTPONE = "postpone"
 KEYS = {
     "n": "next",
     "b": "back",
@@ -336,10 +337,14 @@ def knows_sequences(environ: Mapping[str, str]) -> bool:
     return environ.get("TERM", "dumb") not in {"", "dumb"}
 
 
-def keys_line(*, solved: bool, back: bool = False) -> str:
-    """Return the keys that mean something now: the solution once solved, back once left."""
+def keys_line(*, solved: bool, back: bool = False, postpones: bool = False) -> str:
+    """Return the keys that mean something now: the solution once solved, back once left.
+
+    The key for the next kata has another word where it `postpones` the one at hand.
+    """
     left_out = {key for key, means in (("s", solved), ("b", back)) if not means}
-    shown = {key: word for key, word in KEYS.items() if key not in left_out}
+    words = {**KEYS, "n": POSTPONE} if postpones else KEYS
+    shown = {key: word for key, word in words.items() if key not in left_out}
     return "  ".join(f"{key} {word}" for key, word in shown.items())
 
 

@@ -323,6 +323,14 @@ class Desk:
         return farewell_lines(self.root, self.katas, following, args)
 
     @property
+    def postpones(self) -> bool:
+        """Whether the key for the next kata leaves this one unsolved, to come back to."""
+        if len(self.path) == 1 or self.done(self.kata):
+            return False
+        shown = self.shown_kata if self.keeps else self.kata
+        return shown is not None and shown.id == self.kata.id
+
+    @property
     def can_go_back(self) -> bool:
         """Whether a key has left a kata."""
         return bool(self._left)

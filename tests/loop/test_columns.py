@@ -58,6 +58,20 @@ def test_a_long_line_is_wrapped_in_its_cell() -> None:
     assert [f"{'z':20}", " " * 20] == [row.right for row in rows[:2]]
 
 
+def test_no_name_is_divided_that_fits() -> None:
+    """Code without a blank is divided after a dot, a bracket, a comma or an equals sign."""
+    line = "    torch.nn.functional.one_hot(classes,count)[0].sum(keepdim=True)"
+
+    assert [row.left.rstrip() for row in side_by_side(line, line, 43)] == [
+        "    torch.nn.",
+        "      functional.",
+        "      one_hot(",
+        "      classes,count)",
+        "      [0].sum(",
+        "      keepdim=True)",
+    ]
+
+
 def test_wide_characters_take_two_columns() -> None:
     """And one that does not fit goes to the next line whole; an accent takes none."""
     rows = list(side_by_side("x" * 19 + "\u5b57", "e\u0301", 43))

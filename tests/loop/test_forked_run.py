@@ -132,6 +132,7 @@ def runner() -> Runner:
         pressed=lambda *keys: Order("next", why=keys[0]),
         passed=None,
         can_go_back=False,
+        postpones=False,
         list=None,
     )
     runner = Runner(config, desk)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from plugins import ROOT
+from plugins.course.lectures import read_course
 from plugins.course.model import EpisodeRef
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
@@ -16,8 +18,12 @@ from plugins.loop.moment import format_ended
 from plugins.loop.moment import format_moment
 from plugins.loop.reference import Comparison
 from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import count_rows
 from plugins.loop.tally import Tally
 from plugins.progress.store import change_standing
+
+
+LECTURES = sorted(ROOT.glob("katas/lecture*/"))
 
 
 @pytest.mark.parametrize(
@@ -107,12 +113,14 @@ def test_a_lecture_ends_with_what_one_can_do_now(tmp_path: Path) -> None:
     kata = Kata("lecture04", "k01_a", "", "lab", (), (), (), (), (), (), (), folder)
     lecture = Lecture("lecture04", "The dispatcher", {}, (kata,), tmp_path)
     change_standing(tmp_path, kata, lambda old: replace(old, seconds=7200.0))
-    lines = [
-        line.text for line in format_ended(tmp_path, lecture, [ScreenLine("2 more are optional")])
-    ]
+    optional = [ScreenLine("2 more are optional")]
+    pages = {
+        rows: [line.text for line in format_ended(tmp_path, lecture, optional, (80, rows))]
+        for rows in (8, 7, 5, 4)
+    }
     (tmp_path / "README.md").unlink()
 
-    assert lines == [
+    assert pages[8] == [
         "The end of lecture04: The dispatcher",
         "",
         "What you can do now:",
@@ -122,4 +130,18 @@ def test_a_lecture_ends_with_what_one_can_do_now(tmp_path: Path) -> None:
         "It took 2 h 00 min. This is a good place to stop.",
         "2 more are optional",
     ]
-    assert 3 == len(list(format_ended(tmp_path, lecture, [])))
+    assert pages[7] == [line for line in pages[8] if line]
+    assert pages[5] == [*pages[7][:2], "- and 2 more, in its README.md", *pages[7][-2:]]
+    assert pages[4] == pages[5]
+    assert 3 == len(format_ended(tmp_path, lecture, [], (80, 24)))
+
+
+@pytest.mark.parametrize("lecture", read_course(LECTURES).lectures, ids=lambda each: each.name)
+def test_each_lecture_ends_on_one_screen(lecture: Lecture, tmp_path: Path) -> None:
+    """Of 24 rows; some of its goals are there."""
+    ending = 8  # with the blank row above
+    page = format_ended(tmp_path, lecture, [], (80, 20 - ending))
+    goals = [line.text for line in page if line.text.startswith("- ")]
+
+    assert count_rows(page, 80) <= 20 - ending
+    assert len(goals) >= 3

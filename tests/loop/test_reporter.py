@@ -118,7 +118,7 @@ def test_a_screen_of_24_rows_keeps_the_message_in_a_watch(
     assert "edit    katas/lecture01/k01_first.py:3\n" in text
     assert "AssertionError: the squares" in screen
     assert any(line.endswith("-x -v, in another terminal)") for line in screen)
-    assert screen[-1].startswith("n next")
+    assert screen[-1].startswith("n next  h hint")
 
 
 def test_a_syntax_error_is_shown_in_its_line(three: MiniCourse) -> None:

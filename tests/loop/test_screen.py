@@ -287,6 +287,13 @@ def test_the_solution_is_a_key_once_the_kata_is_solved() -> None:
     assert "n next  h hint  s solution  l list  r rerun  q quit" == keys_line(solved=True)
 
 
+def test_the_key_for_the_next_kata_says_what_it_does() -> None:
+    """It goes on, or it leaves a kata for later."""
+    line = keys_line(solved=False, back=True, postpones=True)
+
+    assert "n postpone  b back  h hint  l list  r rerun  q quit" == line
+
+
 @pytest.mark.parametrize(
     ("environment", "text"),
     [({"TERM": "xterm"}, CLEAR), ({"TERM": "dumb"}, "\n"), ({"TERM": ""}, "\n"), ({}, "\n")],

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.torch
 LECTURE = "katas/lecture01"
-KEYS = "n next  h hint  l list  r rerun  q quit"
-BACK = "n next  b back  h hint  l list  r rerun  q quit"
+KEYS = "n postpone  h hint  l list  r rerun  q quit"
+BACK = "n postpone  b back  h hint  l list  r rerun  q quit"
 SOLVED = "n next  b back  h hint  s solution  l list  r rerun  q quit"
 
 

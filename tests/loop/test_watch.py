@@ -138,7 +138,7 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
 
     assert begin.startswith("Importing torch")
     assert f"edit    {EXERCISE}:8\ntest    test_small: It doubles.\n" in begin
-    assert begin.endswith("\n\nn next  h hint  l list  r rerun  q quit\n")
+    assert begin.endswith("\n\nn postpone  h hint  l list  r rerun  q quit\n")
     assert "hint    press h\n" in begin
     assert "--hint" not in begin
     assert wrong.startswith(f"{CLEAR}{SAVED}")
@@ -229,7 +229,7 @@ def test_a_long_reference_begins_at_its_beginning(three: MiniCourse) -> None:
     assert back[-3].startswith("lines 2 to 22 of ")
     assert solved[1:] == closed[-len(solved[1:]) :]
     assert "lecture01/k02_second: The title of k02_second" in following
-    assert following[-2].startswith("n next  b back")
+    assert following[-2].startswith("n postpone  b back")
 
 
 def test_the_tests_that_pass_are_counted_on_each_screen(three: MiniCourse) -> None:

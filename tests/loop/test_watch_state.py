@@ -275,6 +275,54 @@ def test_a_lecture_ends_once(course: MiniCourse, read: Course) -> None:
     assert first[-4:] == again[-4:]
 
 
+def test_the_page_of_a_lecture_leaves_room_for_the_comparison(
+    course: MiniCourse, read: Course
+) -> None:
+    """The last answer stands above it, cut; on a small screen the page is alone."""
+    right = "".join(f"    x{n} = {n}\n" for n in range(30))
+    course.write("katas/lecture02/solutions/k03_third.py", f"def f():\n{right}")
+    desk = Desk(course.path, course.path, read, read.lectures[1].katas, moving=False)
+    desk.run()
+    solve(course, read, THIRD)
+    desk.ran(RUN, Told(solved=(THIRD,)))
+    large, small, none = (texts(desk.moment(RUN, (80, rows))) for rows in (60, 20, 12))
+    page = "The end of lecture02: The title of lecture02"
+
+    compared = "k03_third.py: your answer on the left, the reference on the right"
+    assert large.index(compared) < large.index(page)
+    assert f"{'':38} >     x29 = 29" in large
+    assert f"{'':38} >     x0 = 0" in small[: small.index(page)]
+    assert any(line.endswith("more lines: press s)") for line in small)
+    assert 20 == len(small)
+    assert page == none[0]
+    assert large[large.index(page) :] == small[small.index(page) :] == none
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_the_key_for_the_next_kata_postpones_one_that_is_not_solved(
+    course: MiniCourse, read: Course, *, moving: bool
+) -> None:
+    """Not one that is solved, nor the only kata of a command."""
+    desk = desk_of(course, read, moving=moving)
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    alone = Desk(course.path, course.path, read, [desk.kata], moving=moving)
+    before = desk.postpones, alone.postpones
+    solve(course, read, FIRST)
+
+    assert (True, False) == before
+    assert not desk.postpones
+
+
+def test_it_goes_back_to_the_kata_that_was_left_by_a_save(course: MiniCourse, read: Course) -> None:
+    """The key postpones none then."""
+    desk = desk_of(course, read, moving=True)
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.saved([course.katas / f"{SECOND}.py"])
+
+    assert not desk.postpones
+    assert FIRST == describe_order(desk.pressed("n"))[1]
+
+
 def test_the_key_for_the_next_kata_names_the_command_of_the_page(
     course: MiniCourse, read: Course
 ) -> None:
@@ -363,14 +411,16 @@ def test_the_last_kata_of_a_lecture_has_a_page(course: MiniCourse, read: Course)
         desk.ran(RUN, Told(solved=(name,)))
         pages.append(texts(desk.moment(RUN, (80, 24))))
 
-    assert "The end of lecture01: The title of lecture01" not in pages[0]
-    assert [
-        "The end of lecture01: The title of lecture01",
+    page = "The end of lecture01: The title of lecture01"
+    assert page not in pages[0]
+    assert pages[1][pages[1].index(page) :][:6] == [
+        page,
         "",
         "What you can do now:",
         "- Read.",
-    ] == pages[1][:4]
-    assert "It took 0 min. This is a good place to stop." == pages[1][5]
+        "",
+        "It took 0 min. This is a good place to stop.",
+    ]
     assert f"next    press n: {THIRD}, The title of k03_third" == pages[1][-1]
     assert "Nothing else is open here." == pages[2][-1]
 
