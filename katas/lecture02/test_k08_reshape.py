@@ -182,7 +182,7 @@ def test_no_tensor_is_made() -> None:
         for a, b, c in numbers:
             cut = fresh.view_strides((a, b * c), (b * c + 1, 1), (a, b, c))
             assert (b * c + 1, c, 1) == cut, (
-                f"{a} rows of {b * c}, with a gap after each, cut into {(a, b, c)}: yours {cut}, "
+                f"{a} rows of {b * c}, with a gap after each, split into {(a, b, c)}: yours {cut}, "
                 f"expected {(b * c + 1, c, 1)}"
             )
             merged = fresh.view_strides((b, a), (1, b), (a * b,))

@@ -163,10 +163,10 @@ def test_internal_overlap_is_what_torch_says(window: Window) -> None:
     places = positions(window)
     repeats = len(set(places)) < len(places)
     assert expected is not Overlap.YES or repeats, (
-        f"{window}: yours says YES, but no place repeats: {places}"
+        f"{window}: your answer is YES, but no position repeats: {places}"
     )
     assert expected is not Overlap.NO or not repeats, (
-        f"{window}: yours says NO, but a place repeats: {places}"
+        f"{window}: your answer is NO, but a position repeats: {places}"
     )
 
 

@@ -66,7 +66,7 @@ def test_columns_of_a_row_major_matrix_are_cleared(device: str) -> None:
     result = clear_columns_(matrix, 2)
     same(matrix, [[0, 0, 1], [0, 0, 1]], "clear_columns_ of a row-major matrix; what was cleared?")
     assert result is matrix, (
-        "clear_columns_ must return the matrix itself; yours returns another object"
+        "clear_columns_ returned another object, expected the matrix itself"
     )
 
 
@@ -77,7 +77,7 @@ def test_columns_of_a_part_are_cleared(device: str) -> None:
     clear_columns_(whole[1:3, 2:], 1)
     zeros = (whole == 0).nonzero()
     same(zeros, [[1, 2], [2, 2]], "clear_columns_ of whole[1:3, 2:], 1: where whole is 0")
-    assert not whole.isnan().any(), f"0 times NaN is NaN; yours leaves {whole.tolist()}"
+    assert not whole.isnan().any(), f"0 times NaN is NaN: the matrix is now {whole.tolist()}"
 
 
 @pytest.mark.given

@@ -170,7 +170,7 @@ def test_basic_entries_make_a_view() -> None:
     assert theirs.tolist() == view.tolist(), f"x[1, 1:, ::2]: yours {view}, PyTorch's {theirs}"
     assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), "yours is a copy"
     assert [None, None] == indices, f"an int removes its dim: yours {indices}, expected two None"
-    assert 3 == len(entries), f"do not change the list that is passed in; yours left {entries}"
+    assert 3 == len(entries), f"do not change the list that is passed in; it is now {entries}"
 
 
 def test_the_dims_of_index_tensors_stay_whole() -> None:
