@@ -28,7 +28,7 @@ def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = ka
     variables = [module.Variable(value, tape) for value in values]
     with unchanged(*values):
         result = program(*variables)
-        assert isinstance(result, module.Variable), f"yours returns {result!r}, expected a Variable"
+        assert isinstance(result, module.Variable), f"yours is {result!r}, expected a Variable"
         tape.backward(result)
     says = "{}: yours is not today's\n{}".format
     close = {"equal_nan": True, "rtol": 1e-12, "atol": 1e-12}

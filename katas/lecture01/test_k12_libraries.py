@@ -32,7 +32,7 @@ def check(start: str, needed: kata.Needed, expected: set[str]) -> list[str]:
     """Check which libraries are listed, and their order."""
     found = kata.closure(start, needed)
     assert set(found) == expected, f"yours {sorted(found)}\nexpected {sorted(expected)}"
-    assert len(found) == len(expected), f"yours lists a library more than once: {found}"
+    assert len(found) == len(expected), f"your code lists a library more than once: {found}"
     for name in found:
         for each in needed(name):
             assert found.index(each) < found.index(name), (

@@ -65,9 +65,7 @@ def test_columns_of_a_row_major_matrix_are_cleared(device: str) -> None:
     matrix = torch.ones(2, 3, device=device)
     result = clear_columns_(matrix, 2)
     same(matrix, [[0, 0, 1], [0, 0, 1]], "clear_columns_ of a row-major matrix; what was cleared?")
-    assert result is matrix, (
-        "clear_columns_ returned another object, expected the matrix itself"
-    )
+    assert result is matrix, "clear_columns_ returned another object, expected the matrix itself"
 
 
 def test_columns_of_a_part_are_cleared(device: str) -> None:

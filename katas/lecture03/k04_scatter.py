@@ -21,7 +21,7 @@ import torch
 def last_wins(target: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """Return a copy of `target` after ``target[index[i]] = values[i]`` for i = 0, 1, ...
 
-    All have one dim; `index` and `values` have the same length, at least 1. The result is
+    All three have one dim; `index` and `values` have the same length, at least 1. The result is
     differentiable with respect to `target` and `values`; an overwritten value gets gradient 0. Use
     no loop: there may be a million entries.
     """

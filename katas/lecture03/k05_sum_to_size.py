@@ -14,7 +14,7 @@ Write that sum, and two operators that need it, about 15 lines:
    and None for one that is not a tensor.
 3. `Add`: return None for a gradient that ``ctx.needs_input_grad`` doesn't ask for.
 
-- Make one sum over all dims together; if nothing was repeated, do nothing.
+- Compute one sum over all dims together; if nothing was repeated, do nothing.
 - Keep shapes for backward, not tensors.
 
 Begin on paper: write (2, 1, 4) under (5, 2, 3, 4), flush right. Which columns do you sum?
@@ -70,7 +70,7 @@ class Expand(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient of `x`, in its shape, and None for the shape argument."""
+        """Return the gradient of `x`, with the shape of `x`, and None for the shape argument."""
         # TODO: undo it.
         raise NotImplementedError("Expand.backward")
 

@@ -42,7 +42,7 @@ class Prediction:
     ExpBackward0, SelectBackward0 for ``x[0]``, TBackward0 for ``x.t()``. ``x.mul_(3)`` leaves the
     same node as ``x * 3``, and ``x[0] = y`` is ``x[0].copy_(y)``, with inputs x[0] and y.
 
-    `is_leaf` is true without a ``grad_fn``; integers have no gradient.
+    `is_leaf` is true if there is no ``grad_fn``; integers have no gradient.
     """
 
     graph: str

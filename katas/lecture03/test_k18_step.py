@@ -29,10 +29,10 @@ def test_parameters_step_in_backward(device: str) -> None:
         says = "after backward: yours is not old - rate * grad\n".__add__
         torch.testing.assert_close(parameter.detach(), old - 0.5 * grad, msg=says)
     now = [parameter.data_ptr() for parameter in model.parameters()]
-    assert places == now, "yours made new tensors: step in place"
+    assert places == now, "the parameters are new tensors: step in place"
     for p in model.parameters():
-        assert p.is_leaf, "yours recorded the step: the parameter is no longer a leaf"
-        assert p.requires_grad, "yours switched requires_grad off"
+        assert p.is_leaf, "the parameter is no longer a leaf: your code recorded the step"
+        assert p.requires_grad, "your code switched requires_grad off"
 
 
 def test_gradients_are_freed_one_by_one(device: str) -> None:
@@ -56,7 +56,7 @@ def test_gradients_are_freed_one_by_one(device: str) -> None:
         "[1, 2, 3, 4]"
     )
     kept = sum(not each.expired() for each in made)
-    assert 0 == kept, f"yours keeps {kept} of {len(made)} gradients elsewhere: drop them"
+    assert 0 == kept, f"your code keeps {kept} of {len(made)} gradients elsewhere: drop them"
 
 
 def test_a_gradient_of_several_uses_is_stepped_once() -> None:
@@ -102,4 +102,4 @@ def test_steps_are_not_recorded() -> None:
         raise AssertionError(f"with create_graph=True: {error}") from error
 
     assert [1 - 0.25 * 2] == weight.tolist(), f"yours {weight.tolist()}, expected [0.5]"
-    assert weight.is_leaf, "the weight is no longer a leaf: yours recorded the step"
+    assert weight.is_leaf, "the weight is no longer a leaf: your code recorded the step"
