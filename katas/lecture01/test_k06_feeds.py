@@ -45,7 +45,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
 
 
 def test_a_placeholder() -> None:
-    """Its value is the one in `feeds`."""
+    """The value of a placeholder is the one in `feeds`."""
     x = placeholder("x")
 
     close(kata.run(x, {x: X}), X, "a placeholder")
@@ -139,7 +139,7 @@ def test_gradients(name: str) -> None:
 
 
 def test_what_y_does_not_depend_on() -> None:
-    """Its gradient is zeros of its shape."""
+    """The gradient of such an x is zeros of its shape."""
     x, other = placeholder("x"), placeholder("other")
     by_other, by_x = kata.gradients(x.sin(), [other, x])
 
@@ -165,7 +165,7 @@ def test_by_a_node_in_the_middle() -> None:
 
 
 def test_the_gradient_of_a_gradient() -> None:
-    """It is a graph like any other: differentiate it again, four times."""
+    """A gradient is a graph like any other: differentiate it again, four times."""
     x = placeholder("x")
     node = x.sin() * x
     leaf = X.clone().requires_grad_()

@@ -159,7 +159,7 @@ def test_a_number_is_part_of_the_program() -> None:
 
 
 def test_an_int_is_a_number_too() -> None:
-    """It goes into the program as it is, so integer tensors stay integer."""
+    """An int goes into the program as it is, so integer tensors stay integer."""
     ints = torch.tensor([3, -4])
     try:
         yours = kata.look(leaf(ints) * 2 + 1, Compiler())

@@ -59,7 +59,7 @@ def test_a_transposed_one() -> None:
 
 
 def test_writes_are_seen_on_both_sides() -> None:
-    """They share memory; the tensors passed in keep their own."""
+    """The flat tensor and its views share memory; the tensors passed in keep their own."""
     old = [torch.rand(2, 3), torch.rand(4)]
     before = [each.clone() for each in old]
     flat, views = check(old)
