@@ -98,7 +98,7 @@ def test_windows_step_as_the_signal_steps(device: str) -> None:
 
 @given(start=st.integers(0, 3), step=st.integers(1, 3), size=st.integers(1, 5))
 def test_windows_are_views_of_any_signal(start: int, step: int, size: int) -> None:
-    """They equal those of ``Tensor.unfold``, even for a column."""
+    """Your windows equal those of ``Tensor.unfold``, even for a column."""
     signals = torch.arange(60).reshape(20, 3)[start::step, 1], torch.arange(20)[start::step]
     for signal in signals:
         case = f"stride {signal.stride()}, offset {signal.storage_offset()}, {size=}"

@@ -174,7 +174,7 @@ def test_basic_entries_make_a_view() -> None:
 
 
 def test_the_dims_of_index_tensors_stay_whole() -> None:
-    """They are indexed later, by the tensors in the list."""
+    """These dims are indexed later, by the tensors in the list."""
     x = numbered((2, 3, 4, 5), 0, "cpu")
     view, indices = apply_basic(x, [ROWS, 1, None, COLUMN, slice(2)])
     theirs = x[:, 1, None, :, :2]

@@ -185,7 +185,7 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
 
 @pytest.mark.given
 def test_more_channels_are_zeros(device: str) -> None:
-    """They come after the others."""
+    """The new channels come after the others."""
     x = images(device)
     more = add_channels(x, 2)
 
@@ -219,7 +219,7 @@ def test_channels_last_stays(device: str, count: int) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("kind", FORMATS)
 def test_new_channels_are_zeros_beside_infinity(kind: str) -> None:
-    """They copy the format of the images, not their values."""
+    """The new channels copy the format of the images, not their values."""
     x = images("cpu", kind)
     x[0, 0] = torch.inf
     x[0, 1] = torch.nan

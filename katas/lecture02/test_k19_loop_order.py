@@ -163,7 +163,7 @@ def test_each_step_works_on_neighbours() -> None:
 
 @pytest.mark.given
 def test_the_naive_loop_scatters_at_every_step() -> None:
-    """So the count distinguishes the two."""
+    """The count distinguishes your loop from the naive one."""
     x = torch.rand(37, 50)
     with Scattered(37) as scattered:
         naive(x, 0.9)
