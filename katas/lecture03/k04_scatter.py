@@ -1,7 +1,7 @@
-"""Write to one place twice, and let the last write win on any machine.
+"""Write to one element twice, and let the last write win on any machine.
 
 The gradient of reading is a scatter. On a GPU thousands of threads scatter at once, so it is luck
-which of two writes to one place comes last. PyTorch knows which operators are affected:
+which of two writes to one element comes last. PyTorch knows which operators are affected:
 
     torch.use_deterministic_algorithms(True)
     torch.zeros(3).scatter_add_(0, torch.tensor([0, 0]), torch.ones(2))    # fine
@@ -9,7 +9,7 @@ which of two writes to one place comes last. PyTorch knows which operators are a
 
 Write `last_wins`, two to four lines. A maximum does not depend on the order.
 
-Begin on paper: for index [0, 2, 0], which position wins place 0?
+Begin on paper: for index [0, 2, 0], which position wins element 0?
 Afterwards search ``torch/__init__.py`` in site-packages for ``use_deterministic_algorithms``.
 """
 
@@ -25,5 +25,5 @@ def last_wins(target: torch.Tensor, index: torch.Tensor, values: torch.Tensor) -
     differentiable with respect to `target` and `values`; an overwritten value gets gradient 0. Use
     no loop: there may be a million entries.
     """
-    # TODO: first find the last position in `index` that writes to each place.
+    # TODO: first find the last position in `index` that writes to each element.
     raise NotImplementedError("last_wins")

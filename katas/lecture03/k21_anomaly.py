@@ -1,4 +1,4 @@
-"""Anomaly mode: name the line of forward that made the NaN.
+"""Anomaly mode: name the line of forward that caused the NaN.
 
 k20 says "SqrtBackward0", but your model has forty square roots. Which one? By then the call is long
 over. ``torch.autograd.detect_anomaly`` knows, because each node has a dict for metadata:
@@ -17,7 +17,7 @@ reports it in backward, about 15 lines:
 
 Begin with step 1 and a ``print``: which calls do you see?
 Afterwards open ``torch/autograd/anomaly_mode.py`` in site-packages. Real life differs: PyTorch
-records the whole stack, in C++, for each node as it is made, even in backward.
+records the whole stack, in C++, for each node as it is created, even in backward.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def test_softmax_builds_no_jacobian() -> None:
 
 
 def test_softmax_can_be_differentiated_twice() -> None:
-    """It is computed from the saved result."""
+    """The gradient is computed from the saved result."""
     check(
         lambda x: x.softmax(1),
         lambda grad, result, x: (kata.softmax_vjp(grad, result, 1),),

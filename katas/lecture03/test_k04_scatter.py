@@ -45,7 +45,7 @@ def compare(target: torch.Tensor, index: list[int], device: str = "cpu") -> None
 
 
 def test_each_place_once(device: str) -> None:
-    """Values land where the index says; other places keep what they had."""
+    """Values land where the index says; other elements keep what they had."""
     compare(torch.tensor([0.5, -0.5, 7.0, 9.0]), [2, 0], device)
 
 

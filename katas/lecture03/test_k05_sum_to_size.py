@@ -88,7 +88,7 @@ def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
 
 
 def test_a_dim_of_one_gets_the_sum_and_stays(device: str) -> None:
-    """It is summed, and kept with size 1."""
+    """The dim is summed, and kept with size 1."""
     answer = sum_to_size(torch.ones(2, 3, 4, device=device), (2, 1, 4))
 
     assert (2, 1, 4) == tuple(answer.shape), (
@@ -224,7 +224,7 @@ def test_add_can_be_differentiated_twice() -> None:
 
 @pytest.mark.parametrize("needed", [0, 1])
 def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
-    """It does not even compute a sum that would be thrown away."""
+    """Backward does not even compute a sum that would be thrown away."""
     inputs = [torch.ones(3), torch.ones(3)]
     inputs[needed].requires_grad_()
     inputs[1 - needed] = torch.ones(1)

@@ -256,7 +256,7 @@ def test_last_in_forward_is_first_in_backward() -> None:
 
     for y in (first + second, second + first):
         yours = names(run(y))
-        assert expected == yours, f"yours {yours}\nexpected {expected}: cos was made after sin"
+        assert expected == yours, f"yours {yours}\nexpected {expected}: cos was created after sin"
 
 
 @pytest.mark.step(3, "the last of forward first")

@@ -96,7 +96,7 @@ def test_rows_are_results_and_columns_are_inputs() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_differences_are_central() -> None:
-    """One-sided ones would be wrong by eps / 2 times the second derivative."""
+    """One-sided differences would be wrong by eps / 2 times the second derivative."""
     jacobian = numerical_jacobian(torch.square, vector(1.0), eps=0.5)
 
     assert [[2.0]] == jacobian.tolist(), (
@@ -106,7 +106,7 @@ def test_differences_are_central() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_two_calls_for_each_number() -> None:
-    """Both use the given eps, starting from the original `x`."""
+    """Both calls use the given eps, starting from the original `x`."""
     seen: list[list[float]] = []
 
     def fn(x: torch.Tensor) -> torch.Tensor:
@@ -136,7 +136,7 @@ def test_the_input_is_the_same_afterwards() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_a_result_may_be_a_view() -> None:
-    """Then the next nudge changes it, unless you read it first."""
+    """The next nudge changes such a result, unless you read it first."""
     close(torch.eye(2), numerical_jacobian(lambda x: x.view(-1), vector(1.0, 2.0)))
 
 
@@ -248,7 +248,7 @@ def test_a_complex_number_is_two_real_ones() -> None:
 
 @pytest.mark.step(3, "complex numbers")
 def test_conjugation_and_parts_have_derivatives() -> None:
-    """They are not holomorphic, but differentiable functions of two real numbers."""
+    """Both functions are not holomorphic, but differentiable as functions of two real numbers."""
     z = vector(1 + 2j)
 
     close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
@@ -284,7 +284,7 @@ def test_a_right_backward_passes() -> None:
 
 @pytest.mark.step(4, "compare")
 def test_a_wrong_backward_is_found() -> None:
-    """It may be wrong by one percent, or only in the imaginary part."""
+    """The backward may be wrong by one percent, or only in the imaginary part."""
     refused("mismatch", lambda x: Wrong.apply(x, 1.01), vector(1.0, 2.0))
     refused("mismatch", lambda x: Wrong.apply(x, 1.0), vector(1 + 1j))
     # Each position has its own tolerance, and NaN is never within it.
@@ -313,7 +313,7 @@ def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> N
 
 @pytest.mark.step(4, "compare")
 def test_the_tolerance_is_relative_to_the_differences() -> None:
-    """It is not relative to the backward being checked, which may be far too large."""
+    """The tolerance is not relative to the backward being checked, which may be far too large."""
     refused("mismatch", lambda x: Wrong.apply(x, 10.0), vector(1.0), rtol=0.95)
 
 

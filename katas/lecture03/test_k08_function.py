@@ -72,7 +72,7 @@ def test_exp_has_a_derivative(device: str) -> None:
 
 
 def test_exp_saves_its_result() -> None:
-    """It uses ``save_for_backward``, so autograd knows whose result it is."""
+    """`Exp` uses ``save_for_backward``, so autograd knows whose result it is."""
     result = Exp.apply(double(1.0))
 
     kept = saved(result)
@@ -150,7 +150,7 @@ def test_once_has_a_first_derivative() -> None:
 
 
 def test_once_saves_its_input() -> None:
-    """It saves only that, with ``save_for_backward``, so that a write to it is noticed."""
+    """`CubeOnce` saves only x, with ``save_for_backward``, so that a write to x is noticed."""
     x = double(2.0)
     kept = saved(CubeOnce.apply(x))
 

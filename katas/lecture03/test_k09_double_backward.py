@@ -76,7 +76,7 @@ def test_the_derivative_honours_what_is_needed(needed: tuple[bool, bool], produc
 
 
 def test_cube_has_two_derivatives() -> None:
-    """Both agree with finite differences, and so do further ones of `CubeGrad`."""
+    """Both derivatives agree with finite differences, and so do further ones of `CubeGrad`."""
     x = double(2.0, -3.0)
 
     differentiable(Cube.apply, x)

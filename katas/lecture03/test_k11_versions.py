@@ -94,7 +94,7 @@ def test_asking_runs_nothing() -> None:
 
 
 def test_inference_tensors_share_nothing() -> None:
-    """They have no counter, which is what makes them cheap."""
+    """Inference tensors have no counter, which is what makes them cheap."""
     x = inference()
 
     for pair in [(x, torch.ones(2)), (torch.ones(2), x), (x, x)]:
@@ -182,7 +182,7 @@ def test_what_was_released_is_gone() -> None:
 
 
 def test_an_inference_tensor_cannot_be_saved() -> None:
-    """It has no counter to show whether it was overwritten."""
+    """An inference tensor has no counter to show whether it was overwritten."""
     for is_output in (False, True):
         yours = error_of(lambda: SavedTensor(inference(), is_output))  # noqa: B023
         assert "Inference tensors cannot be saved" in yours, (
@@ -193,7 +193,7 @@ def test_an_inference_tensor_cannot_be_saved() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_operators_have_results_and_gradients(device: str, name: str, dtype: torch.dtype) -> None:
-    """They agree with PyTorch's, and the caller's tensors are unchanged."""
+    """Both agree with PyTorch's, and the caller's tensors are unchanged."""
     x = torch.tensor([0.5, -1.0, 0.0, 3.0], dtype=dtype, device=device).sqrt().nan_to_num(-0.7)
     grad = torch.tensor([3.0, 5.0, 7.0, 0.0], dtype=dtype, device=device).sqrt()
     leaf = x.clone().requires_grad_()
@@ -213,7 +213,7 @@ def test_operators_have_results_and_gradients(device: str, name: str, dtype: tor
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_backward_works_once(name: str) -> None:
-    """It frees what was saved."""
+    """Backward frees what was saved."""
     _, backward = getattr(kata, name)(torch.ones(2))
     backward(torch.ones(2))
 
@@ -246,7 +246,7 @@ def test_each_saves_one_tensor(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_backward_owns_what_it_needs_alone(name: str) -> None:
-    """It must not own the result, which would own it in turn; exp needs no input."""
+    """Backward must not own the result, which would own it in turn; exp needs no input."""
     x = torch.ones(2)
     result, backward = getattr(kata, name)(x)
     results, inputs = weakref.ref(result), weakref.ref(x)

@@ -53,7 +53,7 @@ def predicted() -> dict[str, object]:
 
 @pytest.mark.given
 def test_the_three_writes_of_the_brief() -> None:
-    """One is refused, one is counted, one is not."""
+    """One write is refused, one is counted, one is not."""
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x.add_(1)

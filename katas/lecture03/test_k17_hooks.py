@@ -128,7 +128,7 @@ def test_a_log_owns_no_graph() -> None:
 
 
 def test_a_log_is_removed() -> None:
-    """Only that one: another log on the same graph keeps recording."""
+    """Only that log is removed: another log on the same graph keeps recording."""
     x = torch.ones(3, requires_grad=True)
     root = x.exp().sum()
     log, other = log_nodes(root), log_nodes(root)

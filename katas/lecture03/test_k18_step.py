@@ -17,7 +17,7 @@ def model_and_data(device: str) -> tuple[nn.Module, torch.Tensor]:
 
 
 def test_parameters_step_in_backward(device: str) -> None:
-    """The result is that of torch.optim.SGD after backward, and in place."""
+    """The result is that of torch.optim.SGD after backward, written in place."""
     model, batch = model_and_data(device)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     grads = torch.autograd.grad(model(batch).square().mean(), list(model.parameters()))
@@ -60,7 +60,7 @@ def test_gradients_are_freed_one_by_one(device: str) -> None:
 
 
 def test_a_gradient_of_several_uses_is_stepped_once() -> None:
-    """It steps once, not once per use: a post-accumulate hook sees the sum."""
+    """A parameter steps once, not once per use: a post-accumulate hook sees the sum."""
     weight = torch.tensor([1.0], requires_grad=True)
     log = step_in_backward([weight], 0.25)
     (weight * 2 + weight * 3).backward()
@@ -77,7 +77,7 @@ def test_a_gradient_of_several_uses_is_stepped_once() -> None:
 
 
 def test_each_backward_is_a_step() -> None:
-    """So is the second one; removing the log removes the hooks from every parameter."""
+    """The second backward steps too; removing the log removes the hooks from every parameter."""
     weights = [torch.tensor([1.0], requires_grad=True) for _ in range(3)]
     log = step_in_backward(weights, 0.25)
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_each_backward_is_a_step() -> None:
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
 def test_steps_are_not_recorded() -> None:
-    """Not even if backward itself is recorded, which leaves grad mode on in its hooks."""
+    """Steps are not recorded even if backward is, which leaves grad mode on in its hooks."""
     weight = torch.tensor([1.0], requires_grad=True)
     step_in_backward([weight], 0.25)
     try:

@@ -114,7 +114,7 @@ class Bystander:
 
 
 def test_the_graph_is_freed() -> None:
-    """It dies with its last tensor, by reference counting."""
+    """The graph dies with its last tensor, by reference counting."""
 
     def made() -> Bystander:
         bystander = Bystander()
@@ -127,7 +127,7 @@ def test_the_graph_is_freed() -> None:
 
 
 def test_anomaly_mode_is_not_asked() -> None:
-    """It stops at the first NaN, and slows down every operator of forward."""
+    """Anomaly mode stops at the first NaN, and slows down every operator of forward."""
     anomaly = ("autograd.detect_anomaly", "autograd.set_detect_anomaly", "autograd.anomaly_mode")
     with forbids(kata, *(f"torch.{name}" for name in anomaly)) as fresh:
         root = (leaf(0.0).sqrt() * 0).sum()

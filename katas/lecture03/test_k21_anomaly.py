@@ -95,7 +95,7 @@ def accused(program: Callable[[torch.Tensor], torch.Tensor]) -> tuple[str, str] 
 def test_node_and_line_are_those_of_anomaly_mode(
     program: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
-    """They name the forward call that made the node, in the file of the program."""
+    """Node and line name the forward call that created the node, in the program's file."""
     theirs = accused(program)
     with Anomaly():
         loss = program(leaf(0.0, 1.0))
@@ -219,7 +219,7 @@ class Bystander:
 
 
 def test_the_graph_is_freed() -> None:
-    """It dies with its last tensor, by reference counting."""
+    """The graph dies with its last tensor, by reference counting."""
 
     def made() -> Bystander:
         bystander = Bystander()

@@ -126,7 +126,7 @@ def test_counting_leaks_no_graph() -> None:
 
 @pytest.mark.step(2, "keep them on disk")
 def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
-    """Each has its own file, and comes back from it."""
+    """Each saved tensor has its own file, and comes back from it."""
     x = torch.linspace(0, 1, 1000, device=device, requires_grad=True)
     with on_disk(tmp_path):
         assert [] == list(tmp_path.iterdir()), "nothing is saved yet, but your code wrote a file"
@@ -233,7 +233,7 @@ def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
-    """From `least` elements up; they come back in their own dtype, rounded."""
+    """Tensors of `least` elements or more come back in their own dtype, rounded."""
     x = torch.linspace(0.1, 1, 7, dtype=torch.float32, device=device, requires_grad=True)
     with compressed(torch.bfloat16, 7):
         y = x.sin()
@@ -320,7 +320,7 @@ def test_own_storages_are_not_copied(device: str) -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_a_part_of_an_own_storage_is_not_copied() -> None:
-    """It starts elsewhere but is alive anyway; so is the whole if a part is in own."""
+    """A part starts elsewhere but is alive anyway; so is the whole if a part is in own."""
     weight = torch.rand(5, requires_grad=True)
     for own in (weight, weight.detach()[:1]):
         with compressed(torch.bfloat16, 1, [own]):

@@ -51,7 +51,7 @@ def backward(result: torch.Tensor, **settings: bool) -> None:
 
 
 def test_the_value_is_that_of_the_function(device: str) -> None:
-    """It is one tensor, with a graph if the input requires grad."""
+    """The value is one tensor, with a graph if the input requires grad."""
     x = leaf(3, device=device)
     result = checkpoint(chain, x)
 
@@ -128,7 +128,7 @@ def test_nothing_made_within_is_kept() -> None:
 
 
 def test_the_function_runs_again_when_backward_asks() -> None:
-    """It runs once for all saved tensors, not once for each, and with grad mode on."""
+    """The function runs once for all saved tensors, not once for each, and with grad mode on."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -166,7 +166,7 @@ def test_other_arguments_are_handed_on() -> None:
 
 
 def test_parameters_get_their_gradients(device: str) -> None:
-    """Even though they are not passed to the function: they are in the new graph."""
+    """Parameters are not passed to the function, but they are in the new graph."""
     layer = nn.Linear(3, 2).to(device)
     x = torch.rand(4, 3, device=device, requires_grad=True)
     expected = torch.autograd.grad(layer(x).square().sum(), (layer.weight, layer.bias, x))
@@ -196,7 +196,7 @@ def test_dropout_drops_the_same_elements_again() -> None:
 
 
 def test_the_random_state_survives_an_error() -> None:
-    """Even if the function raises the second time."""
+    """The state is restored even if the function raises the second time."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:

@@ -89,7 +89,7 @@ def test_random_blocks_draw_again_what_they_drew() -> None:
 
 
 def test_no_blocks() -> None:
-    """Then x comes back."""
+    """Without blocks, x comes back."""
     x = leaf()
     yours = run([], x)
     torch.testing.assert_close(yours, x, msg="no blocks: yours differs from x\n".__add__)

@@ -175,7 +175,7 @@ def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
 
 
 def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
-    """It records the ratio at each gradient, and dies with the tensor, immediately."""
+    """The hook records the ratio for each gradient, and dies with the tensor, immediately."""
     log: list[float] = []
     y = x * 2
     alive, tensor = bystander(y), weakref.ref(y)

@@ -290,7 +290,7 @@ class Names(TorchDispatchMode):
 
 @pytest.mark.given
 def test_inference_mode_leaves_composites_whole() -> None:
-    """They are decomposed on the way through autograd, which inference mode skips."""
+    """Composites are decomposed on the way through autograd, which inference mode skips."""
     x = rand(3)
     with Names() as below:
         torch.nn.functional.relu6(x)

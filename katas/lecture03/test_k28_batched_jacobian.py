@@ -121,7 +121,7 @@ class Runs(TorchDispatchMode):
 
 
 def test_the_engine_runs_once() -> None:
-    """Not once for each of seven outputs; forward also runs once."""
+    """The engine does not run once for each of seven outputs; forward also runs once."""
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE))
 
@@ -236,7 +236,7 @@ def test_row_by_row_misses_the_bar(one_thread: None) -> None:
 
 
 def test_the_batched_jacobian_is_faster(one_thread: None) -> None:
-    """It reaches the bar; a busy machine may need a few tries."""
+    """The batched Jacobian reaches the bar; a busy machine may need a few tries."""
     ratios = []
     for _ in range(TRIES):
         ratios.append(speedup(jacobian))

@@ -1,4 +1,4 @@
-"""Anomaly mode: name the line of forward that made the NaN."""
+"""Anomaly mode: name the line of forward that caused the NaN."""
 
 from __future__ import annotations
 
