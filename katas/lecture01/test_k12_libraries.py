@@ -82,10 +82,10 @@ def test_many_paths() -> None:
 
 def test_a_second_call_begins_anew() -> None:
     """A different graph has a different answer."""
-    assert kata.closure("a", needs("a: b")) == ["b", "a"], "a needs b: expected b, a"
-    assert kata.closure("a", needs("a: c")) == ["c", "a"], "in the second graph a needs c"
-    assert kata.chain("a", "c", needs("a: b, b: c")) == ["a", "b", "c"], "a needs b, and b needs c"
-    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "in the second graph a needs c"
+    assert kata.closure("a", needs("a: b")) == ["b", "a"], "first graph: expected b, a"
+    assert kata.closure("a", needs("a: c")) == ["c", "a"], "second graph: expected c, a"
+    assert kata.chain("a", "c", needs("a: b, b: c")) == ["a", "b", "c"], "expected a, b, c"
+    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "second graph: expected a, c"
 
 
 def test_chains() -> None:

@@ -38,7 +38,10 @@ def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> tor
 
 
 def scores_of(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Given scores (N, classes) and int64 labels (N,), return the score of each row's label."""
+    """Return each row's score for its label, (N,).
+
+    `scores` is (N, classes), `labels` is int64 of shape (N,).
+    """
     return scores.take(labels)
 
 
