@@ -34,7 +34,7 @@ def check(name: str, place: str, *, expected: bool, why: str) -> None:
 
 
 def test_an_operator_with_all_four() -> None:
-    """This operator has a schema, a formula, a header and a function in torch."""
+    """The operator exp has a schema, a formula, a header and a function in torch."""
     found = kata.homes("exp")
 
     assert found == {"schema", "formula", "header", "function"}, f"yours {sorted(found)}"

@@ -11,7 +11,7 @@ elements in this order? Answer it from sizes and strides alone.
     as (3, 8):          8 crosses the border                 None
 
 1. Merge old dims into evenly spaced chunks. When does the next outer dim continue a chunk?
-2. Split the chunks among the new dims, also last to first. Use up each chunk exactly.
+2. Split the chunks among the new dims, also last to first. Each must be used up exactly.
 
 An old dim of size 1 does not end a chunk. About 20 lines, using only ints.
 

@@ -52,8 +52,8 @@ class Reader(pickle.Unpickler):
         """Return the whole storage as a flat, writable, row-major tensor of its dtype.
 
         `pid` is ("storage", dtype, key, device, number of elements); the bytes are in the file
-        ``data/`` + key. This method is called once for each tensor in the pickle. The device is
-        always the CPU.
+        ``data/`` + key. It is called once for each tensor in the pickle. The device is always the
+        CPU.
         """
         _, dtype, key, _, _ = pid
         if key not in self.storages:

@@ -45,7 +45,7 @@ class Expand(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient of `x`, with the shape of `x`, and None for the shape argument."""
+        """Return the gradient of `x`, in its shape, and None for the shape argument."""
         return sum_to_size(grad, ctx.shape), None
 
 
