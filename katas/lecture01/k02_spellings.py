@@ -1,7 +1,7 @@
 """Predict what arrives: many spellings, few operators.
 
 PyTorch has thousands of function names, but far fewer operators that need a kernel on each device.
-Look at one through the mode of k01, which is given below:
+Look at one name through k01's mode, which is given below:
 
     print(arrivals(lambda: torch.multiply(x, x)))        # ['mul']
 
@@ -61,7 +61,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 
 
 def arrivals(program: Callable[[], Any]) -> list[str]:
-    """Return the operators that arrive while a program runs: "add" for aten.add.Tensor."""
+    """Return the operators that reach the mode while a program runs: "add" for aten.add.Tensor."""
     from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415
 
     names: list[str] = []
@@ -79,9 +79,9 @@ def arrivals(program: Callable[[], Any]) -> list[str]:
 
 
 def predictions() -> dict[str, list[str]]:
-    """Return, for each name in `PROGRAMS`, the operators that arrive, in order.
+    """For each name in `PROGRAMS`, return the operators that reach the mode, in order.
 
-    Each is one or two of abs, add, addmm, div, dot, matmul, mm, mul, mv, neg, pow, reciprocal,
+    Each row is one or two of abs, add, addmm, div, dot, matmul, mm, mul, mv, neg, pow, reciprocal,
     rsub, sigmoid, sqrt, sub, sum, t.
     """
     # TODO: return {"square": ["..."], ...}

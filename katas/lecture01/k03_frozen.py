@@ -1,6 +1,6 @@
 """Predict which tools freeze your program, and which refuse it.
 
-Python runs ``count += 1`` at each call. A graph contains no Python, so what becomes of the count?
+Python runs ``count += 1`` on every call. A graph contains no Python, so what becomes of the count?
 
     program = torch.fx.symbolic_trace(counter())
     print(program(x), program(x))           # equal: the count was frozen at 1

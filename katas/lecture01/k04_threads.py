@@ -91,7 +91,7 @@ PROGRAMS: dict[str, Callable[[], tuple[Any, Any]]] = {
 def predictions() -> dict[str, tuple[Any, Any]]:
     """Return what each of `PROGRAMS` returns: two names, such as "float32" or "cpu", or two bools.
 
-    Each begins with the settings of a fresh process: float32, cpu, grad mode on, no anomaly mode.
+    Each program begins with the default settings: float32, cpu, grad mode on, no anomaly mode.
     """
     # TODO: return {"default_dtype": ("...", "..."), ...}
     raise NotImplementedError("predictions")

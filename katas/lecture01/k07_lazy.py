@@ -101,8 +101,8 @@ def trace(lazy: Lazy) -> tuple[Program, list[torch.Tensor]]:
     """Return the program behind a Lazy without a value, and its inputs.
 
     Visit a Lazy's inputs, left to right, before the Lazy itself. A Lazy that was visited before
-    keeps its place. A Lazy with a value is an input, whatever it was computed from; number inputs
-    in the order of the visits. The program holds no tensors.
+    keeps its position. A Lazy with a value is an input, whatever it was computed from; number the
+    inputs in the order of the visits. The program holds no tensors.
     """
     # TODO: about twelve lines; a recursive inner function helps.
     raise NotImplementedError("trace")

@@ -47,7 +47,7 @@ def volatile(x: torch.Tensor) -> Any:
 
 
 def loss_data(x: torch.Tensor) -> Any:
-    """Read the number of a loss: 10.0."""
+    """Read the value of a loss: 10.0."""
     return torch.autograd.Variable(x).sum().data[0]
 
 
@@ -82,7 +82,7 @@ def square_and_row(_: torch.Tensor) -> Any:
 
 
 def uninitialised(_: torch.Tensor) -> Any:
-    """Make a matrix with a constructor named after its type: (2, 3)."""
+    """Create a matrix with a constructor named after its type: (2, 3)."""
     return tuple(torch.FloatTensor(2, 3).shape)
 
 
@@ -113,7 +113,7 @@ LINES: dict[str, tuple[Callable[[torch.Tensor], Any], Any]] = {
 def predictions() -> dict[str, str]:
     """Return "same", "warns", "raises" or "other" for each name in `LINES`.
 
-    Each is called with ``torch.FloatTensor([[1, 2], [3, 4]])``.
+    Each function is called with ``torch.FloatTensor([[1, 2], [3, 4]])``.
     """
     # TODO: return {"wrapped": "...", ...}
     raise NotImplementedError("predictions")

@@ -10,7 +10,7 @@ Each module below has one such bug; its docstring says what it should do. Fix al
 two each. Called eagerly, they must still do what their docstrings say.
 
 Begin with `Noise`, and print ``torch.export.export(Noise(), (torch.ones(2),))``: where did the
-noise go? Then ask of each: who does this once Python is gone?
+noise go? Ask of each module: who does this once Python is gone?
 Afterwards open ``torch/export/graph_signature.py``: what may a program read and write besides its
 inputs?
 """
@@ -28,7 +28,7 @@ from torch import Tensor
 
 
 class Noise(torch.nn.Module):
-    """Adds one number between 0 and 1 to all of x, a new number at each call."""
+    """Adds one number between 0 and 1 to all of x, a new number on every call."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (any shape) plus a random number."""
@@ -63,7 +63,7 @@ class Gain(torch.nn.Module):
 
 
 class Mean(torch.nn.Module):
-    """Is exported for any number of rows from two up."""
+    """Is exported for any number of rows, two or more."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean of the rows of x (n, m), as (m,)."""

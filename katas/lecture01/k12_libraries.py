@@ -14,7 +14,7 @@ kernels:
 
 Begin on paper: draw an arrow for each line that ``print(needed(...))`` gives you, down to
 ``libc10.so``.
-Afterwards open ``torch/csrc/stub.c`` in PyTorch's repository: it is all of the extension.
+Afterwards open ``torch/csrc/stub.c`` in PyTorch's repository: that file is the entire extension.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def path_of(library: str) -> Path:
 
 @cache
 def needed(library: str) -> tuple[str, ...]:
-    """Return the names of the libraries that a library of the wheel links to, in its order.
+    """Return the names of the libraries that a library of the wheel links to, as it lists them.
 
     Return () for a system library. List everything that the wheel links to, system libraries too.
     """
@@ -76,8 +76,8 @@ def needed(library: str) -> tuple[str, ...]:
 def closure(library: str, needed: Needed) -> list[str]:
     """Return the libraries that are loaded with a library, itself last.
 
-    List each once, after everything that it needs; ``needed(name)`` returns that. There are no
-    cycles.
+    List each library once, after everything that it needs; ``needed(name)`` returns that. There
+    are no cycles.
     """
     # TODO: about eight lines.
     raise NotImplementedError("closure")

@@ -91,7 +91,7 @@ def test_unusual_calls() -> None:
     try:
         result = kata.Log().__torch_dispatch__(torch.ops.aten.add.Tensor, (), (x, x), None)
     except TypeError as error:
-        raise AssertionError(f"kwargs may be None, but yours raises {error}") from error
+        raise AssertionError(f"kwargs may be None, but your mode raises {error}") from error
 
     torch.testing.assert_close(result, x + x, msg="with kwargs None\n".__add__)
 

@@ -10,7 +10,7 @@ from katas.lecture01.k02_spellings import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each program; the answer itself comes from PyTorch.
+# The rule that decides each program; the answer itself comes from PyTorch.
 RULES = {
     "square": "a special case of another operator needs no kernel of its own",
     "expit": "torch.special has names that statisticians use, for operators that are there",

@@ -12,7 +12,7 @@ from katas.lecture01.k03_frozen import PAIRS
 from plugins.kit import forbids
 
 
-# What decides each pair; the answer itself comes from PyTorch.
+# The rule that decides each pair; the answer itself comes from PyTorch.
 RULES = {
     "fx of length": "what is asked of the object without a value is written down: .shape too?",
     "fx of branch": "if asks an object without a value for a truth value",
@@ -34,7 +34,7 @@ def predicted() -> dict[str, str]:
 
 
 def verdict(name: str) -> str:
-    """Return what PyTorch makes of a pair."""
+    """Return PyTorch's verdict on a pair."""
     tool, program = PAIRS[name]
     inputs = [torch.ones(2), -torch.ones(2), torch.ones(3)]
     if tool is kata.export:
@@ -70,7 +70,7 @@ def test_every_pair_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_prediction(name: str) -> None:
-    """What the tool makes of the program."""
+    """What the tool does with the program."""
     row = predicted()[name]
     assert row in {"as eager", "frozen", "refused"}, (
         f"{name}: {row!r} is not one of the three verdicts"

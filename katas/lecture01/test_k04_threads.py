@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# What decides each program; the answer itself comes from PyTorch.
+# The rule that decides each program; the answer itself comes from PyTorch.
 RULES = {
     "default_dtype": "a dtype for new tensors is a setting of the process",
     "default_device": (

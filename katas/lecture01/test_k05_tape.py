@@ -28,7 +28,7 @@ def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = ka
     variables = [module.Variable(value, tape) for value in values]
     with unchanged(*values):
         result = program(*variables)
-        assert isinstance(result, module.Variable), f"yours returns {result!r}, expected a Variable"
+        assert isinstance(result, module.Variable), f"yours is {result!r}, expected a Variable"
         tape.backward(result)
     says = "{}: yours is not today's\n{}".format
     close = {"equal_nan": True, "rtol": 1e-12, "atol": 1e-12}
@@ -149,7 +149,7 @@ def test_the_last_entry_is_not_the_result() -> None:
 
 
 def test_the_tape_is_not_used_up() -> None:
-    """Afterwards its entries are still there, in the same order."""
+    """After backward, the tape's entries are still there, in the same order."""
     tape = kata.Tape()
     x = kata.Variable(X, tape)
     result = x * x + x.sin()
@@ -164,7 +164,7 @@ def test_the_tape_is_not_used_up() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_gradients_keep_their_dtype(dtype: torch.dtype) -> None:
-    """A sum of two gradients keeps it too; these numbers are exact in each of the dtypes."""
+    """A sum of two gradients keeps its dtype too; these numbers are exact in each dtype."""
     compare(lambda x: x * x + x, torch.tensor([2.0, -3.0], dtype=dtype))
 
 

@@ -45,7 +45,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
 
 
 def test_a_placeholder() -> None:
-    """Its value is the one in `feeds`."""
+    """The value of a placeholder is the one in `feeds`."""
     x = placeholder("x")
 
     close(kata.run(x, {x: X}), X, "a placeholder")
@@ -60,7 +60,7 @@ def test_run(name: str) -> None:
         feeds = {x: first, y: second}
         with unchanged(first=first, second=second):
             yours = kata.run(result, feeds)
-        assert {x, y} == set(feeds), "feeds belongs to the caller, but yours has added to it"
+        assert {x, y} == set(feeds), "feeds belongs to the caller, but your function added to it"
         close(yours, PROGRAMS[name](first, second), name)
 
 
@@ -78,7 +78,7 @@ def test_each_node_runs_one_time() -> None:
         node = node * node
     found = operators(node, {x: numbers(1.0)})
 
-    assert ["aten::mul"] * 40 == found, f"yours ran {len(found)} operators, expected 40 products"
+    assert ["aten::mul"] * 40 == found, f"your run calls {len(found)} operators, expected 40"
 
 
 def test_a_feed_that_was_written_to() -> None:
@@ -98,7 +98,7 @@ def test_what_is_not_needed_does_not_run() -> None:
     (x * y).sin()
     found = operators(wanted, {x: X})
 
-    assert ["aten::sin"] == found, f"yours ran {found}, expected one sine"
+    assert ["aten::sin"] == found, f"your run calls {found}, expected one sine"
 
 
 def test_a_missing_feed() -> None:
@@ -139,7 +139,7 @@ def test_gradients(name: str) -> None:
 
 
 def test_what_y_does_not_depend_on() -> None:
-    """Its gradient is zeros of its shape."""
+    """The gradient of such an x is zeros of its shape."""
     x, other = placeholder("x"), placeholder("other")
     by_other, by_x = kata.gradients(x.sin(), [other, x])
 
@@ -165,7 +165,7 @@ def test_by_a_node_in_the_middle() -> None:
 
 
 def test_the_gradient_of_a_gradient() -> None:
-    """It is a graph like any other: differentiate it again, four times."""
+    """A gradient is a graph like any other: differentiate it again, four times."""
     x = placeholder("x")
     node = x.sin() * x
     leaf = X.clone().requires_grad_()
@@ -184,8 +184,8 @@ def test_drawing_computes_nothing() -> None:
     with watched_operators() as names:
         kata.gradients(y, [x])
 
-    assert [] == names, f"yours ran {names}"
-    assert before == [(node, node.op, node.inputs) for node in kata.order(y)], "y was changed"
+    assert [] == names, f"building gradients ran {names}, expected no operator"
+    assert before == [(node, node.op, node.inputs) for node in kata.order(y)], "your code changed y"
 
 
 @given(x=tensors([torch.float64], max_dims=2))

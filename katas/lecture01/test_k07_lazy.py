@@ -116,7 +116,7 @@ def test_recording_runs_nothing() -> None:
     with watched_operators() as names:
         kata.trace((leaf(A) * leaf(B)).sin())
 
-    assert [] == names, f"yours runs {names}, but nobody has looked yet"
+    assert [] == names, f"your code ran {names}, but nobody has looked yet"
 
 
 def test_looking_twice_computes_one_time() -> None:
@@ -131,7 +131,7 @@ def test_looking_twice_computes_one_time() -> None:
     assert first is second, "both looks must return the same tensor"
     assert first is lazy.value, "store the value in the Lazy"
     assert kata.look(leaf(B), compiler) is B, "a Lazy with a value returns that value"
-    assert 1 == len(compiler.compiled), f"yours compiled {compiler.compiled}, expected one program"
+    assert 1 == len(compiler.compiled), f"your look compiled {compiler.compiled}, expected one"
 
 
 def test_the_same_program_is_compiled_once() -> None:
@@ -143,7 +143,7 @@ def test_the_same_program_is_compiled_once() -> None:
         torch.testing.assert_close(yours, (value * B).sin(), msg=f"step {step}\n".__add__)
 
     assert 1 == len(compiler.compiled), (
-        f"yours compiled {len(compiler.compiled)} programs in ten identical steps, expected one"
+        f"your code compiled {len(compiler.compiled)} programs in ten identical steps, expected one"
     )
 
 
@@ -155,11 +155,11 @@ def test_a_number_is_part_of_the_program() -> None:
         yours = kata.look(leaf(A) * float(step), compiler)
         torch.testing.assert_close(yours, A * step, msg=f"step {step}\n".__add__)
 
-    assert 10 == len(compiler.compiled), f"yours compiled {len(compiler.compiled)}, expected 10"
+    assert 10 == len(compiler.compiled), f"your code compiled {len(compiler.compiled)}, expected 10"
 
 
 def test_an_int_is_a_number_too() -> None:
-    """It goes into the program as it is, so integer tensors stay integer."""
+    """An int goes into the program as it is, so integer tensors stay integer."""
     ints = torch.tensor([3, -4])
     try:
         yours = kata.look(leaf(ints) * 2 + 1, Compiler())
@@ -183,12 +183,12 @@ def test_two_compilers() -> None:
         compiler = Compiler()
         kata.look(leaf(A) + leaf(B), compiler)
         assert 1 == len(compiler.compiled), (
-            "a new compiler has compiled nothing yet: look in its own cache"
+            f"a new compiler compiled {compiler.compiled}, expected one program: use its own cache"
         )
 
 
 def test_what_was_looked_at_is_an_input() -> None:
-    """A look cuts the recording: later programs start from the value."""
+    """A look ends the recording: later programs start from the value."""
     middle = leaf(A).sin()
     after = middle * 2.0
     value = kata.look(middle, Compiler())
@@ -209,7 +209,7 @@ def test_without_a_look_the_program_grows() -> None:
         kata.look(lazy, compiler)
 
     lengths = [*map(len, compiler.compiled)]
-    assert [1] == lengths, f"with a look at each step, yours compiled {lengths} lines, expected [1]"
+    assert [1] == lengths, f"with a look after each step: programs of {lengths} lines, expected [1]"
 
 
 def test_the_past_is_let_go() -> None:
@@ -221,7 +221,7 @@ def test_the_past_is_let_go() -> None:
     del value
     gc.collect()
 
-    assert lazy.inputs == (), f"yours has inputs {lazy.inputs}, but its value is known: expected ()"
+    assert lazy.inputs == (), f"inputs {lazy.inputs}, expected (): the value is known"
     assert gone() is None, "the input is still alive: a program holds positions, not tensors"
 
 

@@ -12,7 +12,7 @@ from katas.lecture01.k08_script import LINES
 from plugins.kit import forbids
 
 
-# What decides each line; the answer itself comes from PyTorch.
+# The rule that decides each line; the answer itself comes from PyTorch.
 RULES = {
     "wrapped": "since 0.4 a Variable is a tensor, and the old constructor is kept for old programs",
     "bare": "since 0.4 a tensor and a Variable are one: what does isinstance say of any tensor?",
@@ -40,7 +40,7 @@ def predicted() -> dict[str, str]:
 
 
 def verdict(name: str) -> str:
-    """Return what today's PyTorch makes of a line."""
+    """Return what today's PyTorch does with a line."""
     line, old = LINES[name]
     before = torch.is_warn_always_enabled()
     # Some warnings appear once per process, and this may not be the first time.

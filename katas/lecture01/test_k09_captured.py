@@ -29,7 +29,7 @@ def exported(module: torch.nn.Module, *, rows_vary: bool = False) -> Callable[..
         return torch.export.export(module, (X,), dynamic_shapes=dims).module()
     except Exception as error:
         reason = f"{type(error).__name__}: {str(error)[:400]}"
-        raise AssertionError(f"export refuses your {type(module).__name__}\n{reason}") from error
+        raise AssertionError(f"export rejects your {type(module).__name__}\n{reason}") from error
 
 
 def check_shapes(module: torch.nn.Module) -> None:
@@ -66,17 +66,17 @@ def test_a_number_of_python_is_a_constant() -> None:
 
 
 def test_noise_differs_from_call_to_call() -> None:
-    """The same program gives new numbers at each call; a seed reproduces them."""
+    """The same program gives a new number on every call; a seed reproduces the numbers."""
     module = Noise()
     for name, run in (("eagerly", module), ("exported", exported(module))):
         torch.manual_seed(3)
         before = X.clone()
         first, second = run(X) - X, run(X) - X
-        assert torch.equal(X, before), f"{name}: yours has written to x"
+        assert torch.equal(X, before), f"{name}: your module wrote to x"
         assert not torch.equal(first, second), f"{name}: two calls gave the same noise {first}"
         for noise in (first, second):
             spread = noise.max() - noise.min()
-            assert spread < 1e-6, f"{name}: yours adds {noise.tolist()}, not one number to all of x"
+            assert spread < 1e-6, f"{name}: added {noise.tolist()}, expected the same for all of x"
             assert 0 <= noise.mean() <= 1, (
                 f"{name}: the noise must be between 0 and 1; yours is {noise.mean()}"
             )
@@ -91,7 +91,7 @@ def test_noise_is_spread() -> None:
     found = sorted(float((program(X) - X).mean()) for _ in range(100))
 
     assert found[0] < 0.2, f"the smallest of a hundred numbers is {found[0]}, expected about 0"
-    assert found[-1] > 0.8, f"the greatest of a hundred numbers is {found[-1]}, expected about 1"
+    assert found[-1] > 0.8, f"the largest of a hundred numbers is {found[-1]}, expected about 1"
 
 
 def test_steps_go_on() -> None:

@@ -21,7 +21,7 @@ def check(given_tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.T
         f"the flat tensor: yours has shape {tuple(flat.shape)}, expected {(count,)}"
     )
     assert len(views) == len(given_tensors), (
-        f"yours returns {len(views)} views for {len(given_tensors)} tensors"
+        f"your function returns {len(views)} views for {len(given_tensors)} tensors"
     )
     start = 0
     for number, (view, each) in enumerate(zip(views, given_tensors, strict=True)):
@@ -59,7 +59,7 @@ def test_a_transposed_one() -> None:
 
 
 def test_writes_are_seen_on_both_sides() -> None:
-    """They share memory; the tensors passed in keep their own."""
+    """The flat tensor and its views share memory; the tensors passed in keep their own."""
     old = [torch.rand(2, 3), torch.rand(4)]
     before = [each.clone() for each in old]
     flat, views = check(old)
@@ -71,13 +71,13 @@ def test_writes_are_seen_on_both_sides() -> None:
 
     is_known = flat._version > version  # noqa: SLF001
     assert is_known, (
-        "the version of flat does not count a write to a view: is it a view of flat, or of .data?"
+        "a write to a view did not change flat._version: is it a view of flat, or of flat.data?"
     )
     assert [7.0] * 4 == flat[6:].tolist(), (
         f"after a write to a view, the flat tensor has {flat[6:]}"
     )
     for each, value in zip(old, before, strict=True):
-        assert torch.equal(each, value), "yours writes to a tensor that was passed in"
+        assert torch.equal(each, value), "a tensor that was passed in has changed"
     one = torch.rand(3)
     kata.flatten([one])[0].fill_(0)
     assert one.abs().sum() > 0, "even for one tensor, the flat tensor must be new"

@@ -34,7 +34,7 @@ def check(name: str, place: str, *, expected: bool, why: str) -> None:
 
 
 def test_an_operator_with_all_four() -> None:
-    """It has a schema, a formula, a header and a function in torch."""
+    """The operator exp has a schema, a formula, a header and a function in torch."""
     found = kata.homes("exp")
 
     assert found == {"schema", "formula", "header", "function"}, f"yours {sorted(found)}"
@@ -72,11 +72,11 @@ def test_names_within_names() -> None:
     """One operator's name may be the beginning or the end of another's."""
     for name in ("ad", "dd", "xpm", "quare", "_ops"):
         found = kata.homes(name)
-        assert found == set(), f"{name} is not an operator, but yours finds {sorted(found)}"
+        assert found == set(), f"{name} is not an operator, but homes returns {sorted(found)}"
 
 
 def test_the_files_decide() -> None:
-    """A file may name an operator only in a comment, or not at all, although it runs."""
+    """A file may name an operator only in a comment, or not at all, though the operator runs."""
     # It records the node of a view operator.
     check("reshape", "formula", expected=False, why="its line begins with #, not with - name:")
     # TorchScript defines operators in aten too; einsum in Python replaces the C++ one.

@@ -22,7 +22,7 @@ def wheel() -> kata.Needed:
     """Return `needed` for the wheel, or skip if no tool can read it."""
     if shutil.which(kata.TOOL) is None:
         how = "xcode-select --install" if kata.TOOL == "otool" else "install binutils"
-        pytest.skip(f"{kata.TOOL} is missing, which reads shared libraries: {how}")
+        pytest.skip(f"{kata.TOOL}, which reads shared libraries, is missing: {how}")
     if not kata.needed(kata.EXTENSION):
         pytest.skip(f"{kata.TOOL} finds nothing in {kata.EXTENSION}: is it another format?")
     return kata.needed
@@ -32,7 +32,7 @@ def check(start: str, needed: kata.Needed, expected: set[str]) -> list[str]:
     """Check which libraries are listed, and their order."""
     found = kata.closure(start, needed)
     assert set(found) == expected, f"yours {sorted(found)}\nexpected {sorted(expected)}"
-    assert len(found) == len(expected), f"yours lists a library more than once: {found}"
+    assert len(found) == len(expected), f"your code lists a library more than once: {found}"
     for name in found:
         for each in needed(name):
             assert found.index(each) < found.index(name), (
@@ -54,7 +54,7 @@ def test_a_line() -> None:
 
 
 def test_needed_by_two() -> None:
-    """It is listed once, before both; libraries that nobody needs are left out."""
+    """The library is listed once, before both; libraries that nobody needs are left out."""
     check("a", needs("a: b c d, b: d, c: d, e: a"), {"a", "b", "c", "d"})
     check("a", needs("a: d b, b: c, c: d"), {"a", "b", "c", "d"})
     check("a", needs("a: b d, b: c, c: d"), {"a", "b", "c", "d"})
@@ -69,23 +69,23 @@ def test_many_paths() -> None:
     def counted(name: str) -> tuple[str, ...]:
         asked.append(name)
         assert len(asked) < 1000, (
-            "yours visits libraries again and again: remember which ones you have seen"
+            "your code visits libraries again and again: remember which ones you have seen"
         )
         return tuple(drawing(name))
 
     found = kata.closure("a0", counted)
-    assert 80 + 1 == len(found), f"yours lists {len(found)}, expected 81"
+    assert 80 + 1 == len(found), f"your list has {len(found)} libraries, expected 81"
     asked.clear()
     yours = kata.chain("a0", "b40", counted)
-    assert 41 == len(yours), f"yours has a chain of length {len(yours)}, expected 41"
+    assert 41 == len(yours), f"your chain has {len(yours)} libraries, expected 41"
 
 
 def test_a_second_call_begins_anew() -> None:
     """A different graph has a different answer."""
-    assert kata.closure("a", needs("a: b")) == ["b", "a"], "a needs b"
-    assert kata.closure("a", needs("a: c")) == ["c", "a"], "in the second graph a needs c"
-    assert kata.chain("a", "c", needs("a: b, b: c")) == ["a", "b", "c"], "a needs b, and b needs c"
-    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "in the second graph a needs c"
+    assert kata.closure("a", needs("a: b")) == ["b", "a"], "first graph: expected b, a"
+    assert kata.closure("a", needs("a: c")) == ["c", "a"], "second graph: expected c, a"
+    assert kata.chain("a", "c", needs("a: b, b: c")) == ["a", "b", "c"], "expected a, b, c"
+    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "second graph: expected a, c"
 
 
 def test_chains() -> None:
@@ -126,7 +126,7 @@ def test_the_extension() -> None:
     parts = [next(name for name in own if part in name) for part in ("c10", "torch_cpu")]
 
     assert own.index(parts[0]) < own.index(parts[1]), (
-        f"c10 must come before torch_cpu, which needs it; yours lists {own}"
+        f"c10 must come before torch_cpu, which needs it; your list is {own}"
     )
     yours = kata.chain(kata.EXTENSION, parts[0], needed)
     assert [yours[0], yours[-1]] == [kata.EXTENSION, parts[0]], f"yours {yours}"
@@ -142,5 +142,5 @@ def test_this_process_has_them() -> None:
     own = [name for name in kata.closure(kata.EXTENSION, needed) if kata.path_of(name).is_file()]
     missing = [name for name in own if f"/{name}" not in maps]
 
-    assert len(own) >= 4, f"yours finds {own}, fewer than the layers of PyTorch"
-    assert missing == [], f"yours lists {missing}, but this process has not loaded them"
+    assert len(own) >= 4, f"your list has {own}, fewer than the layers of PyTorch"
+    assert missing == [], f"your list has {missing}, but this process has not loaded them"

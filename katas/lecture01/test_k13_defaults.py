@@ -77,7 +77,7 @@ def test_fill(name: str) -> None:
         values = kata.fill(schema, args, kwargs)
     order = [each.name for each in schema]
 
-    assert before == kwargs, f"yours changed the caller's kwargs: {kwargs}"
+    assert before == kwargs, f"your function changed the caller's kwargs: {kwargs}"
     assert order == list(values), f"{name}: yours has {list(values)}, the schema has {order}"
     left = {each.name: values[each.name] for each in schema if each.by_name}
     front = [values[each.name] for each in schema if not each.by_name]
@@ -97,7 +97,7 @@ def test_trim(name: str) -> None:
     before = dict(values)
     yours = kata.trim(schema, values)
 
-    assert before == values, f"yours changed the values: {kata.describe(values)}"
+    assert before == values, f"your function changed the values: {kata.describe(values)}"
     assert plain(seen.call) == plain(yours), (
         f"{name}: yours {plain(yours)}\na mode gets {plain(seen.call)}"
     )
@@ -110,7 +110,7 @@ def test_a_missing_argument() -> None:
     with pytest.raises(TypeError, match=r"\bself\b") as two:
         kata.fill(kata.schema_of(ATEN.mul.Tensor), (), {"other": X})
     assert str(one.value) != str(two.value), (
-        f"the error must name the missing argument; yours says {one.value}"
+        f"the error must name the missing argument; your message is {one.value}"
     )
     with pytest.raises(TypeError, match="rounding_mode"):
         kata.fill(kata.schema_of(ATEN.div.Tensor_mode), (X, X), {})

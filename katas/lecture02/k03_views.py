@@ -13,7 +13,7 @@ Write down one `Prediction` for each, without running it.
 - The copies here are row-major, except the result of an elementwise operator, which keeps its
   input's order of dims in memory. (Others may also keep it: ``x.transpose(0, 2)[:, [0, 1]]``.)
 
-Begin on paper: draw the 24 places, and mark those of ``x[..., 1::2]``. A failure shows the rule of
+Begin on paper: draw 24 positions, and mark those of ``x[..., 1::2]``. A failure shows the rule of
 a wrong row, never the answer; your rows cannot call torch.
 Afterwards: "Tensor Views" in the documentation, and ``aten/src/ATen/native/TensorShape.cpp``.
 """

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 
 def storage_size(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> int:
-    """Return the least number of elements that a storage needs to hold this tensor.
+    """Return the smallest number of elements that a storage needs to hold this tensor.
 
     Elements before the offset count. Strides are 0 or more. For a tensor without elements, return
     0.

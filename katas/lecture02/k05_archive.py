@@ -15,7 +15,7 @@ Be the reader:
 
 1. `Reader.persistent_load`: turn the id into the storage. A storage shared by two tensors must stay
    shared.
-2. `rebuild`: make the tensor from a storage, sizes, strides and offset.
+2. `rebuild`: build the tensor from a storage, sizes, strides and offset.
 
 About 10 lines. Begin with ``pickletools.dis`` of data.pkl: find the id, and what surrounds it.
 Afterwards open ``torch/serialization.py`` (``persistent_load``) and ``torch/_utils.py``.
@@ -93,7 +93,7 @@ def rebuild(  # noqa: PLR0917 - the pickle calls it so
 ) -> torch.Tensor:
     """Return a tensor with these sizes, strides and offset on `storage`, without a copy.
 
-    It requires a gradient if `requires_grad` is true. `hooks` and `metadata` are empty here.
+    The tensor requires grad if `requires_grad` is true. `hooks` and `metadata` are empty here.
     """
     # TODO: which method makes a view from all three?
     raise NotImplementedError("rebuild")

@@ -7,7 +7,7 @@ dims may step through the same memory, and one element may appear at many indice
 
     windows    0 1 2              from window to window: one element
     of 3         1 2 3            inside a window:       one element
-                   2 3 4          so place = i * 1 + j * 1
+                   2 3 4          so position = i * 1 + j * 1
 
 1. `windows`: all windows over the last dim, with ``torch.as_strided``; 5 lines.
 2. `patches`: windows over rows and columns; 4 lines.
@@ -15,7 +15,7 @@ dims may step through the same memory, and one element may appear at many indice
 
 You are rebuilding ``unfold``, so do not call it. The checks are given.
 
-Begin on paper: the place of element j of window i, for a step of 2 in ``x[1::3]``.
+Begin on paper: the position of element j of window i, for a step of 2 in ``x[1::3]``.
 Afterwards read ``unfold`` in PyTorch's ``aten/src/ATen/native/TensorShape.cpp``.
 """
 
@@ -37,7 +37,7 @@ def windows(x: torch.Tensor, size: int, step: int) -> torch.Tensor:
 
 
 def patches(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return a view of `image`, (N, C, down, across, height, width), of an (N, C, H, W) batch.
+    """Return a view (N, C, down, across, height, width) of `image`, an (N, C, H, W) batch.
 
     There are ``down = H - height + 1`` by ``across = W - width + 1`` patches, one at each position.
     """

@@ -11,7 +11,7 @@ Write both functions with it, one line each, without PyTorch's poolings. The tes
 allocate.
 
 Begin with the shape of ``image.unfold(-2, 4, 4)``.
-Afterwards: does a view also spare the arithmetic? Time sizes 10 and 1000. Its source is
+Afterwards: does a view also spare the arithmetic? Time sizes 10 and 1000. Find ``unfold`` in
 ``aten/src/ATen/native/TensorShape.cpp``.
 """
 

@@ -62,7 +62,7 @@ def internal_overlap(window: Window) -> Overlap:
 
 
 def overlap_status(a: Window, b: Window) -> Overlap:
-    """Return what two windows on one storage share. The first rule that applies wins.
+    """Return how two windows on one storage overlap. The first rule that applies wins.
 
     `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges do not meet,
     `FULL` if range and strides are equal (each element is read, then written), else `PARTIAL`.

@@ -63,7 +63,7 @@ def spell_out(key: tuple[object, ...], sizes: tuple[int, ...]) -> list[object]:
 def apply_basic(
     tensor: torch.Tensor, entries: list[object]
 ) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
-    """Return the view that the basic entries make, and a list with one entry for each of its dims.
+    """Return the view that the basic entries give, and a list with one entry for each of its dims.
 
     The dims of index tensors stay whole in the view; the list has the tensor, or None.
     """

@@ -28,7 +28,7 @@ def histogram(values: torch.Tensor, bins: int) -> torch.Tensor:
 
 
 def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the sum of `values`, a float vector, in each of `count` groups, in the values' dtype.
+    """For each of `count` groups, return the sum of its `values`, a float vector, in their dtype.
 
     ``groups[i]`` is the group of ``values[i]``. Round a half precision sum only once, at the end.
     """

@@ -57,11 +57,11 @@ def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ..
 
     Follow ORDER. Return False if the stride of C is 0, if a stride is less than stride times size
     of the dim before it, or if at N that product equals the stride of C: then C, H and W are all 1,
-    nothing suggests channels-last, and it is row-major.
+    nothing suggests channels-last, and the tensor is row-major.
     """
     if len(sizes) not in ORDER or 0 in sizes:
         return False
-    # TODO: keep track of the least stride that the next dim may have.
+    # TODO: keep track of the smallest stride that the next dim may have.
     raise NotImplementedError("is_strides_like_channels_last")
 
 

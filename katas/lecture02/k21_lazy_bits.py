@@ -6,8 +6,9 @@
     c[0] = 1j
     print(z[0])                                          # -1j
 
-``conj`` computes nothing: it returns a view with a bit set. Predict for each expression in
-`EXPRESSIONS`: does the result share the storage of `z`, and is its bit "conj", "neg" or neither?
+``conj`` computes nothing: it returns a view with a bit set. For each expression in
+`EXPRESSIONS`, predict: does the result share the storage of `z`, and is its bit "conj", "neg" or
+neither?
 
 Begin on paper: where are the numbers of ``z.conj().imag`` stored, and with which sign?
 Afterwards: ``aten/src/ATen/ConjugateFallback.cpp``.
@@ -45,6 +46,6 @@ EXPRESSIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, Bits]:
-    """Return a `Bits` for every name in `EXPRESSIONS`; it cannot call torch."""
+    """Return a `Bits` for every name in `EXPRESSIONS`; your function cannot call torch."""
     # TODO: 6 rows: return {"twice": Bits(shares=..., bit=...), ...}
     raise NotImplementedError("predictions")

@@ -48,6 +48,6 @@ EXPRESSIONS: dict[str, Callable[[], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, str]:
-    """Return the dtype of each sum, such as "float32", or "error". It cannot call torch."""
+    """Return the dtype of each sum, such as "float32", or "error", without calling torch."""
     # TODO: 6 rows: return {"int64 and float32 scalar": ..., ...}
     raise NotImplementedError("predictions")

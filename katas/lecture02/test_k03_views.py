@@ -15,7 +15,7 @@ COLLECTED = "elements that no constant step reaches are collected: a new result,
 STRIDES = "such a method has other strides for the same storage: which step does each dim take?"
 ALLOWED = "reshape and flatten are views where strides allow it, and copies elsewhere"
 KEPT = "what need not be changed is returned as it is"
-# What decides each expression; the answer itself comes from PyTorch.
+# The rule that decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "select": BASIC,
     "steps": BASIC,
@@ -47,7 +47,7 @@ def predicted() -> dict[str, tuple[bool, tuple[int, ...], int]]:
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each expression; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), (

@@ -52,7 +52,7 @@ def test_a_storage_reaches_to_the_last_element() -> None:
 
 
 def test_an_expanded_tensor_needs_one_element() -> None:
-    """A thousand indices share one place; a scalar has no dims but one element."""
+    """A thousand indices share one element; a scalar has no dims but one element."""
     agree((1000,), (0,), 0, "Every index is at place 0.")
     agree((), (), 0, "No dims, one element.")
 
@@ -63,7 +63,7 @@ def test_a_storage_holds_what_lies_before_the_offset() -> None:
 
 
 def test_no_elements_need_no_storage() -> None:
-    """Not even one for the offset."""
+    """A tensor without elements needs no storage, not even for the offset."""
     agree((3, 0), (1, 1), 7, "No element, no place.")
 
 

@@ -140,7 +140,7 @@ def test_a_file_has_its_own_root(tmp_path: Path) -> None:
     try:
         yours = load(str(file))
     except KeyError as error:
-        raise AssertionError(f"yours looks for a name outside self.root: {error}") from None
+        raise AssertionError(f"your reader looks for a name outside self.root: {error}") from None
 
     assert [0, 1, 2] == yours.tolist(), f"yours {yours.tolist()}, expected [0, 1, 2]"
 
@@ -157,7 +157,7 @@ def test_a_storage_can_be_written() -> None:
     says = [str(each.message) for each in caught if "writable" in str(each.message)]
 
     assert not says, (
-        f"a write to yours would change a Python bytes object, which is immutable: {says}"
+        f"a write to your tensor would change a Python bytes object, which is immutable: {says}"
     )
 
 
@@ -178,7 +178,7 @@ def test_two_archives_are_two_objects() -> None:
 
 
 def test_torch_load_is_not_asked() -> None:
-    """The kata rewrites it, so it must not call it."""
+    """The kata rewrites torch.load, so your code must not call it."""
     with forbids(kata, *LOADS) as fresh:
         yours = fresh.load(saved(torch.ones(2)))
 

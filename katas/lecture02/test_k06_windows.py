@@ -249,7 +249,7 @@ def test_as_strided_does_it() -> None:
             fresh.windows(x, 2, 1)
             fresh.patches(x, 2, 2)
 
-    assert not seen.fills, f"as_strided alone is enough, but yours copies: {seen.fills}"
+    assert not seen.fills, f"as_strided alone is enough, but your code runs {seen.fills}"
 
 
 def test_columns_are_copied_once() -> None:
@@ -260,12 +260,12 @@ def test_columns_are_copied_once() -> None:
             im2col(x, 2, 2)
 
         assert not {"im2col", "unfold"} & set(seen.names), (
-            "yours calls F.unfold, which is the kata itself"
+            "your code calls F.unfold, which is the kata itself"
         )
         assert "convolution" not in seen.names, (
-            "yours calls a convolution: build the columns that it would use"
+            "your code calls a convolution: build the columns that it would use"
         )
         assert len(seen.fills) == 1, (
-            f"these operators of yours fill new memory: {seen.fills}; expected one, which copies "
+            f"your code fills new memory with {seen.fills}; expected one operator, which copies "
             "the patches in order"
         )

@@ -17,7 +17,7 @@ from plugins.kit import tensors
 from plugins.kit import unchanged
 
 
-# Each does windows and a reduction at once, which the kata asks you to combine; so does a
+# Each one does windows and a reduction at once, which the kata asks you to combine; so does a
 # convolution.
 POOLINGS = (
     *(
@@ -109,7 +109,7 @@ def test_the_windows_take_no_memory(name: str) -> None:
     bar, naive = 8 * yours.nbytes, 60 * yours.nbytes if name == "moving_max" else x.nbytes
 
     assert seen.bytes <= bar, (
-        f"{name}: yours allocates {seen.bytes} bytes, the bar is {bar}, eight times the result; x "
+        f"{name}: your code allocates {seen.bytes} bytes; the bar is {bar}, 8 times the result; x "
         f"takes {x.nbytes}, copying the windows {naive}. Reduce the view itself: no clone, stack, "
         f"sort or flatten of it"
     )

@@ -92,7 +92,7 @@ def test_old_dims_of_size_one_do_not_matter() -> None:
 
 
 def test_new_dims_of_size_one_take_nothing() -> None:
-    """They may be anywhere: after a chunk that is used up, or between two chunks."""
+    """New dims of size 1 may be anywhere: after a chunk that is used up, or between two chunks."""
     for shape in [(1, 6), (6, 1), (2, 1, 3), (1, 2, 1, 3, 1)]:
         agree((6,), (1,), shape, "Dims of size 1 take no elements, but each has a stride.")
     agree((2, 3), (4, 1), (2, 1, 3), "One more dim between two chunks: it may belong to either.")
@@ -182,7 +182,7 @@ def test_no_tensor_is_made() -> None:
         for a, b, c in numbers:
             cut = fresh.view_strides((a, b * c), (b * c + 1, 1), (a, b, c))
             assert (b * c + 1, c, 1) == cut, (
-                f"{a} rows of {b * c}, with a gap after each, cut into {(a, b, c)}: yours {cut}, "
+                f"{a} rows of {b * c}, with a gap after each, split into {(a, b, c)}: yours {cut}, "
                 f"expected {(b * c + 1, c, 1)}"
             )
             merged = fresh.view_strides((b, a), (1, b), (a * b,))

@@ -92,7 +92,7 @@ def status(a: Window, b: Window, expected: Overlap, why: str) -> None:
 
 
 def test_a_new_tensor_is_dense() -> None:
-    """So is its transpose: the order of the dims does not matter."""
+    """Its transpose is dense too: the order of the dims does not matter."""
     dense((2, 3), (3, 1), "Row-major: places 0 to 5.")
     dense((3, 2), (1, 3), "Its transpose: the same places in another order.")
     dense((2, 3, 4, 5), (60, 1, 15, 3), "Channels-last is dense, too.")
@@ -121,7 +121,7 @@ def test_dims_of_size_one_do_not_matter() -> None:
 
 
 def test_an_empty_window_is_dense() -> None:
-    """It has no gaps and no repeats, whatever its strides."""
+    """An empty window has no gaps and no repeats, whatever its strides."""
     dense((0,), (7,), "No elements, no gaps.")
     dense((0, 3), (9, 2), "No elements, no gaps.")
     dense((3, 0), (0, 0), "No elements, no repeats.")
@@ -163,10 +163,10 @@ def test_internal_overlap_is_what_torch_says(window: Window) -> None:
     places = positions(window)
     repeats = len(set(places)) < len(places)
     assert expected is not Overlap.YES or repeats, (
-        f"{window}: yours says YES, but no place repeats: {places}"
+        f"{window}: your answer is YES, but no position repeats: {places}"
     )
     assert expected is not Overlap.NO or not repeats, (
-        f"{window}: yours says NO, but a place repeats: {places}"
+        f"{window}: your answer is NO, but a position repeats: {places}"
     )
 
 
@@ -205,7 +205,7 @@ def test_no_elements_share_nothing() -> None:
 
 
 def test_windows_with_gaps_are_too_hard() -> None:
-    """Even and odd places share nothing, but no cheap test can tell."""
+    """Even and odd positions share nothing, but no cheap test can tell."""
     even, odd, row = Window((4,), (2,), 0), Window((4,), (2,), 1), Window((8,), (1,), 0)
     status(even, even, Overlap.TOO_HARD, "Not dense comes before the comparison.")
     status(even, odd, Overlap.TOO_HARD, "Not dense: nothing is compared.")

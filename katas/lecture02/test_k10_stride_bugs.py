@@ -65,9 +65,7 @@ def test_columns_of_a_row_major_matrix_are_cleared(device: str) -> None:
     matrix = torch.ones(2, 3, device=device)
     result = clear_columns_(matrix, 2)
     same(matrix, [[0, 0, 1], [0, 0, 1]], "clear_columns_ of a row-major matrix; what was cleared?")
-    assert result is matrix, (
-        "clear_columns_ must return the matrix itself; yours returns another object"
-    )
+    assert result is matrix, "clear_columns_ returned another object, expected the matrix itself"
 
 
 def test_columns_of_a_part_are_cleared(device: str) -> None:
@@ -77,7 +75,7 @@ def test_columns_of_a_part_are_cleared(device: str) -> None:
     clear_columns_(whole[1:3, 2:], 1)
     zeros = (whole == 0).nonzero()
     same(zeros, [[1, 2], [2, 2]], "clear_columns_ of whole[1:3, 2:], 1: where whole is 0")
-    assert not whole.isnan().any(), f"0 times NaN is NaN; yours leaves {whole.tolist()}"
+    assert not whole.isnan().any(), f"0 times NaN is NaN: the matrix is now {whole.tolist()}"
 
 
 @pytest.mark.given
@@ -100,7 +98,7 @@ def test_windows_step_as_the_signal_steps(device: str) -> None:
 
 @given(start=st.integers(0, 3), step=st.integers(1, 3), size=st.integers(1, 5))
 def test_windows_are_views_of_any_signal(start: int, step: int, size: int) -> None:
-    """They equal those of ``Tensor.unfold``, even for a column."""
+    """Your windows equal those of ``Tensor.unfold``, even for a column."""
     signals = torch.arange(60).reshape(20, 3)[start::step, 1], torch.arange(20)[start::step]
     for signal in signals:
         case = f"stride {signal.stride()}, offset {signal.storage_offset()}, {size=}"

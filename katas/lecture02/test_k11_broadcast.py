@@ -64,9 +64,9 @@ def strides_of(
 
 
 def refused(call: Callable[[], object], case: str) -> None:
-    """Expect the error that `clash` makes."""
+    """Expect the error that `clash` returns."""
     with pytest.raises(ValueError, match="does not go with"):
-        pytest.fail(f"{case}: yours {call()}, expected a ValueError, made by clash")
+        pytest.fail(f"{case}: yours {call()}, expected the ValueError from clash")
 
 
 def dims_of(
@@ -188,7 +188,7 @@ def test_sums_undo_expanding_in_autograd(
     expected = tuple(size for dim, size in enumerate(sizes, added) if size == new[dim])
     left = tuple(summed.shape)
     assert expected == left, (
-        f"{sizes} as {new}: yours sums over the dims {dims}, which leaves a tensor of sizes {left},"
+        f"{sizes} as {new}: summing over your dims {dims} leaves a tensor of sizes {left},"
         f" expected {expected}"
     )
     torch.testing.assert_close(

@@ -170,11 +170,11 @@ def test_basic_entries_make_a_view() -> None:
     assert theirs.tolist() == view.tolist(), f"x[1, 1:, ::2]: yours {view}, PyTorch's {theirs}"
     assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), "yours is a copy"
     assert [None, None] == indices, f"an int removes its dim: yours {indices}, expected two None"
-    assert 3 == len(entries), f"do not change the list that is passed in; yours left {entries}"
+    assert 3 == len(entries), f"do not change the list that is passed in; it is now {entries}"
 
 
 def test_the_dims_of_index_tensors_stay_whole() -> None:
-    """They are indexed later, by the tensors in the list."""
+    """These dims are indexed later, by the tensors in the list."""
     x = numbered((2, 3, 4, 5), 0, "cpu")
     view, indices = apply_basic(x, [ROWS, 1, None, COLUMN, slice(2)])
     theirs = x[:, 1, None, :, :2]

@@ -165,7 +165,7 @@ def test_positions_are_on_the_device_of_the_view(device: str) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("end", [3, -4])
 def test_an_index_outside_its_dim_is_refused(end: int) -> None:
-    """It would be the position of another element."""
+    """Such an index would give the position of another element."""
     with pytest.raises(IndexError):
         positions(numbered((3, 4), 0, "cpu"), [torch.tensor([0, end]), None])
 

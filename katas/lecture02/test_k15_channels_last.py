@@ -199,7 +199,7 @@ def test_operators_follow_the_suggestion(device: str, part: slice) -> None:
     suggested = suggest_memory_format(tuple(sliced.shape), sliced.stride())
 
     assert torch.channels_last == suggested, (
-        f"yours suggests {suggested} for strides {sliced.stride()}"
+        f"your code suggests {suggested} for strides {sliced.stride()}"
     )
     assert pooled.is_contiguous(memory_format=suggested), (
         f"max_pool2d returned strides {pooled.stride()}, not channels-last"

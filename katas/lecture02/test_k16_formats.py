@@ -1,4 +1,4 @@
-"""Tests of k16_formats: meta kernels, other sizes and operators made here are the oracle."""
+"""Tests of k16_formats: meta kernels, other sizes and operators defined here are the oracle."""
 
 from __future__ import annotations
 

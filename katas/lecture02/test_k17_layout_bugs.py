@@ -156,7 +156,7 @@ def test_an_empty_mask_blanks_nothing(device: str) -> None:
     before = x.clone()
 
     result = blank_(x, torch.zeros(2, 3, 4, dtype=torch.bool, device=device))
-    assert result is x, "blank_ must return the images themselves; yours returns another tensor"
+    assert result is x, "blank_ returned another tensor, expected the images themselves"
     same(x, before, "blank_ with an empty mask")
 
 
@@ -174,7 +174,7 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
 
     same(x, expected, "blank_ of two pixels; what was it that was set to 0?")
     same(view, expected.permute(0, 2, 3, 1), "blank_, in a view that was there before")
-    assert result is x, "blank_ must return the images themselves; yours returns another tensor"
+    assert result is x, "blank_ returned another tensor, expected the images themselves"
     # Masked pixels are set to 0, whatever they were.
     x = torch.tensor([torch.inf, torch.nan, 5.0, -torch.inf]).reshape(1, 2, 1, 2)
     blank_(x, torch.tensor([[[True, False]]]))
@@ -185,7 +185,7 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
 
 @pytest.mark.given
 def test_more_channels_are_zeros(device: str) -> None:
-    """They come after the others."""
+    """The new channels come after the others."""
     x = images(device)
     more = add_channels(x, 2)
 
@@ -219,7 +219,7 @@ def test_channels_last_stays(device: str, count: int) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("kind", FORMATS)
 def test_new_channels_are_zeros_beside_infinity(kind: str) -> None:
-    """They copy the format of the images, not their values."""
+    """The new channels copy the format of the images, not their values."""
     x = images("cpu", kind)
     x[0, 0] = torch.inf
     x[0, 1] = torch.nan

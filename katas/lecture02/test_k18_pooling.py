@@ -95,7 +95,7 @@ def copied(layers: list[Layer], x: torch.Tensor, expected: int, why: str) -> Non
 
     yours = len(copies.names)
     assert yours == expected, (
-        f"yours makes {yours} copies {copies.names}, expected {expected}.\n{why}"
+        f"your code makes {yours} copies {copies.names}, expected {expected}.\n{why}"
     )
 
 

@@ -145,7 +145,7 @@ def test_any_strides_and_sizes(
             naive(tensor, decay),
             msg=lambda text, case=case: f"{case}: yours differs from the recurrence\n{text}",
         )
-        assert torch.equal(before, tensor), f"{case}: yours changes the input"
+        assert torch.equal(before, tensor), f"{case}: your function changed the input"
 
 
 def test_each_step_works_on_neighbours() -> None:
@@ -163,12 +163,12 @@ def test_each_step_works_on_neighbours() -> None:
 
 @pytest.mark.given
 def test_the_naive_loop_scatters_at_every_step() -> None:
-    """So the count distinguishes the two."""
+    """The count distinguishes your loop from the naive one."""
     x = torch.rand(37, 50)
     with Scattered(37) as scattered:
         naive(x, 0.9)
 
-    assert 50 <= len(scattered.names), f"the naive loop scatters {len(scattered.names)} times"
+    assert 50 <= len(scattered.names), f"{len(scattered.names)} scattered, expected 50 or more"
 
 
 @pytest.mark.given
@@ -177,7 +177,7 @@ def test_the_naive_loop_misses_the_bar() -> None:
     """Against itself it stays below the bar, so the timing is precise enough."""
     ratio, _, _ = speedup(naive)
 
-    assert ratio < BAR, f"the naive loop against itself: {ratio:.2f} times"
+    assert ratio < BAR, f"the naive loop against itself: {ratio:.2f} times, expected below {BAR}"
 
 
 @pytest.mark.usefixtures("one_thread")

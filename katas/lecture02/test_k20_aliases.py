@@ -97,7 +97,7 @@ def test_the_survey_is_what_torch_believes() -> None:
         yours = (bool(found.writes), bool(found.views))
         assert theirs == yours, f"{name} (writes, views): yours {yours}, PyTorch's {theirs}"
         assert not (found.writes and found.views), (
-            f"{name}: yours says that it writes and returns a view, but no operator does both"
+            f"{name}: your answer is that it writes and returns a view; no operator does both"
         )
 
 

@@ -10,7 +10,7 @@ from katas.lecture02.k21_lazy_bits import EXPRESSIONS
 from plugins.kit import forbids
 
 
-# What decides each expression; the answer itself comes from PyTorch.
+# The rule that decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "twice": "conj turns the bit around",
     "imag": "the storage has the other sign, and no element is written",
@@ -29,7 +29,7 @@ def predicted() -> dict[str, tuple[bool, str]]:
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each expression; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), (

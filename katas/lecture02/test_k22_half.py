@@ -9,7 +9,7 @@ from katas.lecture02.k22_half import EXPRESSIONS
 from plugins.kit import forbids
 
 
-# What decides each expression; the answer itself comes from PyTorch.
+# The rule that decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "half 2049": "11 bits count to 2048 in ones; halfway, the last bit is 0",
     "half 2051": "11 bits count to 2048 in ones; halfway, the last bit is 0",
@@ -38,7 +38,7 @@ def predicted() -> dict[str, object]:
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each expression; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), (

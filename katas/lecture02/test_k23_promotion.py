@@ -9,7 +9,7 @@ from katas.lecture02.k23_promotion import EXPRESSIONS
 from plugins.kit import forbids
 
 
-# What decides each expression; the answer itself comes from PyTorch.
+# The rule that decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "int64 and float32 scalar": "floats are the higher category, with or without dims",
     "int64 and float16": "floats are the higher category, however few their bits",
@@ -36,7 +36,7 @@ def found(name: str) -> str:
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each expression; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), (

@@ -18,7 +18,7 @@ Write that function for five operators, about 9 lines, in the order of the file:
 - Use operators that autograd can differentiate again: the tests do.
 - Don't run autograd, nor an operator whose name contains "backward".
 
-Begin on paper: a row of two numbers. Which results does x[0] affect, and how much each?
+Begin on paper: a row of two numbers. Which results does x[0] affect, and by how much?
 Afterwards open ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
 (``tools/autograd/derivatives.yaml`` in the repository): an entry for each operator that has a
 formula of its own.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def exp_vjp(grad: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
     """Return the gradient of ``result = x.exp()`` with respect to `x`, without another exp.
 
-    As everywhere here, `grad` has the shape of the result, and you return the shape of the input.
+    Throughout, `grad` has the shape of the result, and what you return has that of the input.
     """
     # TODO: what is the slope of exp?
     raise NotImplementedError("exp_vjp")

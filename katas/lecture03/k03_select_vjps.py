@@ -34,7 +34,7 @@ def div_vjp(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the gradients of ``a / b`` with respect to `a` and `b`, which broadcast.
 
-    As everywhere here, `grad` has the shape of the result, and you return the shape of the input.
+    Throughout, `grad` has the shape of the result, and what you return has that of the input.
     """
     # TODO: the quotient rule.
     raise NotImplementedError("div_vjp")

@@ -14,7 +14,7 @@ Write that sum, and two operators that need it, about 15 lines:
    and None for one that is not a tensor.
 3. `Add`: return None for a gradient that ``ctx.needs_input_grad`` doesn't ask for.
 
-- Make one sum over all dims together; if nothing was repeated, do nothing.
+- Compute one sum over all dims together; if nothing was repeated, do nothing.
 - Keep shapes for backward, not tensors.
 
 Begin on paper: write (2, 1, 4) under (5, 2, 3, 4), flush right. Which columns do you sum?

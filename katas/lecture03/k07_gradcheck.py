@@ -1,7 +1,7 @@
 """Does this backward match its forward? gradcheck from scratch.
 
 A model whose formula has a wrong factor still trains, a little worse, without an error. Comparing
-two Jacobians finds it: one from differences, which use only forward, and one from backwards:
+two Jacobians finds it: one from differences, which use only forward, and one from backward passes:
 
     column j   (fn(x + eps * e_j) - fn(x - eps * e_j)) / (2 * eps)      e_j is 1 at j, else 0
     row i      the gradient of x for a gradient of the result that is 1 at i, else 0
@@ -13,7 +13,7 @@ about 35 lines, in four steps. Each turns a group of tests green.
 2. `analytical_jacobian`: one call, and a backward for each number of the result.
 3. Both for complex tensors: each number counts as two, its real and then its imaginary part, as in
    ``torch.view_as_real``. Rows send back 1, then 1j.
-4. `gradcheck`: run the backwards twice, then compare.
+4. `gradcheck`: run backward twice, then compare.
 
 - ``torch.autograd.gradcheck``, ``torch.autograd.functional`` and ``torch.func`` are what you write:
   don't call them.
@@ -89,7 +89,7 @@ def gradcheck(
 ) -> bool:
     """Return True if both Jacobians of `fn` at `x` agree.
 
-    |numerical - analytical| may be at most ``atol + rtol * |numerical|`` at each place. Two
+    |numerical - analytical| may be at most ``atol + rtol * |numerical|`` at each position. Two
     analytical Jacobians must be exactly equal; check that first.
 
     Raises

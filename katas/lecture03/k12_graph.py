@@ -11,7 +11,7 @@ returns; `Prediction` has the notation, `predictions` the rules.
 
 1. Draw the tensors of a program: which are views, and of which base?
 2. Go through the writes: which tensor does each reach in the end?
-3. Look at the tensor that is returned: was it made before the last write to its base?
+3. Look at the tensor that is returned: was it created before the last write to its base?
 
 The tests run PyTorch, but hide it while they read your rows.
 
@@ -42,7 +42,7 @@ class Prediction:
     ExpBackward0, SelectBackward0 for ``x[0]``, TBackward0 for ``x.t()``. ``x.mul_(3)`` leaves the
     same node as ``x * 3``, and ``x[0] = y`` is ``x[0].copy_(y)``, with inputs x[0] and y.
 
-    `is_leaf` is true without a ``grad_fn``; integers have no gradient.
+    `is_leaf` is true if there is no ``grad_fn``; integers have no gradient.
     """
 
     graph: str
@@ -109,7 +109,7 @@ def written_view(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def view_of_written_base(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to the base, and return a view made before."""
+    """Write to the base, and return a view created before the write."""
     x = leaf * 2
     view = x[0]
     x.mul_(3)

@@ -12,7 +12,7 @@ Below are fourteen programs. Each gets ``x = torch.ones(3, requires_grad=True)``
 raises a RuntimeError, otherwise the tensor's `Outcome`; the rules are in `predictions`. For each
 program, ask:
 
-1. Which grad mode is on when the tensor is made?
+1. Which grad mode is on when the tensor is created?
 2. Is it new, a view, or an alias?
 3. Which tensor is written to, in which mode?
 

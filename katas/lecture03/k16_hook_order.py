@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import torch
 
 
-# Given: do not change. Each gets ``torch.ones(2, requires_grad=True)``.
+# Given: do not change. Each program gets ``torch.ones(2, requires_grad=True)``.
 def after_write(leaf: torch.Tensor) -> list[float]:
     """Register the hook after the write."""
     seen: list[torch.Tensor] = []

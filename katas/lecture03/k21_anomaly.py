@@ -1,4 +1,4 @@
-"""Anomaly mode: name the line of forward that made the NaN.
+"""Anomaly mode: name the line of forward that caused the NaN.
 
 k20 says "SqrtBackward0", but your model has forty square roots. Which one? By then the call is long
 over. ``torch.autograd.detect_anomaly`` knows, because each node has a dict for metadata:
@@ -11,13 +11,13 @@ reports it in backward, about 15 lines:
 
 1. `Anomaly.__torch_function__`: make the call, then `mark` its results.
 2. `mark`: a call may leave several nodes. Walk back from the result until a node has a line.
-3. `check`, a hook of each node: raise if the node returned NaN.
+3. `check`, a hook on each node: raise if the node returned NaN.
 
 - Keep the line in the hook, not the node (k17).
 
 Begin with step 1 and a ``print``: which calls do you see?
 Afterwards open ``torch/autograd/anomaly_mode.py`` in site-packages. Real life differs: PyTorch
-records the whole stack, in C++, for each node as it is made, even in backward.
+records the whole stack, in C++, for each node as it is created, even in backward.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def forward_line() -> str:
 
 
 def anomaly(name: str, line: str) -> RuntimeError:
-    """Return the error of a node that returned NaN."""
+    """Return the error for a node that returned NaN."""
     return RuntimeError(f"{name} returned NaN; its forward ran in {line}")
 
 
 def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
-    """Return whether one of these gradients has a NaN."""
+    """Return whether one of these gradients contains NaN."""
     return any(grad is not None and bool(grad.isnan().any()) for grad in grads)
 
 

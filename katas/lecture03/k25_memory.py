@@ -8,7 +8,7 @@ keeps one input, but needs everything else at once in backward. The best is in b
 
 Write `run` with the real thing, ``torch.utils.checkpoint.checkpoint``: about 5 lines.
 
-- Say ``use_reentrant=False``.
+- Pass ``use_reentrant=False``.
 
 Begin on paper: how many tensors do n blocks in segments of s keep, and which s gives the fewest?
 Afterwards see ``checkpoint_sequential`` in ``torch/utils/checkpoint.py``, in site-packages.

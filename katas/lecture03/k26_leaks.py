@@ -45,7 +45,7 @@ class Meter:
         self.total = torch.zeros(())
 
     def add(self, loss: Tensor) -> None:
-        """Add one loss; the total gets the wider dtype, and one read earlier does not change."""
+        """Add one loss; the total gets the wider dtype; a total read earlier does not change."""
         self.total = self.total + loss
 
 
@@ -66,7 +66,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """At each gradient, append its norm over the norm that `tensor` had when this was called."""
+    """For each gradient, append its norm divided by the norm of `tensor` when this was called."""
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / tensor.norm())))
 
 
@@ -89,7 +89,7 @@ class Exp(torch.autograd.Function):
 def penalty(loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     """Return the sum of squares of the gradients of `loss` for `parameters`, with a graph.
 
-    Write no ``.grad``.
+    Do not write to ``.grad``.
     """
     loss.backward(create_graph=True)
     return torch.stack([parameter.grad.square().sum() for parameter in parameters]).sum()

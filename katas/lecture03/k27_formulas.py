@@ -55,7 +55,7 @@ def recorded(results: object) -> list[torch.Tensor]:
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """Return, by argument name, what `gradient` returns for each floating-point tensor."""
+    """For each floating-point tensor, return what `gradient` returns, by argument name."""
     return {
         argument.name: gradient(op, asking(args, position))
         for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001

@@ -38,7 +38,7 @@ def test_a_leaf_has_no_history() -> None:
 
 
 def test_one_operator() -> None:
-    """It has its own node, and one that adds to the leaf's .grad."""
+    """An operator has its own node, and the leaf has a node that adds to its .grad."""
     compare(
         leaf().exp(),
         ["ExpBackward0", "AccumulateGrad"],
@@ -83,7 +83,7 @@ def test_paths_that_meet_again() -> None:
     start = time.process_time()
     compare(x, ["MulBackward0"] * 40 + ["AccumulateGrad"], "go on from a node one time only")
 
-    assert time.process_time() - start < 10, "yours visits every path; visit every node once"
+    assert time.process_time() - start < 10, "your walk visits every path; visit every node once"
 
 
 def test_a_long_chain() -> None:

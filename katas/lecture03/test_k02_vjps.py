@@ -75,7 +75,7 @@ def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor, about: str 
     grad = randn(*result.shape, device=result.device)
     expected = torch.autograd.grad(result, leaves, grad)
     answer = vjp(grad, result.detach(), *inputs)
-    assert len(expected) == len(answer), f"yours returns {len(answer)}, expected {len(expected)}"
+    assert len(expected) == len(answer), f"{len(answer)} gradients, expected {len(expected)}"
     for place, (theirs, yours, x) in enumerate(zip(expected, answer, inputs, strict=True)):
         where = f"the gradient by input {place} {about}"
         assert x.shape == yours.shape, (
@@ -159,11 +159,11 @@ def test_softmax_builds_no_jacobian() -> None:
     with Largest() as log:
         kata.softmax_vjp(grad, result, 0)
 
-    assert log.size <= 500, f"yours makes a tensor of {log.size} elements for a row of 500"
+    assert log.size <= 500, f"your code creates a tensor of {log.size} elements for a row of 500"
 
 
 def test_softmax_can_be_differentiated_twice() -> None:
-    """It is computed from the saved result."""
+    """The gradient is computed from the saved result."""
     check(
         lambda x: x.softmax(1),
         lambda grad, result, x: (kata.softmax_vjp(grad, result, 1),),
@@ -275,7 +275,7 @@ def test_samples_of_pytorchs_own_tests(name: str) -> None:
     op = next(op for op in op_db if op.name == name)
     samples = [(each, SAMPLES[name](each)) for each in op.sample_inputs("cpu", torch.float64)]
 
-    assert any(case for _, case in samples), f"expected: samples of {name} in PyTorch's tests"
+    assert any(case for _, case in samples), f"found no samples of {name} in PyTorch's tests"
     for sample, case in samples:
         if case:
             compare(*case, about=f"in a sample of {name}: {sample.summary()}")

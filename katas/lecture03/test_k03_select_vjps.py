@@ -61,7 +61,7 @@ def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor, about: str 
     grad = randn(*result.shape, device=result.device)
     expected = torch.autograd.grad(result, leaves, grad)
     answer = vjp(grad, result.detach(), *inputs)
-    assert len(expected) == len(answer), f"yours returns {len(answer)}, expected {len(expected)}"
+    assert len(expected) == len(answer), f"{len(answer)} gradients, expected {len(expected)}"
     for place, (theirs, yours, x) in enumerate(zip(expected, answer, inputs, strict=True)):
         where = f"the gradient by input {place} {about}"
         assert x.shape == yours.shape, (
@@ -229,10 +229,10 @@ def test_cat_does_not_copy_its_gradient(device: str) -> None:
     parts = kata.cat_vjp(grad, sizes, 1)
     first, second = parts
 
-    assert [2, 3] == sizes, f"yours leaves the caller's list of sizes as {sizes}"
+    assert [2, 3] == sizes, f"your code changed the caller's sizes to {sizes}"
     assert isinstance(parts, tuple), f"return a tuple of views; yours is a {type(parts)}"
-    assert grad.data_ptr() == first.data_ptr(), "narrow the gradient, do not copy it"
-    assert grad[:, 2:].data_ptr() == second.data_ptr(), "the second of yours is a copy"
+    assert grad.data_ptr() == first.data_ptr(), "your first part is a copy: narrow the gradient"
+    assert grad[:, 2:].data_ptr() == second.data_ptr(), "your second part is a copy"
 
 
 def test_cat_can_be_differentiated_twice() -> None:
@@ -302,7 +302,7 @@ def test_samples_of_pytorchs_own_tests(name: str) -> None:
     op = next(op for op in op_db if op.name == name)
     samples = [(each, SAMPLES[name](each)) for each in op.sample_inputs("cpu", torch.float64)]
 
-    assert any(case for _, case in samples), f"expected: samples of {name} in PyTorch's tests"
+    assert any(case for _, case in samples), f"found no samples of {name} in PyTorch's tests"
     for sample, case in samples:
         if case:
             compare(*case, about=f"in a sample of {name}: {sample.summary()}")

@@ -45,7 +45,7 @@ def compare(target: torch.Tensor, index: list[int], device: str = "cpu") -> None
 
 
 def test_each_place_once(device: str) -> None:
-    """Values land where the index says; other places keep what they had."""
+    """Values land where the index says; other elements keep what they had."""
     compare(torch.tensor([0.5, -0.5, 7.0, 9.0]), [2, 0], device)
 
 
@@ -79,8 +79,8 @@ def test_only_the_last_write_has_a_gradient() -> None:
 
     expected = [[0.0, 20.0, 0.0], [0.0, 0.0, 10.0, 30.0]]
     assert expected == [by_target.tolist(), by_values.tolist()], (
-        f"index [0, 2, 0, 2]: yours gives target {by_target.tolist()} and values"
-        f" {by_values.tolist()}, expected {expected}: the last write to a place gets the whole "
+        f"index [0, 2, 0, 2]: your gradients are {by_target.tolist()} for target and"
+        f" {by_values.tolist()} for values, expected {expected}: the last write gets the whole "
         "gradient"
     )
 
@@ -104,9 +104,9 @@ def test_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
         yours, values[-1000:], msg="yours did not keep the last thousand".__add__
     )
     seconds = time.process_time() - start
-    assert seconds < 5, f"yours takes {seconds:.1f} s for a million writes, expected far below 1"
-    assert [] == taken, f"yours goes through a tensor with {taken}, which is a loop"
-    assert len(names) < 100, f"yours calls {len(names)} operators, expected a handful"
+    assert seconds < 5, f"a million writes took {seconds:.1f} s, expected far below 1"
+    assert [] == taken, f"your code loops over a tensor with {taken}"
+    assert len(names) < 100, f"your code calls {len(names)} operators, expected a handful"
 
 
 def test_deterministic_mode_stays_on() -> None:

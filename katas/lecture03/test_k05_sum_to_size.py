@@ -73,7 +73,7 @@ def test_expandable_is_what_expand_accepts(
         accepted = True
 
     assert accepted is is_expandable_to(shape, desired), (
-        f"{shape} to {desired}: yours does not follow the given rule"
+        f"{shape} to {desired}: your code does not follow the given rule"
     )
 
 
@@ -88,7 +88,7 @@ def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
 
 
 def test_a_dim_of_one_gets_the_sum_and_stays(device: str) -> None:
-    """It is summed, and kept with size 1."""
+    """The dim is summed, and kept with size 1."""
     answer = sum_to_size(torch.ones(2, 3, 4, device=device), (2, 1, 4))
 
     assert (2, 1, 4) == tuple(answer.shape), (
@@ -140,7 +140,7 @@ def test_the_sum_is_that_of_torch(
 
     says = f"{wanted}, strides {tensor.stride()}, to {shape}: yours is not PyTorch's\n".__add__
     torch.testing.assert_close(sum_to_size(tensor, shape), tensor.sum_to_size(shape), msg=says)
-    assert torch.equal(before, tensor), "yours writes to the gradient, which others may share"
+    assert torch.equal(before, tensor), "your code writes to the gradient, which others may share"
 
 
 @pytest.mark.parametrize("shape", [(3, 1, 5), (4, 5), (5,), (), (1, 1, 1), (1, 4, 1)])
@@ -150,10 +150,10 @@ def test_one_sum_does_it_all(shape: tuple[int, ...]) -> None:
     with Operators() as log:
         sum_to_size(tensor, shape)
 
-    assert 1 == log.sums, f"expected one sum over all the dims at once; yours ran {log.names}"
+    assert 1 == log.sums, f"expected one sum over all the dims at once; your code ran {log.names}"
     views = {"view", "select", "squeeze", "unsqueeze", "_unsafe_view", "alias"}
     others = set(log.names) - {"sum"} - views
-    assert set() == others, f"besides the sum only views are allowed; yours ran {log.names}"
+    assert set() == others, f"besides the sum only views are allowed; your code ran {log.names}"
 
 
 def test_the_method_of_torch_is_not_called() -> None:
@@ -188,7 +188,7 @@ def test_expand_can_be_differentiated_twice() -> None:
         "the gradient of expand is a sum, here over the dims in front and the one that was 1"
     )
     assert torch.autograd.gradgradcheck(lambda x: Expand.apply(x, (3, 2, 2)).exp(), (x,)), (
-        "backward is made of operators that can be differentiated themselves"
+        "use only operators in backward that can be differentiated themselves"
     )
 
 
@@ -218,13 +218,13 @@ def test_add_can_be_differentiated_twice() -> None:
 
     assert torch.autograd.gradcheck(Add.apply, inputs), "summed to (2, 1) and to (3,)"
     assert torch.autograd.gradgradcheck(lambda a, b: Add.apply(a, b).exp(), inputs), (
-        "backward is made of operators that can be differentiated themselves"
+        "use only operators in backward that can be differentiated themselves"
     )
 
 
 @pytest.mark.parametrize("needed", [0, 1])
 def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
-    """It does not even compute a sum that would be thrown away."""
+    """Backward does not even compute a sum that would be thrown away."""
     inputs = [torch.ones(3), torch.ones(3)]
     inputs[needed].requires_grad_()
     inputs[1 - needed] = torch.ones(1)
@@ -233,7 +233,7 @@ def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
         torch.autograd.grad(result, inputs[needed], torch.ones(3))
 
     assert 0 == log.sums, (
-        f"yours runs {log.names}: for an input without a gradient, return None and do not sum"
+        f"your code runs {log.names}: for an input without a gradient, return None and do not sum"
     )
 
 
@@ -250,11 +250,11 @@ def test_no_input_is_kept_for_backward() -> None:
     nodes = {"Expand": expanded.grad_fn, "Add": result.grad_fn}
     for name, node in nodes.items():
         kept = len(node.saved_tensors)
-        assert 0 == kept, f"{name}: yours saves {kept} tensors, expected none: shapes are enough"
+        assert 0 == kept, f"{name}: {kept} tensors saved, expected none: shapes are enough"
     alive = {"a": weakref.ref(a), "b": weakref.ref(b), "x of Expand": weakref.ref(x)}
     # The nodes stay alive; the expanded tensor is a view, which keeps its base alive.
     del a, b, x, expanded
     kept = [name for name, reference in alive.items() if reference() is not None]
 
-    assert not kept, f"yours keeps {kept} alive on its node: the shapes are enough"
-    assert result.requires_grad, "yours has cut the sum off from its history"
+    assert not kept, f"your code keeps {kept} alive on its node: the shapes are enough"
+    assert result.requires_grad, "your sum is cut off from its history"

@@ -91,7 +91,7 @@ def test_every_edge_counts() -> None:
     assert 2 == to_leaf, f"yours {to_leaf}, expected 2: both factors of x * x are x"
     assert 3 == len(dependencies), f"yours has {names(list(dependencies))}, expected 3 nodes"
     assert kept == roots, (
-        f"yours leaves {len(roots)} of the caller's 3 roots: use a list of your own"
+        f"your code left {len(roots)} of the caller's 3 roots: use a list of your own"
     )
 
 
@@ -113,7 +113,7 @@ def test_one_gradient_arrives_at_a_leaf(device: str) -> None:
     order = run((x * 3).sin().sum())
 
     expected = ["SumBackward0", "SinBackward0", "MulBackward0", "AccumulateGrad"]
-    assert expected == names(order), f"yours ran {names(order)}, expected {expected}"
+    assert expected == names(order), f"your code ran {names(order)}, expected {expected}"
     says = "(3 * x).sin().sum(): yours is not 3 * cos(3 * x)\n".__add__
     torch.testing.assert_close(x.grad, 3 * torch.cos(3 * x.detach()), msg=says)
 
@@ -146,9 +146,9 @@ def test_a_node_waits_for_all_of_its_gradients() -> None:
     order = run(shared.sin() * shared)
 
     assert 1 == order.count(shared.grad_fn), (
-        "yours runs a node twice: run it once, with the sum of its gradients"
+        "your code runs a node twice: run it once, with the sum of its gradients"
     )
-    assert "ExpBackward0" == names(order)[-2], f"yours ran {names(order)}: exp waits for both"
+    assert "ExpBackward0" == names(order)[-2], f"ran {names(order)}: exp must wait for both"
     e = x.detach().exp()
     says = "sin(e) * e with e = exp(x): yours is not e * (e * cos(e) + sin(e))\n".__add__
     torch.testing.assert_close(x.grad, e * (e.cos() * e + e.sin()), msg=says)
@@ -182,7 +182,7 @@ def test_none_along_an_edge_counts_as_followed() -> None:
     undefined = torch._C._functions.UndefinedGrad()(x.exp())  # noqa: SLF001
     order = run(undefined)
 
-    assert 3 == len(order), f"yours ran {names(order)}: an edge with None is followed too"
+    assert 3 == len(order), f"your code ran {names(order)}: follow an edge with None too"
     assert x.grad is None, f"only None reaches the leaf, but its .grad is {x.grad}"
     x.grad = None
     run(undefined + x)
@@ -232,7 +232,7 @@ def test_a_gradient_is_never_written_to() -> None:
         f"yours {w.grad.tolist()} for w, expected 1: x and exp(w) got the same tensor"
     )
     kept = [seed.tolist() for seed in seeds]
-    assert [[1.0], [1.0]] == kept, f"yours wrote to the caller's gradients: {kept}"
+    assert [[1.0], [1.0]] == kept, f"your code wrote to the caller's gradients: {kept}"
 
 
 @pytest.mark.step(2, "buffers and counts")
@@ -256,7 +256,7 @@ def test_last_in_forward_is_first_in_backward() -> None:
 
     for y in (first + second, second + first):
         yours = names(run(y))
-        assert expected == yours, f"yours {yours}\nexpected {expected}: cos was made after sin"
+        assert expected == yours, f"yours {yours}\nexpected {expected}: cos was created after sin"
 
 
 @pytest.mark.step(3, "the last of forward first")
@@ -331,11 +331,11 @@ def test_grad_mode_is_off() -> None:
     assert not x.grad.requires_grad, (
         "your gradient has a graph: switch grad mode off while nodes run"
     )
-    assert torch.is_grad_enabled(), "yours leaves grad mode off: restore it"
+    assert torch.is_grad_enabled(), "your code left grad mode off: restore it"
     assert not x.grad.is_inference(), "yours is an inference tensor, which cannot be written to"
     with torch.no_grad():
         run(y)
-        assert not torch.is_grad_enabled(), "grad mode was off before, and yours has switched it on"
+        assert not torch.is_grad_enabled(), "grad mode was off before, and your code switched it on"
 
 
 @pytest.mark.step(4, "leave everything as it was")

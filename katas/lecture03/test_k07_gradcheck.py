@@ -96,7 +96,7 @@ def test_rows_are_results_and_columns_are_inputs() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_differences_are_central() -> None:
-    """One-sided ones would be wrong by eps / 2 times the second derivative."""
+    """One-sided differences would be wrong by eps / 2 times the second derivative."""
     jacobian = numerical_jacobian(torch.square, vector(1.0), eps=0.5)
 
     assert [[2.0]] == jacobian.tolist(), (
@@ -106,7 +106,7 @@ def test_differences_are_central() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_two_calls_for_each_number() -> None:
-    """Both use the given eps, starting from the original `x`."""
+    """Both calls use the given eps, starting from the original `x`."""
     seen: list[list[float]] = []
 
     def fn(x: torch.Tensor) -> torch.Tensor:
@@ -127,16 +127,16 @@ def test_the_input_is_the_same_afterwards() -> None:
     seen = []
     numerical_jacobian(lambda x: seen.append(x.clone()) or x.sum(), x)
 
-    assert torch.equal(before, x), f"x was {before.tolist()}; after yours it is {x.tolist()}"
+    assert torch.equal(before, x), f"x was {before.tolist()}; after your call it is {x.tolist()}"
     firsts = [call[0].item() for call in seen[2:]]
     assert all(0.1 == first for first in firsts), (
-        f"x[0] is 0.1; while others were nudged, yours had {firsts}: restore it exactly"
+        f"x[0] is 0.1; while others were nudged, fn saw {firsts}: restore it exactly"
     )
 
 
 @pytest.mark.step(1, "differences")
 def test_a_result_may_be_a_view() -> None:
-    """Then the next nudge changes it, unless you read it first."""
+    """The next nudge changes such a result, unless you read it first."""
     close(torch.eye(2), numerical_jacobian(lambda x: x.view(-1), vector(1.0, 2.0)))
 
 
@@ -183,9 +183,9 @@ def test_one_backward_makes_one_row() -> None:
         return result
 
     close([[2.0, 1.0], [4.0, 2.0], [6.0, 3.0]], analytical_jacobian(fn, vector(1.0, 2.0)))
-    assert 1 == len(calls), f"yours calls fn {len(calls)} times: one forward, three backwards"
+    assert 1 == len(calls), f"your code calls fn {len(calls)} times, expected 1 call"
     assert torch.eye(3).tolist() == grads, (
-        f"yours sends back {grads}, expected a single 1 each time, at 0, 1, 2"
+        f"your code sends back {grads}, expected a single 1 each time, at 0, 1, 2"
     )
 
 
@@ -212,11 +212,11 @@ def test_grad_is_left_alone() -> None:
     with unchanged(weight=weight):
         analytical_jacobian(lambda x: x.exp() * weight, x)
 
-    assert x.grad is None, f"yours left x.grad = {x.grad}"
-    assert x.requires_grad, "yours switched x.requires_grad off"
+    assert x.grad is None, f"your code left x.grad = {x.grad}"
+    assert x.requires_grad, "your code switched x.requires_grad off"
     y = vector(1.0)
     analytical_jacobian(torch.exp, y)
-    assert not y.requires_grad, "yours left requires_grad set on y: use a leaf of your own"
+    assert not y.requires_grad, "your code left requires_grad set on y: use a leaf of your own"
 
 
 @pytest.mark.step(2, "backwards")
@@ -248,7 +248,7 @@ def test_a_complex_number_is_two_real_ones() -> None:
 
 @pytest.mark.step(3, "complex numbers")
 def test_conjugation_and_parts_have_derivatives() -> None:
-    """They are not holomorphic, but differentiable functions of two real numbers."""
+    """Both functions are not holomorphic, but differentiable as functions of two real numbers."""
     z = vector(1 + 2j)
 
     close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
@@ -279,15 +279,15 @@ def test_a_right_backward_passes() -> None:
         (torch.exp, vector(0.3 + 1j)),
     ]:
         yours = gradcheck(fn, x)
-        assert yours is True, f"this backward is right at {x.tolist()}, but yours returns {yours!r}"
+        assert yours is True, f"the backward is right at {x.tolist()}; yours {yours!r}"
 
 
 @pytest.mark.step(4, "compare")
 def test_a_wrong_backward_is_found() -> None:
-    """It may be wrong by one percent, or only in the imaginary part."""
+    """The backward may be wrong by one percent, or only in the imaginary part."""
     refused("mismatch", lambda x: Wrong.apply(x, 1.01), vector(1.0, 2.0))
     refused("mismatch", lambda x: Wrong.apply(x, 1.0), vector(1 + 1j))
-    # Each place has its own tolerance, and NaN is never within it.
+    # Each position has its own tolerance, and NaN is never within it.
     slopes = vector(1000.0, 1.0)
     refused("mismatch", lambda x: Wrong.apply(x, 2.0) * slopes + x * slopes, vector(0.0, 0.1))
     refused("mismatch", torch.sqrt, vector(0.0))
@@ -302,18 +302,18 @@ def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> N
         return Wrong.apply(x, 1.01)
 
     yours = gradcheck(fn, vector(10.0), atol=atol, rtol=rtol)
-    assert yours is True, f"0.2 off is within atol {atol}, rtol {rtol}: yours returns {yours!r}"
+    assert yours is True, f"0.2 off is within atol {atol}, rtol {rtol}: your code returns {yours!r}"
     refused("mismatch", fn, vector(10.0), atol=atol / 4, rtol=rtol / 4)
     # A difference equal to the bound is allowed: here both are exactly 2.
     exact = gradcheck(lambda x: x * 2, vector(1.0), eps=0.25, atol=0.0, rtol=0.0)
     assert exact is True, (
-        f"without a difference, a tolerance of 0 suffices: yours returns {exact!r}"
+        f"without a difference, a tolerance of 0 suffices: your code returns {exact!r}"
     )
 
 
 @pytest.mark.step(4, "compare")
 def test_the_tolerance_is_relative_to_the_differences() -> None:
-    """It is not relative to the backward being checked, which may be far too large."""
+    """The tolerance is not relative to the backward being checked, which may be far too large."""
     refused("mismatch", lambda x: Wrong.apply(x, 10.0), vector(1.0), rtol=0.95)
 
 
@@ -351,4 +351,4 @@ def test_torch_does_not_do_it() -> None:
         close([[2.0]], numerical_jacobian(torch.square, inputs))
 
     backwards = [name for name in ran if "Backward" in name or "backward" in name]
-    assert not backwards, f"differences run no backward, yours ran {backwards}"
+    assert not backwards, f"differences run no backward, but your code ran {backwards}"

@@ -72,12 +72,12 @@ def test_exp_has_a_derivative(device: str) -> None:
 
 
 def test_exp_saves_its_result() -> None:
-    """It uses ``save_for_backward``, so autograd knows whose result it is."""
+    """`Exp` uses ``save_for_backward``, so autograd knows whose result it is."""
     result = Exp.apply(double(1.0))
 
     kept = saved(result)
-    assert 1 == len(kept), f"yours saves {len(kept)} tensors by save_for_backward, expected 1"
-    assert result.data_ptr() == kept[0].data_ptr(), "yours saves a tensor other than the result"
+    assert 1 == len(kept), f"your code saves {len(kept)} tensors by save_for_backward, expected 1"
+    assert result.data_ptr() == kept[0].data_ptr(), "your code saves a tensor other than the result"
 
 
 def test_exp_has_a_second_derivative() -> None:
@@ -95,7 +95,7 @@ def test_exp_is_computed_once() -> None:
         torch.autograd.grad(first, x)
 
     times = log.names.count("exp")
-    assert 1 == times, f"yours computes {times} exponentials for two derivatives, expected 1"
+    assert 1 == times, f"your code computes {times} exponentials for two derivatives, expected 1"
 
 
 def test_mul_has_both_derivatives(device: str) -> None:
@@ -119,7 +119,7 @@ def test_mul_saves_what_is_needed(needed: tuple[bool, bool]) -> None:
     kept = sorted(tensor.item() for tensor in saved(Mul.apply(a, b)))
     expected = sorted(tensor.item() for tensor in wanted)
     assert expected == kept, (
-        f"a = 2, b = 3, needs_input_grad {needed}: yours saves {kept}, expected {expected}"
+        f"a = 2, b = 3, needs_input_grad {needed}: your code saves {kept}, expected {expected}"
     )
 
 
@@ -132,7 +132,7 @@ def test_mul_computes_what_is_needed(needed: tuple[bool, bool]) -> None:
         torch.autograd.grad(result, [x for x in inputs if x.requires_grad])
 
     assert sum(needed) == log.names.count("mul"), (
-        f"needs_input_grad {needed}: yours runs {log.names}, expected {sum(needed)} products"
+        f"needs_input_grad {needed}: your code runs {log.names}, expected {sum(needed)} products"
     )
 
 
@@ -150,12 +150,12 @@ def test_once_has_a_first_derivative() -> None:
 
 
 def test_once_saves_its_input() -> None:
-    """It saves only that, with ``save_for_backward``, so that a write to it is noticed."""
+    """`CubeOnce` saves only x, with ``save_for_backward``, so that a write to x is noticed."""
     x = double(2.0)
     kept = saved(CubeOnce.apply(x))
 
-    assert 1 == len(kept), f"yours saves {len(kept)} tensors by save_for_backward, expected 1"
-    assert x.data_ptr() == kept[0].data_ptr(), "yours saves a tensor other than the input"
+    assert 1 == len(kept), f"your code saves {len(kept)} tensors by save_for_backward, expected 1"
+    assert x.data_ptr() == kept[0].data_ptr(), "your code saves a tensor other than the input"
 
 
 def test_once_is_an_error_the_second_time() -> None:
@@ -165,7 +165,7 @@ def test_once_is_an_error_the_second_time() -> None:
     (first,) = torch.autograd.grad(CubeOnce.apply(x).square(), x, create_graph=True)
 
     assert first.item() == 2 * 2**3 * 3 * 2**2, f"6 x^5 at 2 is 192, yours {first.item()}"
-    assert first.requires_grad, "yours counts as a constant: a second derivative would be wrong"
+    assert first.requires_grad, "your gradient is a constant: a second derivative would be wrong"
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.backward()
 
@@ -213,7 +213,7 @@ def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.autograd.grad(result, x, create_graph=True)
 
     assert ["cube_kernel", "cube_grad_kernel"] == calls, (
-        f"yours calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward"
+        f"your code calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward"
     )
 
 
@@ -244,9 +244,9 @@ def test_inputs_are_let_go_after_backward(name: str) -> None:
 
     kept = sum(reference() is not None for reference in alive)
     assert 0 == kept, (
-        f"backward has run, but yours keeps {kept} inputs: attributes on ctx stay alive"
+        f"backward has run, but your code keeps {kept} inputs: attributes on ctx stay alive"
     )
-    assert result.requires_grad, "yours has cut the result off"
+    assert result.requires_grad, "your result is cut off from its history"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

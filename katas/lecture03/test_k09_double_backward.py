@@ -71,12 +71,12 @@ def test_the_derivative_honours_what_is_needed(needed: tuple[bool, bool], produc
 
     count = log.names.count("mul") + log.names.count("pow")
     assert count <= products, (
-        f"needs_input_grad {needed}: yours runs {log.names}, expected at most {products} products"
+        f"needs_input_grad {needed}: you run {log.names}, expected at most {products} products"
     )
 
 
 def test_cube_has_two_derivatives() -> None:
-    """Both agree with finite differences, and so do further ones of `CubeGrad`."""
+    """Both derivatives agree with finite differences, and so do further ones of `CubeGrad`."""
     x = double(2.0, -3.0)
 
     differentiable(Cube.apply, x)
@@ -100,7 +100,7 @@ def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.autograd.grad(first, (x, grad))
 
     assert ["cube_kernel", "cube_grad_kernel"] == calls, (
-        f"yours calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward;"
+        f"you call {calls}, expected cube_kernel in forward and cube_grad_kernel in backward;"
         " anything after that uses torch operators"
     )
 

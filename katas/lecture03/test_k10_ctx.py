@@ -47,7 +47,7 @@ def complaint(call: Callable[[], object]) -> str:
 @pytest.mark.given
 @pytest.mark.parametrize("name", YOURS)
 def test_values_and_gradients_are_right(name: str) -> None:
-    """They were before, and they stay so, second derivatives too."""
+    """They were right before, and they stay right, second derivatives too."""
     x = leaf()
     results = [functions[name](x) for functions in (YOURS, PYTORCHS)]
     firsts = [torch.autograd.grad(y.square().sum(), x, create_graph=True)[0] for y in results]
@@ -99,9 +99,9 @@ def test_an_input_is_let_go_after_backward() -> None:
     y.sum().backward()
     del x
 
-    assert y.requires_grad, "yours has cut the result off"
+    assert y.requires_grad, "your result is cut off from its history"
     assert alive() is None, (
-        "backward has run, but yours still keeps the input alive: PyTorch frees "
+        "backward has run, but your code still keeps the input alive: PyTorch frees "
         "what save_for_backward got, and knows nothing of attributes of ctx"
     )
 

@@ -79,7 +79,7 @@ def test_relatives_share_a_counter_or_not(name: str) -> None:
     fact = f"y = {name} of x: PyTorch's x.zero_() {'moves' if shared else 'leaves'} y._version"
     for question, pair in {"x, y": (x, y), "y, x": (y, x), "x, y once more": (x, y)}.items():
         yours = same_counter(*pair)
-        assert shared is yours, f"{fact}; yours returns {yours!r} for {question}"
+        assert shared is yours, f"{fact}; your code returns {yours!r} for {question}"
 
 
 def test_asking_runs_nothing() -> None:
@@ -88,19 +88,19 @@ def test_asking_runs_nothing() -> None:
     with unchanged(x=x, but=("version",)), Operators() as log:
         yours = same_counter(x, x)
 
-    assert yours is True, f"a tensor shares its own counter; yours returns {yours!r}"
-    assert [] == log.names, f"yours runs {log.names}; increment_version(a) runs no operator"
-    assert same_counter(x, x.detach()) is True, "x.detach() shares the counter of x; yours says no"
+    assert yours is True, f"a tensor shares its own counter; your code returns {yours!r}"
+    assert [] == log.names, f"your code runs {log.names}; increment_version(a) runs no operator"
+    assert same_counter(x, x.detach()) is True, "x.detach() shares the counter of x; you answer no"
 
 
 def test_inference_tensors_share_nothing() -> None:
-    """They have no counter, which is what makes them cheap."""
+    """Inference tensors have no counter, which is what makes them cheap."""
     x = inference()
 
     for pair in [(x, torch.ones(2)), (torch.ones(2), x), (x, x)]:
         kinds = " and ".join("inference" if each.is_inference() else "plain" for each in pair)
         yours = same_counter(*pair)
-        assert yours is False, f"{kinds}: no counter, so none is shared; yours returns {yours!r}"
+        assert yours is False, f"{kinds}: no counter, so none is shared; you return {yours!r}"
 
 
 def test_what_was_saved_comes_back(device: str) -> None:
@@ -119,7 +119,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
     x = torch.ones(2, device=device)
     x.add_(1)
     saved = SavedTensor(x)
-    assert x is saved.unpack(), "writes before it was saved do not count"
+    assert x is saved.unpack(), "unpack did not return x: writes before it was saved do not count"
     x.add_(1)
     x.mul_(2)
     other = SavedTensor(torch.ones(2, device=device))
@@ -134,7 +134,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
     again = error_of(saved.unpack)
     assert yours == again, f"x stays overwritten; yours, the second time: {again}"
     assert "no error" == error_of(other.unpack), (
-        "yours refuses another tensor, which was not written to"
+        "your unpack refuses another tensor, which was not written to"
     )
 
 
@@ -174,7 +174,7 @@ def test_what_was_released_is_gone() -> None:
     saved.release()
     del x
 
-    assert alive() is None, "yours still keeps the tensor alive after release()"
+    assert alive() is None, "your code still keeps the tensor alive after release()"
     yours = error_of(saved.unpack)
     assert "backward through the graph a second time" in yours, (
         f"overwritten, then released: PyTorch reports the release; yours: {yours}"
@@ -182,7 +182,7 @@ def test_what_was_released_is_gone() -> None:
 
 
 def test_an_inference_tensor_cannot_be_saved() -> None:
-    """It has no counter to show whether it was overwritten."""
+    """An inference tensor has no counter to show whether it was overwritten."""
     for is_output in (False, True):
         yours = error_of(lambda: SavedTensor(inference(), is_output))  # noqa: B023
         assert "Inference tensors cannot be saved" in yours, (
@@ -193,7 +193,7 @@ def test_an_inference_tensor_cannot_be_saved() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_operators_have_results_and_gradients(device: str, name: str, dtype: torch.dtype) -> None:
-    """They agree with PyTorch's, and the caller's tensors are unchanged."""
+    """Both agree with PyTorch's, and the caller's tensors are unchanged."""
     x = torch.tensor([0.5, -1.0, 0.0, 3.0], dtype=dtype, device=device).sqrt().nan_to_num(-0.7)
     grad = torch.tensor([3.0, 5.0, 7.0, 0.0], dtype=dtype, device=device).sqrt()
     leaf = x.clone().requires_grad_()
@@ -213,7 +213,7 @@ def test_operators_have_results_and_gradients(device: str, name: str, dtype: tor
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_backward_works_once(name: str) -> None:
-    """It frees what was saved."""
+    """Backward frees what was saved."""
     _, backward = getattr(kata, name)(torch.ones(2))
     backward(torch.ones(2))
 
@@ -239,14 +239,14 @@ def test_each_saves_one_tensor(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     expected = (result.data_ptr(), True) if name == "exp" else (x.data_ptr(), False)
 
     assert [expected] == saved, (
-        f"{name} saves {'its output, with is_output' if name == 'exp' else 'its input'}, one time;"
-        f" yours saves {len(saved)}, with is_output {[each for _, each in saved]}"
+        f"{name} saves {'its output, with is_output' if name == 'exp' else 'its input'}, once;"
+        f" your code saves {len(saved)}, with is_output {[each for _, each in saved]}"
     )
 
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_backward_owns_what_it_needs_alone(name: str) -> None:
-    """It must not own the result, which would own it in turn; exp needs no input."""
+    """Backward must not own the result, which would own it in turn; exp needs no input."""
     x = torch.ones(2)
     result, backward = getattr(kata, name)(x)
     results, inputs = weakref.ref(result), weakref.ref(x)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch.autograd.graph import Node
 
 
-# What decides each program; the answer itself comes from PyTorch.
+# The rule that decides each program; the answer itself comes from PyTorch.
 RULES = {
     "product": "a node has one child for each tensor that the operator takes",
     "row": "a view has its base's history underneath",
@@ -59,7 +59,7 @@ def predicted() -> dict[str, tuple[str, bool, bool]]:
 
 @pytest.mark.given
 def test_the_two_graphs_of_the_brief() -> None:
-    """They are what PyTorch builds."""
+    """The two graphs are what PyTorch builds."""
     x = torch.ones(2, 2, requires_grad=True) * 2
     mul = "MulBackward0(AccumulateGrad, None)"
 
@@ -81,7 +81,7 @@ def test_some_views_keep_their_kind_of_node() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(PROGRAMS), (

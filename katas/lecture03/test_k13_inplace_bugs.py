@@ -112,7 +112,7 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
     check(lambda x, w: unroll(x, w, steps)[0] + 0 * w.sum(), plain, x, weight)
     with unchanged(x=x, weight=weight):
         last, log = unroll(x, weight, steps)
-    assert steps == len(log), f"yours logs {len(log)} entries, expected {steps}"
+    assert steps == len(log), f"your log has {len(log)} entries, expected {steps}"
     assert not any(entry.requires_grad for entry in log), "your log requires grad: it must not"
     for count, entry in enumerate(log, 1):
         says = f"entry {count} of your log is not h after {count} steps\n".__add__
@@ -159,15 +159,15 @@ def test_players_move_together(device: str) -> None:
         ("second", second, old[1], push),
     ]:
         step, expected = weight.detach() - before.detach(), -0.25 * move
-        assert step.any() or not expected.any(), f"{name}: yours has not moved it"
+        assert step.any() or not expected.any(), f"{name}: your code has not moved it"
         yours, theirs = (each.round(decimals=3).tolist() for each in (step, expected))
         says = (
             f"{name}: each element moves by -rate times its gradient before the step. Yours moved"
             f" by {yours}, expected {theirs}\n"
         )
         torch.testing.assert_close(step, expected, msg=says.__add__)
-    assert first.is_leaf, "the update must not be recorded"
-    assert second.is_leaf, "the update must not be recorded"
+    assert first.is_leaf, "first is no longer a leaf: do not record the update"
+    assert second.is_leaf, "second is no longer a leaf: do not record the update"
     assert [first.data_ptr(), second.data_ptr()] == places, "the weights must move in place"
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         # An earlier graph has saved the weights: autograd must notice every write to them.
@@ -236,4 +236,4 @@ def test_views_come_in_and_stay_as_they_are(order: list[int], step: int, rows: i
                 result.float().sum().backward()
             except RuntimeError as error:
                 raise AssertionError(f"autograd raises: {error}") from error
-    assert torch.equal(base, before), "yours changes its argument"
+    assert torch.equal(base, before), "your function changed its argument"

@@ -21,7 +21,7 @@ MADE = "a result requires grad if an input does and grad mode is on where it is 
 LEAF = "a leaf that requires grad may be written to only where grad mode is off"
 COUNTER = "bases, views and detached aliases share one counter, and .data has its own"
 VIEW = "some views may not be written to: ask where it was made, and with how many others"
-# What decides each program; the answer itself comes from PyTorch.
+# The rule that decides each program; the answer itself comes from PyTorch.
 RULES = {
     "no_grad_product": MADE,
     "enabled_again": f"{MADE}: the innermost mode counts",
@@ -53,7 +53,7 @@ def predicted() -> dict[str, object]:
 
 @pytest.mark.given
 def test_the_three_writes_of_the_brief() -> None:
-    """One is refused, one is counted, one is not."""
+    """One write is refused, one is counted, one is not."""
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x.add_(1)
@@ -64,7 +64,7 @@ def test_the_three_writes_of_the_brief() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == {program.__name__ for program in PROGRAMS}, (

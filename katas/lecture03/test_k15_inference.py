@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INFERENCE = "what is new in inference mode is an inference tensor, and records nothing"
 NORMAL = "inference mode makes new tensors special, not those that were there, nor their views"
 OUTSIDE = "outside, an inference tensor may be read, not written to, and not saved for backward"
-# What decides each program; the answer itself comes from PyTorch.
+# The rule that decides each program; the answer itself comes from PyTorch.
 RULES = {
     "inference_product": INFERENCE,
     "inference_view": NORMAL,
@@ -77,11 +77,11 @@ def test_leaving_inference_mode_turns_grad_mode_on() -> None:
     """Even inside no_grad: mode=False turns grad mode on instead of restoring it."""
     with torch.no_grad(), torch.inference_mode(mode=False):
         assert torch.is_grad_enabled(), "expected inference_mode(mode=False) to turn grad mode on"
-    assert torch.is_grad_enabled(), "and restores the old mode at the end"
+    assert torch.is_grad_enabled(), "expected the old mode again at the end"
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == {program.__name__ for program in PROGRAMS}, (

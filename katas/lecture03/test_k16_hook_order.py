@@ -10,7 +10,7 @@ from katas.lecture03.k16_hook_order import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each program; the answer itself comes from PyTorch.
+# The rule that decides each program; the answer itself comes from PyTorch.
 RULES = {
     "after_write": "a hook belongs to the value that the tensor has when it is registered",
     "first_of_two": "hooks run in the order in which they were registered",
@@ -41,7 +41,7 @@ def test_a_hook_before_a_write() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"

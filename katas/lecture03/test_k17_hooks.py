@@ -128,7 +128,7 @@ def test_a_log_owns_no_graph() -> None:
 
 
 def test_a_log_is_removed() -> None:
-    """Only that one: another log on the same graph keeps recording."""
+    """Only that log is removed: another log on the same graph keeps recording."""
     x = torch.ones(3, requires_grad=True)
     root = x.exp().sum()
     log, other = log_nodes(root), log_nodes(root)
@@ -197,7 +197,7 @@ def test_other_users_of_the_gradient_see_all_of_it() -> None:
     assert [1.0, -1.0] == x.grad.tolist(), f"x is clipped at 1: yours {x.grad.tolist()}"
     assert [5.0, -7.0] == y.grad.tolist(), f"y is not clipped: yours {y.grad.tolist()}"
     assert [5.0, -7.0] == gradient.tolist(), (
-        f"yours wrote to the gradient passed to backward: {gradient}"
+        f"your code wrote to the gradient passed to backward: {gradient}"
     )
 
 

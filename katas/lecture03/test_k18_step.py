@@ -17,7 +17,7 @@ def model_and_data(device: str) -> tuple[nn.Module, torch.Tensor]:
 
 
 def test_parameters_step_in_backward(device: str) -> None:
-    """The result is that of torch.optim.SGD after backward, and in place."""
+    """The result is that of torch.optim.SGD after backward, written in place."""
     model, batch = model_and_data(device)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     grads = torch.autograd.grad(model(batch).square().mean(), list(model.parameters()))
@@ -29,10 +29,10 @@ def test_parameters_step_in_backward(device: str) -> None:
         says = "after backward: yours is not old - rate * grad\n".__add__
         torch.testing.assert_close(parameter.detach(), old - 0.5 * grad, msg=says)
     now = [parameter.data_ptr() for parameter in model.parameters()]
-    assert places == now, "yours made new tensors: step in place"
+    assert places == now, "the parameters are new tensors: step in place"
     for p in model.parameters():
-        assert p.is_leaf, "yours recorded the step: the parameter is no longer a leaf"
-        assert p.requires_grad, "yours switched requires_grad off"
+        assert p.is_leaf, "the parameter is no longer a leaf: your code recorded the step"
+        assert p.requires_grad, "your code switched requires_grad off"
 
 
 def test_gradients_are_freed_one_by_one(device: str) -> None:
@@ -56,11 +56,11 @@ def test_gradients_are_freed_one_by_one(device: str) -> None:
         "[1, 2, 3, 4]"
     )
     kept = sum(not each.expired() for each in made)
-    assert 0 == kept, f"yours keeps {kept} of {len(made)} gradients elsewhere: drop them"
+    assert 0 == kept, f"your code keeps {kept} of {len(made)} gradients elsewhere: drop them"
 
 
 def test_a_gradient_of_several_uses_is_stepped_once() -> None:
-    """It steps once, not once per use: a post-accumulate hook sees the sum."""
+    """A parameter steps once, not once per use: a post-accumulate hook sees the sum."""
     weight = torch.tensor([1.0], requires_grad=True)
     log = step_in_backward([weight], 0.25)
     (weight * 2 + weight * 3).backward()
@@ -77,7 +77,7 @@ def test_a_gradient_of_several_uses_is_stepped_once() -> None:
 
 
 def test_each_backward_is_a_step() -> None:
-    """So is the second one; removing the log removes the hooks from every parameter."""
+    """The second backward steps too; removing the log removes the hooks from every parameter."""
     weights = [torch.tensor([1.0], requires_grad=True) for _ in range(3)]
     log = step_in_backward(weights, 0.25)
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_each_backward_is_a_step() -> None:
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
 def test_steps_are_not_recorded() -> None:
-    """Not even if backward itself is recorded, which leaves grad mode on in its hooks."""
+    """Steps are not recorded even if backward is, which leaves grad mode on in its hooks."""
     weight = torch.tensor([1.0], requires_grad=True)
     step_in_backward([weight], 0.25)
     try:
@@ -102,4 +102,4 @@ def test_steps_are_not_recorded() -> None:
         raise AssertionError(f"with create_graph=True: {error}") from error
 
     assert [1 - 0.25 * 2] == weight.tolist(), f"yours {weight.tolist()}, expected [0.5]"
-    assert weight.is_leaf, "the weight is no longer a leaf: yours recorded the step"
+    assert weight.is_leaf, "the weight is no longer a leaf: your code recorded the step"

@@ -32,7 +32,7 @@ def test_one_norm_for_all_tensors() -> None:
     assert log.norms == pytest.approx([expected], rel=1e-12), (
         f"yours {log.norms}, expected {[expected]}: one norm over three gradients"
     )
-    assert [1] == noted, "all three gradients arrive before the leaf's; yours comes later"
+    assert [1] == noted, "all three gradients arrive before the leaf's; your norm comes later"
 
 
 def test_what_is_not_reached_counts_as_zero() -> None:
@@ -62,7 +62,7 @@ def test_every_backward_has_its_number() -> None:
     (x + y).sum().backward()
 
     assert len(log.norms) == 2, (
-        f"after log.remove() yours still recorded {log.norms[2:]}: remove() removes the hooks "
+        f"after log.remove() your log still got {log.norms[2:]}: remove() removes the hooks "
         "whose handles are in log.handles"
     )
     assert [4.0, 4.0] == x.grad.tolist(), f"gradients must not change; yours {x.grad.tolist()}"

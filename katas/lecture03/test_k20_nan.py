@@ -59,7 +59,7 @@ def test_the_culprit_is_that_of_anomaly_mode(name: str) -> None:
 
 
 def test_each_branch_may_have_one() -> None:
-    """Anomaly mode stops at the first; yours finds all, in the order in which they ran."""
+    """Anomaly mode stops at the first; `watch` finds all, in the order in which they ran."""
     x, y = leaf(0.0), leaf(0.0)
     first, second = x.sqrt() * 0, y.log() * 0
     root = (first + second).sum()
@@ -67,7 +67,7 @@ def test_each_branch_may_have_one() -> None:
     root.backward()
 
     expected = ["LogBackward0", "SqrtBackward0"]
-    assert expected == yours, f"yours {yours}, expected {expected}: log was made later"
+    assert expected == yours, f"yours {yours}, expected {expected}: log was called after sqrt"
 
 
 def test_what_comes_in_has_no_culprit() -> None:
@@ -114,7 +114,7 @@ class Bystander:
 
 
 def test_the_graph_is_freed() -> None:
-    """It dies with its last tensor, by reference counting."""
+    """The graph dies with its last tensor, by reference counting."""
 
     def made() -> Bystander:
         bystander = Bystander()
@@ -127,7 +127,7 @@ def test_the_graph_is_freed() -> None:
 
 
 def test_anomaly_mode_is_not_asked() -> None:
-    """It stops at the first NaN, and slows down every operator of forward."""
+    """Anomaly mode stops at the first NaN, and slows down every operator of forward."""
     anomaly = ("autograd.detect_anomaly", "autograd.set_detect_anomaly", "autograd.anomaly_mode")
     with forbids(kata, *(f"torch.{name}" for name in anomaly)) as fresh:
         root = (leaf(0.0).sqrt() * 0).sum()

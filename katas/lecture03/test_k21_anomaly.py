@@ -95,7 +95,7 @@ def accused(program: Callable[[torch.Tensor], torch.Tensor]) -> tuple[str, str] 
 def test_node_and_line_are_those_of_anomaly_mode(
     program: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
-    """They name the forward call that made the node, in the file of the program."""
+    """Node and line name the forward call that created the node, in the program's file."""
     theirs = accused(program)
     with Anomaly():
         loss = program(leaf(0.0, 1.0))
@@ -130,10 +130,10 @@ def test_a_node_keeps_its_first_line() -> None:
         y = leaf(0.0).sqrt()
         first = y.grad_fn.metadata.get("line")
         z = (y * 0).sum()
-    assert y.grad_fn.metadata.get("line") == first, "yours marks a node again when it is used"
+    assert y.grad_fn.metadata.get("line") == first, "your code marked a node again when it was used"
     lines = {first, z.grad_fn.metadata.get("line")}
 
-    assert len(lines) == 2, f"two lines of this test made nodes; yours has {lines}"
+    assert len(lines) == 2, f"two lines of this test created nodes; yours has {lines}"
 
 
 def test_other_notes_stay() -> None:
@@ -157,7 +157,7 @@ def test_outside_nothing_is_watched() -> None:
     after = (leaf(0.0).sqrt() * 0).sum()
     for name, loss in {"before": before, "after": after}.items():
         yours = outcome(loss.backward)
-        assert yours == "no error", f"for a graph built {name} the with block yours raises {yours}"
+        assert yours == "no error", f"graph built {name} the with block: your code raises {yours}"
 
 
 def test_values_and_gradients_stay() -> None:
@@ -195,7 +195,7 @@ def test_a_long_program() -> None:
     seconds = time.process_time() - start
 
     assert x.grad is not None, "backward reached the leaf, but it has no gradient"
-    assert seconds < 4, f"yours takes {seconds:.1f} s, expected far below 1: stop at marked nodes"
+    assert seconds < 4, f"it took {seconds:.1f} s, expected far below 1: stop at marked nodes"
 
 
 def test_a_long_graph_of_before() -> None:
@@ -208,7 +208,7 @@ def test_a_long_graph_of_before() -> None:
         with Anomaly():
             y = y.exp()
     except RecursionError:
-        raise AssertionError("yours uses recursion, but the graph is 5000 nodes deep") from None
+        raise AssertionError("your code uses recursion, but the graph is 5000 nodes deep") from None
     y.backward()
 
     assert x.grad is not None, "backward reached the leaf, but it has no gradient"
@@ -219,7 +219,7 @@ class Bystander:
 
 
 def test_the_graph_is_freed() -> None:
-    """It dies with its last tensor, by reference counting."""
+    """The graph dies with its last tensor, by reference counting."""
 
     def made() -> Bystander:
         bystander = Bystander()

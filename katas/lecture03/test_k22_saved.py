@@ -90,7 +90,7 @@ def test_nodes_of_any_operator_are_read() -> None:
         yours = sum(map(len, found.values()))
 
         names = {name: list(each) for name, each in found.items()}
-        assert len(tensors) == yours, f"the hooks saw {len(tensors)} tensors; yours found {names}"
+        assert len(tensors) == yours, f"the hooks saw {len(tensors)} tensors; you found {names}"
 
 
 class Keeps(torch.autograd.Function):
@@ -296,8 +296,8 @@ def test_the_graph_is_read_and_no_hook_is_set() -> None:
             roles(function, vector())
             saved_bytes(vector().exp())
         except RuntimeError as error:
-            raise AssertionError(f"yours uses hooks: {error}") from error
-    assert 1 == len(calls), f"yours calls the function {len(calls)} times, expected 1"
+            raise AssertionError(f"your code uses hooks: {error}") from error
+    assert 1 == len(calls), f"your code calls the function {len(calls)} times, expected 1"
 
 
 def test_what_is_looked_at_stays() -> None:

@@ -108,7 +108,7 @@ def test_counting_changes_nothing(device: str) -> None:
     with counting(sizes):
         y = x.exp()
     saved = y.grad_fn._saved_result  # noqa: SLF001
-    assert saved.data_ptr() == y.data_ptr(), "yours keeps a copy, but counting must change nothing"
+    assert saved.data_ptr() == y.data_ptr(), "yours is a copy, but counting must change nothing"
     (grad,) = torch.autograd.grad(y.sum(), x)
 
     says = "yours is not exp's gradient\n".__add__
@@ -126,20 +126,20 @@ def test_counting_leaks_no_graph() -> None:
 
 @pytest.mark.step(2, "keep them on disk")
 def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
-    """Each has its own file, and comes back from it."""
+    """Each saved tensor has its own file, and comes back from it."""
     x = torch.linspace(0, 1, 1000, device=device, requires_grad=True)
     with on_disk(tmp_path):
-        assert [] == list(tmp_path.iterdir()), "nothing is saved yet, but yours wrote a file"
+        assert [] == list(tmp_path.iterdir()), "nothing is saved yet, but your code wrote a file"
         hidden = x.exp()
         y = hidden.sin()
     count = len(list(tmp_path.iterdir()))
-    assert 2 == count, f"yours wrote {count} files, expected 2: exp's result, for exp and for sin"
+    assert 2 == count, f"you wrote {count} files, expected 2: exp's result, for exp and for sin"
     size = min(file.stat().st_size for file in tmp_path.iterdir())
-    assert size >= 4000, f"1000 float32 take 4000 bytes; yours wrote {size}"
+    assert size >= 4000, f"1000 float32 take 4000 bytes; your code wrote {size}"
     saved, again = y.grad_fn._saved_self, y.grad_fn._saved_self  # noqa: SLF001
 
-    assert saved.data_ptr() != again.data_ptr(), "yours keeps the tensor in memory after reading it"
-    assert saved.data_ptr() != hidden.data_ptr(), "yours comes from memory, not from the file"
+    assert saved.data_ptr() != again.data_ptr(), "after reading, the tensor is still in memory"
+    assert saved.data_ptr() != hidden.data_ptr(), "your tensor comes from memory, not from the file"
     says = "from the file: yours is not what was saved\n".__add__
     torch.testing.assert_close(saved, hidden, rtol=0, atol=0, msg=says)
     (grad,) = torch.autograd.grad(y.sum(), x)
@@ -158,14 +158,14 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     assert 3 == count, f"a retained graph needs its 3 files again, yours has {count}"
     assert torch.equal(first, second), f"two backwards: yours {first.tolist()}, {second.tolist()}"
     left = len(list(tmp_path.iterdir()))
-    assert 0 == left, f"backward has freed what was saved, but {left} files of yours are left"
+    assert 0 == left, f"backward has freed what was saved, but {left} of your files are left"
     with on_disk(tmp_path):
         y = (x * x).exp()
     count = len(list(tmp_path.iterdir()))
-    assert 3 == count, f"yours wrote {count} files, expected 3"
+    assert 3 == count, f"your code wrote {count} files, expected 3"
     del y
     left = len(list(tmp_path.iterdir()))
-    assert 0 == left, f"the graph is gone without a backward, but {left} files of yours are left"
+    assert 0 == left, f"the graph is gone without a backward, but {left} of your files are left"
 
 
 @pytest.mark.step(2, "keep them on disk")
@@ -210,7 +210,7 @@ def test_a_view_is_saved_without_its_storage(tmp_path: Path) -> None:
         y = x[:2].sin()
     (file,) = tmp_path.iterdir()
     size = file.stat().st_size
-    assert size < 10_000, f"two elements take {size} bytes: yours saves the whole storage"
+    assert size < 10_000, f"two elements take {size} bytes: your code saves the whole storage"
     y.sum().backward()
 
 
@@ -233,14 +233,14 @@ def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
-    """From `least` elements up; they come back in their own dtype, rounded."""
+    """Tensors of `least` elements or more come back in their own dtype, rounded."""
     x = torch.linspace(0.1, 1, 7, dtype=torch.float32, device=device, requires_grad=True)
     with compressed(torch.bfloat16, 7):
         y = x.sin()
         z = x[:6].sin()
     back, small = y.grad_fn._saved_self, z.grad_fn._saved_self  # noqa: SLF001
 
-    assert torch.float32 == back.dtype, f"yours comes back as {back.dtype}, expected float32"
+    assert torch.float32 == back.dtype, f"your tensor comes back as {back.dtype}, expected float32"
     rounded = x.detach().to(torch.bfloat16).to(torch.float32)
     says = "7 elements, least 7: yours did not go through bfloat16\n".__add__
     torch.testing.assert_close(back.detach(), rounded, rtol=0, atol=0, msg=says)
@@ -248,10 +248,10 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
     with compressed(torch.bfloat16, 7):
         wide = double.sin()
     back = wide.grad_fn._saved_self  # noqa: SLF001
-    assert torch.float64 == back.dtype, f"yours comes back as {back.dtype}, expected float64"
+    assert torch.float64 == back.dtype, f"your tensor comes back as {back.dtype}, expected float64"
     says = "float64 is a floating-point dtype too: yours did not go through bfloat16\n".__add__
     torch.testing.assert_close(back.detach(), rounded.double(), rtol=0, atol=0, msg=says)
-    assert torch.equal(small, x[:6]), "6 elements, least 7: yours has rounded them"
+    assert torch.equal(small, x[:6]), "6 elements, least 7: your code rounded them"
     assert small.data_ptr() == x.data_ptr(), "6 elements, least 7: yours is a copy"
     (grad,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(grad, x.cos().detach(), rtol=1e-2, atol=1e-2)
@@ -309,10 +309,10 @@ def test_own_storages_are_not_copied(device: str) -> None:
     for result in (y, z):
         weight, batch = result.grad_fn._saved_mat2, result.grad_fn._saved_mat1  # noqa: SLF001
         assert weight.data_ptr() == layer.weight.data_ptr(), (
-            "yours copies the weight, which is in own"
+            "your code copies the weight, which is in own"
         )
         assert batch.data_ptr() != x.data_ptr(), (
-            "the batch is not in own, but yours leaves it alone"
+            "the batch is not in own, but your code leaves it alone"
         )
         rounded = x.detach().to(torch.bfloat16).to(torch.float32)
         assert torch.equal(batch, rounded), "your batch did not go through bfloat16"
@@ -320,7 +320,7 @@ def test_own_storages_are_not_copied(device: str) -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_a_part_of_an_own_storage_is_not_copied() -> None:
-    """It starts elsewhere but is alive anyway; so is the whole if a part is in own."""
+    """A part starts elsewhere but is alive anyway; so is the whole if a part is in own."""
     weight = torch.rand(5, requires_grad=True)
     for own in (weight, weight.detach()[:1]):
         with compressed(torch.bfloat16, 1, [own]):
@@ -328,16 +328,16 @@ def test_a_part_of_an_own_storage_is_not_copied() -> None:
         back = result.grad_fn._saved_self  # noqa: SLF001
 
         assert back.data_ptr() == weight[2:].data_ptr(), (
-            "yours copies part of a storage that belongs to `own`"
+            "your code copies part of a storage that belongs to `own`"
         )
 
 
 @pytest.mark.step(3, "another dtype")
 def test_compressing_leaks_no_graph() -> None:
     """Neither for tensors that it compresses nor for those that it leaves alone."""
-    assert not outlives(compressed(torch.bfloat16, 1)), "yours keeps a tensor with its graph"
+    assert not outlives(compressed(torch.bfloat16, 1)), "your code keeps a tensor with its graph"
     assert not outlives(compressed(torch.bfloat16, 100)), (
-        "yours leaks the graph: keep tensors that are left alone detached, too"
+        "your code leaks the graph: keep tensors that are left alone detached, too"
     )
     assert not outlives(compressed(torch.float32, 1)), (
         "if x already has that dtype, x.to(dtype) is x itself, with its graph: detach it"

@@ -43,7 +43,7 @@ def backward(result: torch.Tensor, **settings: bool) -> None:
         result.sum().backward(**settings)
     except LookupError as error:
         error.add_note(
-            "Backward asked for a tensor that forward had packed, and yours did not find it: the"
+            "Backward asked for a tensor that forward packed, but your code did not find it: the"
             " second run gives each tensor the number that forward gave it, and a tensor stays"
             " until it has been asked for."
         )
@@ -51,7 +51,7 @@ def backward(result: torch.Tensor, **settings: bool) -> None:
 
 
 def test_the_value_is_that_of_the_function(device: str) -> None:
-    """It is one tensor, with a graph if the input requires grad."""
+    """The value is one tensor, with a graph if the input requires grad."""
     x = leaf(3, device=device)
     result = checkpoint(chain, x)
 
@@ -80,8 +80,8 @@ def test_the_gradient_is_that_of_the_function(device: str) -> None:
     for name, yours, theirs in [("x", x.grad, expected[0]), ("y", y.grad, expected[1])]:
         says = f"the gradient by {name}: yours is not that of the plain function\n".__add__
         torch.testing.assert_close(yours, theirs, msg=says)
-    assert z.grad is None, "z requires no grad, but yours gave it one"
-    assert not z.requires_grad, "yours made z require grad, but z belongs to the caller"
+    assert z.grad is None, "z requires no grad, but your code gave it one"
+    assert not z.requires_grad, "your code made z require grad, but z belongs to the caller"
 
 
 class Made(TorchDispatchMode):
@@ -123,12 +123,12 @@ def test_nothing_made_within_is_kept() -> None:
 
     assert plain == 10, f"the plain graph keeps {plain} of 10 results"
     assert yours == 0, (
-        f"yours keeps {yours} tensors alive between forward and backward, the 10 or copies of them"
+        f"between forward and backward, {yours} tensors are alive, the 10 or copies of them"
     )
 
 
 def test_the_function_runs_again_when_backward_asks() -> None:
-    """It runs once for all saved tensors, not once for each, and with grad mode on."""
+    """The function runs once for all saved tensors, not once for each, and with grad mode on."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -166,7 +166,7 @@ def test_other_arguments_are_handed_on() -> None:
 
 
 def test_parameters_get_their_gradients(device: str) -> None:
-    """Even though they are not passed to the function: they are in the new graph."""
+    """Parameters are not passed to the function, but they are in the new graph."""
     layer = nn.Linear(3, 2).to(device)
     x = torch.rand(4, 3, device=device, requires_grad=True)
     expected = torch.autograd.grad(layer(x).square().sum(), (layer.weight, layer.bias, x))
@@ -174,7 +174,7 @@ def test_parameters_get_their_gradients(device: str) -> None:
 
     for tensor, grad in zip((layer.weight, layer.bias, x), expected, strict=True):
         assert tensor.grad is not None, (
-            "parameters are leaves of the graph, but yours gave one no gradient"
+            "parameters are leaves of the graph, but one got no gradient"
         )
         says = "a layer within: yours is not the gradient of the plain function\n".__add__
         torch.testing.assert_close(tensor.grad, grad, msg=says)
@@ -192,11 +192,11 @@ def test_dropout_drops_the_same_elements_again() -> None:
     backward(result)
 
     wrong = int((x.grad != result.detach()).sum())
-    assert wrong == 0, f"yours drops {wrong} of 1000 elements differently the second time"
+    assert wrong == 0, f"your code drops {wrong} of 1000 elements differently the second time"
 
 
 def test_the_random_state_survives_an_error() -> None:
-    """Even if the function raises the second time."""
+    """The state is restored even if the function raises the second time."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -212,7 +212,7 @@ def test_the_random_state_survives_an_error() -> None:
     with pytest.raises(ValueError, match="the second time"):
         result.sum().backward()
 
-    assert torch.equal(before, torch.get_rng_state()), "yours leaves the random state changed"
+    assert torch.equal(before, torch.get_rng_state()), "your code leaves the random state changed"
 
 
 def test_the_value_draws_from_the_state_as_it_is() -> None:
@@ -224,7 +224,7 @@ def test_the_value_draws_from_the_state_as_it_is() -> None:
 
     yours = checkpoint(lambda x: nn.functional.dropout(x, 0.5), x)
     assert torch.equal(expected, yours), (
-        "yours draws different numbers in forward than the plain function"
+        "your code draws different numbers in forward than the plain function"
     )
 
 
@@ -242,7 +242,7 @@ def test_checkpoints_nest() -> None:
     backward(result)
 
     assert torch.equal(x.grad, result.detach()), (
-        "nested: yours drops different elements the second time"
+        "nested: your code drops different elements the second time"
     )
 
 
@@ -263,7 +263,7 @@ def test_a_retained_graph_runs_twice() -> None:
 
     assert torch.equal(first, x.grad), f"yours {first[:5]} first, then {x.grad[:5]}"
     assert 3 == len(calls), (
-        f"forward, and again in each backward: yours calls it {len(calls)} times, expected 3. Drop "
+        f"forward, and again in each backward: expected 3 calls, yours {len(calls)}. Drop "
         "a tensor once it is used"
     )
 
@@ -279,7 +279,7 @@ def test_backward_lets_go() -> None:
     alive = weakref.ref(x)
     backward(result)
     del x
-    assert alive() is None, "backward has run, but yours still keeps the input alive"
+    assert alive() is None, "backward has run, but your code still keeps the input alive"
     assert result.requires_grad, "the result must still be alive"
     # A backward to only y leaves what x needs.
     seen: list[weakref.ref[Bystander]] = []
@@ -295,8 +295,8 @@ def test_backward_lets_go() -> None:
     result = checkpoint(function, x, y)
     torch.autograd.grad(result.sum(), y, retain_graph=True)
 
-    assert 2 == len(seen), f"a forward and a backward: yours calls the function {len(seen)} times"
-    assert seen[1]() is None, "yours collects tensors with their graph: keep them detached"
+    assert 2 == len(seen), f"the function ran {len(seen)} times, expected 2"
+    assert seen[1]() is None, "your code collects tensors with their graph: keep them detached"
     assert result.requires_grad, "the result must still be alive"
 
 

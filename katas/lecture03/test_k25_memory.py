@@ -74,7 +74,7 @@ def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
     ]:
         says = f"{count} blocks, {what}: yours is not that of the chain; {why}\n".__add__
         torch.testing.assert_close(*pair, rtol=1e-12, atol=1e-12, msg=says)
-    assert given == blocks, f"{count} blocks: yours leaves {len(blocks)} in the caller's list"
+    assert given == blocks, f"{count} blocks: your code left {len(blocks)} in the caller's list"
 
 
 def test_random_blocks_draw_again_what_they_drew() -> None:
@@ -85,11 +85,11 @@ def test_random_blocks_draw_again_what_they_drew() -> None:
     result.sum().backward()
 
     wrong = int((x.grad != result.detach()).sum())
-    assert wrong == 0, f"yours drops {wrong} of 100 elements differently the second time"
+    assert wrong == 0, f"your code drops {wrong} of 100 elements differently the second time"
 
 
 def test_no_blocks() -> None:
-    """Then x comes back."""
+    """Without blocks, x comes back."""
     x = leaf()
     yours = run([], x)
     torch.testing.assert_close(yours, x, msg="no blocks: yours differs from x\n".__add__)
@@ -114,6 +114,6 @@ def test_each_block_runs_twice_at_most() -> None:
 
     assert max(runs.values()) <= 2, f"runs of each block: yours {dict(runs)}, expected at most 2"
     assert sum(runs.values()) >= 20, (
-        f"runs of each block: yours {dict(runs)}; if yours recomputes nothing, it must have kept "
+        f"runs of each block: yours {dict(runs)}; if your code recomputes nothing, it has kept "
         "copies"
     )

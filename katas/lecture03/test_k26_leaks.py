@@ -35,7 +35,7 @@ class Bystander:
 def bystander(tensor: torch.Tensor) -> weakref.ref[Bystander]:
     """Return a weak reference that lives as long as the node of `tensor`."""
     assert tensor.grad_fn is not None, (
-        "yours returns a tensor without a history: no gradient can flow from there"
+        "your code returns a tensor without a history: no gradient can flow from there"
     )
     held = Bystander()
     tensor.grad_fn.metadata["bystander"] = held
@@ -144,7 +144,7 @@ def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
     before = meter.total
     meter.add(torch.tensor(1 / 3, dtype=torch.float64))
     assert before.item() == 10.5, (
-        f"a total that was read before was 10.5 and is now {before.item()}: yours adds in place"
+        f"a total that was read before was 10.5 and is now {before.item()}: your code adds in place"
     )
     yours = meter.total.double().item()
     assert yours == 10.5 + 1 / 3, (
@@ -175,18 +175,18 @@ def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
 
 
 def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
-    """It records the ratio at each gradient, and dies with the tensor, immediately."""
+    """The hook records the ratio for each gradient, and dies with the tensor, immediately."""
     log: list[float] = []
     y = x * 2
     alive, tensor = bystander(y), weakref.ref(y)
     watch(y, log)
-    assert [] == log, f"no gradient has arrived, but yours recorded {log}"
+    assert [] == log, f"no gradient has arrived, but your code recorded {log}"
     with unchanged(x=x, y=y, but=("grad",)):
         (y * 3).sum().backward(retain_graph=True)
     (y * 6).sum().backward()
     ratio = 3 * 3**0.5 / float((2 * x.detach()).norm())
     assert log == pytest.approx([ratio, 2 * ratio]), (
-        f"yours recorded {log}, expected {[ratio, 2 * ratio]}"
+        f"your code recorded {log}, expected {[ratio, 2 * ratio]}"
     )
     del y
 
@@ -209,7 +209,7 @@ def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
 
     assert ratios == [torch.inf], f"over a norm of 0, PyTorch's ratio is inf: yours {ratios}"
     assert log == pytest.approx([3**0.5 / norm]), (
-        f"yours recorded {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
+        f"yours {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
     )
 
 
@@ -219,7 +219,7 @@ def test_a_result_is_saved_as_a_result(x: torch.Tensor) -> None:
     alive = bystander(y)
     torch.testing.assert_close(y, x.exp(), msg="yours differs from exp\n".__add__)
     del y
-    assert alive() is None, "in yours ctx owns the result, which owns the node, which is ctx"
+    assert alive() is None, "your ctx owns the result, which owns the node, which is ctx"
     double = x.detach().double().requires_grad_()
     try:
         gradcheck(Exp.apply, double)
@@ -257,18 +257,18 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
         result = penalty(loss, [one, other])
     # The gradients are 2 one other = 20 and one² = 4.
     assert 20.0**2 + 4.0**2 == float(result.detach()), f"yours {result}, expected 20**2 + 4**2"
-    assert [7.0] == one.grad.tolist(), "yours wrote to .grad"
-    assert other.grad is None, "yours wrote to .grad"
+    assert [7.0] == one.grad.tolist(), "your code wrote to .grad"
+    assert other.grad is None, "your code wrote to .grad"
     (gradient,) = torch.autograd.grad(result, other, retain_graph=True)
     assert [2 * 20.0 * 4.0] == gradient.tolist(), f"penalty's gradient is 160, yours {gradient}"
     try:
         torch.autograd.grad(loss, other, retain_graph=True)
     except RuntimeError as error:
-        raise AssertionError(f"yours leaves the caller's graph unusable: {error}") from error
+        raise AssertionError(f"your code leaves the caller's graph unusable: {error}") from error
     alive = weakref.ref(one)
     del loss, result, one, other, gradient
 
-    assert alive() is None, "in yours p.grad has a graph, and the graph owns p"
+    assert alive() is None, "p.grad has a graph, and the graph owns p"
     assert node() is None, "the node of the loss is still alive"
 
 

@@ -183,7 +183,7 @@ def test_operators_in_place_have_gradients_too(name: str, number: int) -> None:
 
 
 def test_what_the_arguments_require_makes_no_difference() -> None:
-    """Each is tried on its own, and no argument gets a gradient."""
+    """Each argument is tried on its own, and no argument gets a gradient."""
     args = [rand(3, requires_grad=True) for _ in range(2)]
     op = overload("igamma")
     expected = {name: declared(op, name, args) for name in ("self", "other")}
@@ -290,7 +290,7 @@ class Names(TorchDispatchMode):
 
 @pytest.mark.given
 def test_inference_mode_leaves_composites_whole() -> None:
-    """They are decomposed on the way through autograd, which inference mode skips."""
+    """Composites are decomposed on the way through autograd, which inference mode skips."""
     x = rand(3)
     with Names() as below:
         torch.nn.functional.relu6(x)

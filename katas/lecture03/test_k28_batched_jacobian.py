@@ -64,7 +64,7 @@ def test_x_stays_as_it_is() -> None:
     """Neither .grad nor requires_grad changes, and J has no graph."""
 
     def square(z: torch.Tensor) -> torch.Tensor:
-        assert z.is_leaf, "yours calls the function on a non-leaf; use a leaf of your own"
+        assert z.is_leaf, "your code calls the function on a non-leaf; use a leaf of your own"
         return z * z
 
     for x in (torch.ones(2), torch.ones(2, requires_grad=True), torch.ones(2).requires_grad_() * 2):
@@ -121,11 +121,11 @@ class Runs(TorchDispatchMode):
 
 
 def test_the_engine_runs_once() -> None:
-    """Not once for each of seven outputs; forward also runs once."""
+    """The engine does not run once for each of seven outputs; forward also runs once."""
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE))
 
-    assert 1 == function.calls, f"yours calls the function {function.calls} times"
+    assert 1 == function.calls, f"the function was called {function.calls} times, expected 1"
     assert [7] == function.rows, f"rows in each run: yours {function.rows}, expected [7]"
 
 
@@ -135,7 +135,7 @@ def test_chunks_bound_the_rows_of_a_run(chunk: int, runs: int) -> None:
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE), chunk)
 
-    assert 1 == function.calls, f"yours calls the function {function.calls} times, expected 1"
+    assert 1 == function.calls, f"your code calls the function {function.calls} times, expected 1"
     message = f"7 rows, chunk {chunk}: yours has runs of {function.rows}, expected {runs} runs"
     assert 7 == sum(function.rows), message
     assert max(function.rows) <= chunk, message
@@ -185,8 +185,8 @@ def test_a_hessian_takes_two_runs(size: int) -> None:
     # Each run through the backward of the sine computes one cosine.
     runs = names.count("aten::cos")
 
-    assert len(calls) == 1, f"yours calls the function {len(calls)} times, expected 1"
-    assert runs == 2, f"{size} rows: yours runs the engine {runs} times, expected 2"
+    assert len(calls) == 1, f"your code calls the function {len(calls)} times, expected 1"
+    assert runs == 2, f"{size} rows: your code runs the engine {runs} times, expected 2"
 
 
 def net() -> Callable[[torch.Tensor], torch.Tensor]:
@@ -236,7 +236,7 @@ def test_row_by_row_misses_the_bar(one_thread: None) -> None:
 
 
 def test_the_batched_jacobian_is_faster(one_thread: None) -> None:
-    """It reaches the bar; a busy machine may need a few tries."""
+    """The batched Jacobian reaches the bar; a busy machine may need a few tries."""
     ratios = []
     for _ in range(TRIES):
         ratios.append(speedup(jacobian))

@@ -49,7 +49,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 
 
 def arrivals(program: Callable[[], Any]) -> list[str]:
-    """Return the operators that arrive while a program runs: "add" for aten.add.Tensor."""
+    """Return the operators that reach the mode while a program runs: "add" for aten.add.Tensor."""
     from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415
 
     names: list[str] = []
@@ -67,7 +67,7 @@ def arrivals(program: Callable[[], Any]) -> list[str]:
 
 
 def predictions() -> dict[str, list[str]]:
-    """Return, for each name in `PROGRAMS`, the operators that arrive, in order."""
+    """For each name in `PROGRAMS`, return the operators that reach the mode, in order."""
     return {
         "square": ["pow"],
         "expit": ["sigmoid"],

@@ -31,7 +31,7 @@ class Variable:
         return self.tape.record(torch.add, [self, other], lambda grad: (grad, grad))
 
     def __mul__(self, other: Variable) -> Variable:
-        """Multiply; each input gets the gradient times the other."""
+        """Multiply; each input gets the gradient times the other input."""
         return self.tape.record(
             torch.mul, [self, other], lambda grad: (grad * other.data, grad * self.data)
         )

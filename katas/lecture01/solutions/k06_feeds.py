@@ -1,4 +1,4 @@
-"""Build the other kind: define the graph first, run it later."""
+"""Build the other kind of graph: define first, run later."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def placeholder(name: str) -> Node:
 
 
 def order(node: Node) -> list[Node]:
-    """Return a node and all that it depends on: each node once, after its inputs."""
+    """Return a node and all nodes that it depends on, each once, after its inputs."""
     found: dict[Node, None] = {}
     waiting = [(node, False)]
     while waiting:

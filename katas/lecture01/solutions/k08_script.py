@@ -29,7 +29,7 @@ def volatile(x: torch.Tensor) -> Any:
 
 
 def loss_data(x: torch.Tensor) -> Any:
-    """Read the number of a loss: 10.0."""
+    """Read the value of a loss: 10.0."""
     return torch.autograd.Variable(x).sum().data[0]
 
 
@@ -64,7 +64,7 @@ def square_and_row(_: torch.Tensor) -> Any:
 
 
 def uninitialised(_: torch.Tensor) -> Any:
-    """Make a matrix with a constructor named after its type: (2, 3)."""
+    """Create a matrix with a constructor named after its type: (2, 3)."""
     return tuple(torch.FloatTensor(2, 3).shape)
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Noise(torch.nn.Module):
-    """Adds one number between 0 and 1 to all of x, a new number at each call."""
+    """Adds one number between 0 and 1 to all of x, a new number on every call."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (any shape) plus a random number."""
@@ -44,7 +44,7 @@ class Gain(torch.nn.Module):
 
 
 class Mean(torch.nn.Module):
-    """Is exported for any number of rows from two up."""
+    """Is exported for any number of rows, two or more."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean of the rows of x (n, m), as (m,)."""

@@ -34,7 +34,7 @@ def path_of(library: str) -> Path:
 
 @cache
 def needed(library: str) -> tuple[str, ...]:
-    """Return the names of the libraries that a library of the wheel links to, in its order.
+    """Return the names of the libraries that a library of the wheel links to, as it lists them.
 
     Return () for a system library. List everything that the wheel links to, system libraries too.
     """
@@ -59,8 +59,8 @@ def needed(library: str) -> tuple[str, ...]:
 def closure(library: str, needed: Needed) -> list[str]:
     """Return the libraries that are loaded with a library, itself last.
 
-    List each once, after everything that it needs; ``needed(name)`` returns that. There are no
-    cycles.
+    List each library once, after everything that it needs; ``needed(name)`` returns that. There
+    are no cycles.
     """
     found: list[str] = []
     known: set[str] = set()

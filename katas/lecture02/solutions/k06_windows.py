@@ -22,7 +22,7 @@ def windows(x: torch.Tensor, size: int, step: int) -> torch.Tensor:
 
 
 def patches(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return a view of `image`, (N, C, down, across, height, width), of an (N, C, H, W) batch.
+    """Return a view (N, C, down, across, height, width) of `image`, an (N, C, H, W) batch.
 
     There are ``down = H - height + 1`` by ``across = W - width + 1`` patches, one at each position.
     """

@@ -30,7 +30,7 @@ def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def peak(matrix: torch.Tensor) -> tuple[int, int]:
-    """Return row and column of the largest element.
+    """Return the row and column of the largest element.
 
     ``argmax`` numbers elements in the order of their indices, wherever they are in memory.
     """

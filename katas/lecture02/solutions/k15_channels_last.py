@@ -39,9 +39,9 @@ def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]
 def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether the strides look as if channels-last were meant.
 
-    Walk along ORDER. The answer is False where the stride of C is 0, where a stride is less than
-    stride times size of the dim before it, and at N, where that product is just the stride of C:
-    then N is the only dim above 1, nothing speaks for channels-last, and it is row-major.
+    Follow ORDER. Return False if the stride of C is 0, if a stride is less than stride times size
+    of the dim before it, or if at N that product equals the stride of C: then C, H and W are all 1,
+    nothing suggests channels-last, and the tensor is row-major.
     """
     if len(sizes) not in ORDER or 0 in sizes:
         return False

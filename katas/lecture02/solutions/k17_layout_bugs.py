@@ -19,7 +19,7 @@ def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Ten
 
 
 def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Return (N, C, R, K): the images at every pair of one of R rows and one of K columns.
+    """Return the images at every pair of one of R rows and one of K columns: (N, C, R, K).
 
     `rows` and `columns` are int64 vectors in any order.
     """
@@ -29,7 +29,10 @@ def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> tor
 
 
 def scores_of(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the score of each row's label: (N,), of scores (N, classes) and int64 labels (N,)."""
+    """Return each row's score for its label, (N,).
+
+    `scores` is (N, classes), `labels` is int64 of shape (N,).
+    """
     # take indexes the whole flat tensor, gather indexes along a dim.
     return scores.gather(1, labels[:, None]).squeeze(1)
 

@@ -43,10 +43,10 @@ def survey() -> dict[str, Effects]:
 def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> Effects:
     """Run an overload, such as ``torch.ops.aten.add_.Tensor``, and return what it did.
 
-    `writes`: the version counter moved, or the values changed (none is NaN). `views`: not written
-    to, and a result shares its storage. The result is a tensor, or a tuple or list; ignore its
-    items that are not tensors. Arguments that are not tensors have no effects; tensors are not
-    empty and share no storage.
+    `writes`: the version counter moved, or the values changed (no value is NaN). `views`: not
+    written to, and a result shares the argument's storage. The result is a tensor, or a tuple or
+    list; ignore its items that are not tensors. Arguments that are not tensors have no effects;
+    tensors are not empty and share no storage.
     """
     names = [argument.name for argument in operator._schema.arguments]  # noqa: SLF001
     given = {**dict(zip(names, arguments, strict=False)), **named}

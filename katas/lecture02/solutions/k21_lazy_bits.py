@@ -32,7 +32,7 @@ EXPRESSIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, Bits]:
-    """Return a `Bits` for every name in `EXPRESSIONS`; it cannot call torch."""
+    """Return a `Bits` for every name in `EXPRESSIONS`; your function cannot call torch."""
     return {
         "twice": Bits(shares=True, bit=""),
         "imag": Bits(shares=True, bit="neg"),

@@ -35,7 +35,7 @@ EXPRESSIONS: dict[str, Callable[[], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, str]:
-    """Return the dtype of each sum, such as "float32", or "error". It cannot call torch."""
+    """Return the dtype of each sum, such as "float32", or "error", without calling torch."""
     return {
         "int64 and float32 scalar": "float32",
         "int64 and float16": "float16",

@@ -1,4 +1,4 @@
-"""Write to one place twice, and let the last write win on any machine."""
+"""Write to one element twice, and let the last write win on any machine."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class SavedTensor:
     def __init__(self, tensor: torch.Tensor, is_output: bool = False) -> None:  # noqa: FBT001, FBT002
         """Save `tensor`; raise `no_counter` if it is an inference tensor.
 
-        With `is_output` it is a result of the node that saves it. Keep a detached alias then:
-        it shares the memory and the counter, and does not own the node.
+        With `is_output`, it is a result of the node that saves it. Then keep a detached alias,
+        which shares the memory and the counter, and does not own the node.
         """
         if tensor.is_inference():
             raise no_counter()
@@ -84,7 +84,7 @@ class SavedTensor:
 
 
 def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x * x`` and its backward, which runs once. Given: it saves its input."""
+    """Return ``x * x`` and its backward, which runs once. Given: `square` saves its input."""
     saved = SavedTensor(x)
 
     def backward(grad: torch.Tensor) -> torch.Tensor:
@@ -96,7 +96,7 @@ def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torc
 
 
 def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x.exp()`` and its backward, which runs once: it saves only its output."""
+    """Return ``x.exp()`` and its backward, which runs once; `exp` saves only its output."""
     result = x.exp()
     # The closure holds only `saved`: with `result` in it, nothing would be freed.
     saved = SavedTensor(result, is_output=True)

@@ -80,7 +80,7 @@ def written_view(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def view_of_written_base(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to the base, and return a view made before."""
+    """Write to the base, and return a view created before the write."""
     x = leaf * 2
     view = x[0]
     x.mul_(3)

@@ -29,7 +29,7 @@ def nodes(root: torch.Tensor) -> list[Node]:
 
 
 def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
-    """Return whether one of these gradients has a NaN."""
+    """Return whether one of these gradients contains NaN."""
     return any(grad is not None and bool(grad.isnan().any()) for grad in grads)
 
 

@@ -1,4 +1,4 @@
-"""Anomaly mode: name the line of forward that made the NaN."""
+"""Anomaly mode: name the line of forward that caused the NaN."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def forward_line() -> str:
 
 
 def anomaly(name: str, line: str) -> RuntimeError:
-    """Return the error of a node that returned NaN."""
+    """Return the error for a node that returned NaN."""
     return RuntimeError(f"{name} returned NaN; its forward ran in {line}")
 
 
 def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
-    """Return whether one of these gradients has a NaN."""
+    """Return whether one of these gradients contains NaN."""
     return any(grad is not None and bool(grad.isnan().any()) for grad in grads)
 
 

@@ -21,7 +21,7 @@ class Meter:
         self.total = torch.zeros(())
 
     def add(self, loss: Tensor) -> None:
-        """Add one loss; the total gets the wider dtype, and one read earlier does not change."""
+        """Add one loss; the total gets the wider dtype; a total read earlier does not change."""
         # A sum of tensors with graphs owns all of the graphs.
         self.total = self.total + loss.detach()
 
@@ -42,7 +42,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """At each gradient, append its norm over the norm that `tensor` had when this was called."""
+    """For each gradient, append its norm divided by the norm of `tensor` when this was called."""
     # The closure owns a number, not the tensor that owns the hook.
     norm = tensor.detach().norm()
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / norm)))

@@ -34,7 +34,7 @@ def path_of(library: str) -> Path:
 
 @cache
 def needed(library: str) -> tuple[str, ...]:
-    """Return the names of the libraries that a library of the wheel links to, in its order.
+    """Return the names of the libraries that a library of the wheel links to, as it lists them.
 
     Return () for a system library. List everything that the wheel links to, system libraries too.
     """
