@@ -99,8 +99,9 @@ def test_it_is_made_of_operators(extension: Extension) -> None:
     with Names() as below:
         extension.op("answer")(x)
     assert set(below.names) == {"aten::add", "aten::mul", "aten::sub"}, (
-        f"a compiler finds {below.names}, expected the operators that yours calls. Yours appears "
-        "as one operator if any key has a kernel of its own; m.def with a function serves all keys"
+        f"a compiler finds {below.names}, expected the operators that your function calls. "
+        "It appears as one operator if any key has a kernel of its own; m.def with a function "
+        "serves all keys"
     )
     mapped = torch.vmap(extension.op("answer"))(torch.tensor([6.0, 1.0]))
-    assert mapped.tolist() == [42.0, -8.0], f"under torch.vmap yours returns {mapped}"
+    assert mapped.tolist() == [42.0, -8.0], f"under torch.vmap your operator returns {mapped}"

@@ -57,7 +57,7 @@ def arithmetic() -> set[str]:
     for full in torch._C._dispatch_get_all_op_names():  # noqa: SLF001 - it has no other name
         name, _, overload = full.partition(".")
         if name.startswith("aten::") and name != "aten::clone":
-            # torch.ops would make an object for each, which takes four times as long.
+            # torch.ops would create an object for each, which takes four times as long.
             parts = torch._C._get_operation_overload(name, overload)  # noqa: SLF001
             if parts and wanted & {*parts[2]}:
                 found.add(name)
@@ -103,7 +103,7 @@ def test_values_between_the_bounds_stay(extension: Extension) -> None:
     for bounds in ((0.0, 1.0), (-1.0, 0.0)):
         (zero, _) = extension.op("leaky_clamp")(torch.tensor(-0.0), *bounds)
         assert zero.signbit(), (
-            "yours has turned -0.0 into 0.0: they are equal, so -0.0 is not beyond the bound 0.0"
+            "your kernel turned -0.0 into 0.0: they are equal, so -0.0 is not beyond the bound 0.0"
         )
 
 
@@ -204,8 +204,10 @@ def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
             output, _ = extension.op("leaky_clamp")(x, -inf, inf)
 
         expect(x.contiguous().stride(), output.stride(), "these are the strides of output")
-        assert x.data_ptr() != output.data_ptr(), "yours returns the memory of self"
-        assert torch.equal(x, output), f"nothing is beyond infinity. yours\n{output}\nself\n{x}"
+        assert x.data_ptr() != output.data_ptr(), "your kernel returns the memory of self"
+        assert torch.equal(x, output), (
+            f"bounds of infinity change nothing. yours\n{output}\nself\n{x}"
+        )
 
 
 def test_the_meta_kernel_has_shapes_and_dtypes(extension: Extension) -> None:
@@ -222,14 +224,14 @@ def test_the_meta_kernel_has_shapes_and_dtypes(extension: Extension) -> None:
 
 
 def test_symbols_stay_symbols(extension: Extension) -> None:
-    """Reading a size as an int makes a guard, so every other size is compiled again."""
+    """Reading a size as an int adds a guard, so every other size triggers a recompilation."""
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x = mode.from_tensor(torch.rand(5, 3))
     extension.op("leaky_clamp")(torch.rand(5, 3, device="meta"), 0.0, 1.0)
     output, _ = extension.op("leaky_clamp")(x, 0.0, 1.0)
 
     guards = mode.shape_env.guards
-    assert not guards, f"yours read a size as an int: guards {[g.expr for g in guards]}"
+    assert not guards, f"your kernel read a size as an int: guards {[g.expr for g in guards]}"
     assert x.shape == output.shape, f"yours has the shape {output.shape}, expected {x.shape}"
 
 

@@ -51,7 +51,7 @@ def test_the_highest_key_decides() -> None:
 
 
 def test_all_tensors_are_asked() -> None:
-    """Those in lists too; numbers and the like have no keys."""
+    """Tensors in lists count too; numbers and the like have no keys."""
     kernels = {key: kernel(key) for key in ("CPU", "CUDA", "AutogradCPU", "Undefined")}
     operator = Operator("f", kernels)
 
@@ -63,7 +63,7 @@ def test_all_tensors_are_asked() -> None:
 
 
 def test_a_kernel_gets_the_keys_and_the_arguments() -> None:
-    """Its result is that of the call."""
+    """The kernel's result is the result of the call."""
     operator = Operator("f", {"CUDA": lambda *args: args})
     one, other = on("CPU"), on("CUDA")
     yours = operator.call(one, [other], 5)
@@ -133,7 +133,7 @@ def test_what_falls_through_may_leave_nothing() -> None:
 
 
 def test_a_thread_takes_keys_away() -> None:
-    """As inference_mode does, and restores them."""
+    """A block can exclude keys, as inference_mode does, and restores them."""
     operator = Operator("f", {key: kernel(key) for key in ("CPU", "AutogradCPU")})
     tensor = on("CPU", "AutogradCPU")
 
@@ -209,7 +209,7 @@ def test_a_call_remembers_nothing() -> None:
 
 
 def test_the_dispatcher_is_your_own() -> None:
-    """It is made of sets and dicts, without torch."""
+    """The dispatcher is built from sets and dicts, without torch."""
     with forbids(kata) as fresh:
         operator = fresh.Operator("f", {"CPU": kernel("cpu")})
         tensor = fresh.Tensor(frozenset({"CPU", "Python"}))

@@ -103,7 +103,7 @@ def test_an_in_place_operator_returns_what_it_was_given() -> None:
     with OperatorLog() as log:
         b = a.add_(1)
 
-    assert b is a, "yours returns a different tensor: return the result unchanged"
+    assert b is a, "add_ returned a different tensor than a: return the result unchanged"
     expect("$0 = aten.add_.Tensor($0, 1)", log.lines[-1], "the result has a number already")
     expect([2.0, 2.0], a.tolist(), "ones plus 1: the kernel runs, and runs one time")
 
@@ -225,7 +225,7 @@ def test_results_may_be_several_or_none() -> None:
 
 
 def test_composite_operators_are_decomposed() -> None:
-    """``linear`` has no kernel for the CPU: there it is made of others."""
+    """``linear`` has no kernel for the CPU: there it is decomposed into others."""
     x, layer = torch.ones(2, 3), nn.Linear(3, 4)
     with OperatorLog() as log, torch.no_grad():
         layer(x).relu_()
@@ -251,7 +251,7 @@ def test_a_backward_pass_is_seen() -> None:
     expect("$0: float32[3] = input", log.lines[0], "one tensor, in Python and in C++")
     expect("aten.sin.default", called(log)[0], "the first operator")
     assert "aten.cos.default" in called(log), (
-        f"yours has {called(log)}: the derivative of sin runs in backward"
+        f"your log has {called(log)}, expected aten.cos.default in backward"
     )
 
 
@@ -290,8 +290,12 @@ def test_a_call_that_raises_leaves_no_line() -> None:
         torch.neg(a)
 
     expect(["aten.neg.default"], called(log), "mm has raised")
-    assert 1 == log.lines.count("$0: float32[2, 3] = input"), f"$0 is an input once: {log.lines}"
-    assert log.lines[-1].endswith("aten.neg.default($0)"), f"a has a number already: {log.lines}"
+    assert 1 == log.lines.count("$0: float32[2, 3] = input"), (
+        f"expected $0 as an input once: {log.lines}"
+    )
+    assert log.lines[-1].endswith("aten.neg.default($0)"), (
+        f"a already has the number $0: {log.lines}"
+    )
 
 
 def test_two_logs_number_on_their_own() -> None:

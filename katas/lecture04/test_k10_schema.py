@@ -94,7 +94,7 @@ def expect(expected: object, yours: object, why: str) -> None:
 
 @pytest.mark.given
 def test_the_printer_writes_what_pytorch_prints() -> None:
-    """It is given: it turns a schema into the line that PyTorch prints."""
+    """The printer is given: it turns a schema into the line that PyTorch prints."""
     pair = Type("Tuple", (INT, TENSOR))
     listed = Type("Optional", (Type("List", (INT,), 2),))
     schema = Schema(
@@ -110,7 +110,7 @@ def test_the_printer_writes_what_pytorch_prints() -> None:
 
 @one
 def test_sets_are_names_or_a_star() -> None:
-    """The cursor is after them."""
+    """Afterwards the cursor is after the sets."""
     for text, names in {"a)": "a", "a|b)": "ab", "a | c | b)": "abc", "*)": "*"}.items():
         tokens = Tokens(text)
         expect(frozenset(names), parse_sets(tokens), f"the sets of {text!r}")
@@ -138,7 +138,7 @@ def test_alias_annotations(text: str, wanted: Alias) -> None:
 
 @one
 def test_no_annotation_is_none() -> None:
-    """Then nothing is read."""
+    """Without an annotation, nothing is read."""
     tokens = Tokens("self")
 
     expect(None, parse_alias(tokens), "the next token opens no annotation")
@@ -173,7 +173,9 @@ def test_types_nest(text: str, wanted: Type) -> None:
 @pytest.mark.parametrize("size", ["2.5", "1e3", "2."])
 def test_the_size_of_a_list_is_a_whole_number(size: str) -> None:
     """PyTorch reads 2 in 2.5 and 1 in 1e3; here that is an error, at the number."""
-    assert position_in_torch(f"f(int[{size}] a) -> int") is None, "PyTorch takes it"
+    assert position_in_torch(f"f(int[{size}] a) -> int") is None, (
+        "PyTorch does not accept this size"
+    )
     found: object
     try:
         found = parse_type(Tokens(f"int[{size}] a"))
@@ -222,7 +224,7 @@ def types(draw: st.DrawFn, depth: int = 2) -> Type:
 @two
 @given(type_=types())
 def test_what_is_written_can_be_read(type_: Type) -> None:
-    """For any type."""
+    """Printing any type and reading it back gives the same type."""
     text = format_type(type_)
 
     expect(type_, parse_type(Tokens(text)), f"the type {text}")
@@ -357,7 +359,7 @@ def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
         with pytest.raises(SchemaError) as caught:
             parse_schema(cut)
         assert wanted == caught.value.position, f"{cut}\n{'^':>{wanted + 1}} is where it breaks"
-        assert before == parse_schema(text), f"after the error in {cut!r} yours parses differently"
+        assert before == parse_schema(text), f"after the error in {cut!r} your result is different"
 
 
 @four

@@ -92,11 +92,11 @@ def test_every_operator_of_aten() -> None:
 
 
 def test_the_kinds_are_your_own() -> None:
-    """They are read from the schema's arguments, not from torchgen, even for custom operators."""
+    """Kinds come from the schema's arguments, not from torchgen, even for custom operators."""
     with forbids(kata, "torchgen") as fresh:
         found = fresh.kind(torch.ops.aten.relu_.default._schema)
 
-    assert found == "inplace", f"relu_: yours {found}"
+    assert found == "inplace", f"relu_: yours {found}, expected inplace"
     for text, expected in {
         "my::add_(Tensor x, Tensor(a!) total) -> ()": "inplace",
         "my::half(Tensor(b) self) -> Tensor(b)": "view",

@@ -50,7 +50,7 @@ def expect(expected: list[float], yours: torch.Tensor, why: str) -> None:
 
 
 def test_a_diagonal_matrix_scales(extension: Extension) -> None:
-    """With no diagonals below or above, every element is multiplied by its own."""
+    """With no diagonals below or above, every element is multiplied by its diagonal one."""
     band, vec = torch.tensor([[2.0, 3.0, 4.0]]), torch.tensor([1.0, 10.0, 100.0])
 
     yours = extension.op("banded_mv")(band, vec, 0, 0)
@@ -104,7 +104,7 @@ def test_int64_is_exact(extension: Extension) -> None:
 
 
 def test_infinity_times_zero_is_nan(extension: Extension) -> None:
-    """So a zero in vec must not be skipped."""
+    """The product is NaN, so a zero in vec must not be skipped."""
     band = torch.tensor([[inf, 3.0]])
     yours = extension.op("banded_mv")(band, torch.tensor([0.0, 0.0]), 0, 0)
 
@@ -113,7 +113,7 @@ def test_infinity_times_zero_is_nan(extension: Extension) -> None:
 
 
 def test_in_place_adds(extension: Extension) -> None:
-    """It adds to self instead of overwriting it."""
+    """The in-place operator adds to self instead of overwriting it."""
     y = torch.tensor([100.0, 200.0])
     extension.op("banded_addmv_")(y, torch.tensor([[2.0, 3.0]]), torch.tensor([1.0, 10.0]), 0, 0)
 
@@ -170,7 +170,7 @@ def inside(draw: st.DrawFn, *sizes: int, dtype: torch.dtype) -> tuple[torch.Tens
 
 @given(data=st.data())
 def test_any_strides_and_any_band(extension: Extension, data: st.DataObject) -> None:
-    """Inside larger tensors of NaN: a wrong read finds a NaN."""
+    """All inputs lie inside larger tensors of NaN, so a wrong read finds a NaN."""
     n, lower, upper = (data.draw(st.integers(0, 4), name) for name in ("n", "lower", "upper"))
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64, torch.int64]), "dtype")
     band, _ = data.draw(inside(lower + upper + 1, n, dtype=dtype), "band")
@@ -241,7 +241,7 @@ def test_the_given_checks_refuse(extension: Extension, case: str, place: str) ->
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
 def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None:
-    """Neither one that multiplies nor one that copies: accessors handle strides."""
+    """It calls none that multiplies and none that copies: accessors handle strides."""
     forbids_tokens(source("katas.lecture04", "csrc/k12_accessor.cpp"))
     banded_addmv_ = extension.op("banded_addmv_")
     for dtype in (torch.float32, torch.float64, torch.int64):
@@ -253,8 +253,8 @@ def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None
         called = [name for name in names if name.startswith("aten::")]
 
         assert not called, (
-            f"yours calls {called}, for a {layout} band of {dtype}: accessors read any strides,"
-            " without a copy"
+            f"your kernel calls {called} for a {layout} band of {dtype}: accessors work with any"
+            " strides, without a copy"
         )
 
 
@@ -266,7 +266,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
 
     for name, tensor in zip(("band", "vec"), lazy, strict=True):
         assert torch._C._is_cow_tensor(tensor), (  # noqa: SLF001 - nor this
-            f"yours has made PyTorch copy {name}, a lazy clone, as "
+            f"your kernel made PyTorch copy {name}, a lazy clone, as "
             "if it were written to: read it through accessor<const scalar_t, N>()"
         )
 

@@ -261,7 +261,7 @@ def test_no_dims_and_no_elements(extension: Extension, shape: tuple[int, ...]) -
     found = extension.op("relative_error")(torch.ones(shape), torch.full(shape, 4.0))
 
     expect(shape, tuple(found.shape), "1 and 4")
-    assert found.eq(0.75).all(), f"1 and 4: yours {found}"
+    assert found.eq(0.75).all(), f"1 and 4: yours {found}, expected 0.75"
     expect(found.numel(), counts()[0], "the calls of note(), one for each element")
 
 
@@ -279,7 +279,7 @@ def test_the_formula_runs_once_for_each_element(extension: Extension, variant: s
     elements, threads = counts()
 
     assert 35 == elements, f"note() was called {elements} times for 35 elements"
-    assert 1 == threads, f"yours used {threads} threads: 35 elements are not worth a second one"
+    assert 1 == threads, f"your kernel used {threads} threads, expected 1 for only 35 elements"
     called = pointwise(names)
     assert not called, f"your kernel calls {called}: write the formula yourself"
 
@@ -315,7 +315,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """With static sizes: TensorIterator needs ints, so a new size is compiled again."""
+    """With static sizes: TensorIterator needs ints, so a new size is recompiled."""
     relative_error = extension.op("relative_error")
     for pair in (
         (torch.rand(3, 1), torch.rand(4)),

@@ -187,7 +187,7 @@ def test_in_place_refuses_to_expand(
         extension.op("tropical_addr_")(known, row, col)
 
     expect(shape, tuple(known.shape), "self was refused, so it stays as it was")
-    assert place == "meta" or known.eq(1).all(), f"self was refused, and is now {known}"
+    assert place == "meta" or known.eq(1).all(), f"the call was refused, but self is now {known}"
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
@@ -281,7 +281,7 @@ def test_the_meta_key_computes_nothing(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """With static sizes: meta needs ints, so a new size is compiled again."""
+    """With static sizes: meta needs ints, so a new size is recompiled."""
     tropical_addr = extension.op("tropical_addr")
     for known in (torch.rand(2, 3), torch.rand(3, 2).t(), torch.rand(()), torch.rand(1, 3).long()):
         operands = known, torch.rand(2), torch.rand(3)

@@ -51,7 +51,7 @@ def test_a_launch_on_another_device_fails(chips: Any) -> None:
         ops.launch_scale(x, 3.0)
     ops.set_current(1)
     ops.launch_scale(x, 3.0)
-    assert ops.download(x).tolist() == [3.0, 3.0], "on the current device a launch works"
+    assert ops.download(x).tolist() == [3.0, 3.0], "expected a launch on the current device to work"
 
 
 def test_a_kernel_runs_on_the_device_of_its_tensor(chips: Any) -> None:
@@ -113,7 +113,7 @@ def test_a_mean_of_nothing(chips: Any) -> None:
     yours = ops.mean([])
 
     assert isnan(yours), f"yours {yours}, expected nan for no tensors"
-    assert ops.launches() == [], "yours launches something for an empty list"
+    assert ops.launches() == [], "mean launched a kernel for an empty list"
     assert ops.current() == 3, CAME_BACK.format(3, ops.current())
 
 

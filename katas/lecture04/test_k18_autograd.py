@@ -165,7 +165,7 @@ def test_gradgradcheck_agrees(
 
 @pytest.mark.parametrize("strides", ["contiguous", "expanded", "permuted", "stepped"])
 def test_incoming_gradients_have_any_strides(extension: Extension, strides: str) -> None:
-    """Those of a sum have strides of 0; none may be changed."""
+    """The gradients of a sum have strides of 0; no gradient may be changed."""
     decay, x = leaves(3, 4)
     incoming = {
         "contiguous": torch.randn(3, 4).double(),
@@ -184,7 +184,7 @@ def test_incoming_gradients_have_any_strides(extension: Extension, strides: str)
 
 
 def test_the_graph_has_one_node(extension: Extension) -> None:
-    """Without gradients there is none: nothing is recorded or kept."""
+    """Without gradients there is no node: nothing is recorded or kept."""
     linear_scan = extension.op("linear_scan")
     decay, x = leaves(3)
     node = linear_scan(decay, x).grad_fn
@@ -204,7 +204,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
 
 def test_forward_calls_the_kernel_below(extension: Extension) -> None:
-    """Once, and nothing else, whatever the strides: that kernel handles them."""
+    """Forward calls it once, and nothing else: that kernel handles any strides."""
     decay, x = (leaf.detach().t().requires_grad_() for leaf in leaves(3, 2))
     with Log() as log:
         extension.op("linear_scan")(decay, x)
@@ -227,7 +227,7 @@ def test_what_backward_needs_is_saved(
     x_needs: bool,  # noqa: FBT001 - a case
     expected: list[str],
 ) -> None:
-    """Nothing else: not input, and output only for the gradient of decay."""
+    """Nothing else is saved: not input, and output only for the gradient of decay."""
     decay, x = leaves(3, decay=decay_needs, x=x_needs)
     saved: list[int] = []
 
@@ -248,7 +248,7 @@ def test_what_backward_needs_is_saved(
     storage = StorageWeakRef(output.untyped_storage())
     del output
     assert storage.expired(), (
-        "yours keeps output elsewhere too: output and its node keep each other alive forever"
+        "your node keeps output elsewhere too: output and its node keep each other alive forever"
     )
 
 
@@ -306,15 +306,15 @@ class Blocked(torch.autograd.Function):
 
 
 def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
-    """It is not a tensor of zeros, or all nodes before this one would work on zeros too."""
+    """It is None, not a tensor of zeros, or all nodes before this one would work on zeros too."""
     decay, x = leaves(3)
     output = Blocked.apply(extension.op("linear_scan")(decay, x))
     with Log() as log:
         output.sum().backward()
 
     found = decay.grad, x.grad
-    assert found == (None, None), f"gradients, yours {found}, expected None: none has arrived"
-    assert SCAN not in log.names, "backward did work for an undefined gradient"
+    assert found == (None, None), f"gradients, yours {found}, expected None: no gradient arrived"
+    assert SCAN not in log.names, "backward called linear_scan for an undefined gradient"
 
 
 @pytest.mark.parametrize(

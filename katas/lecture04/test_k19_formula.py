@@ -24,7 +24,7 @@ def expect(expected: list[str], arguments: list[str], formulas: list[str], why: 
     given = list(arguments), list(formulas)
     yours = saved_names(arguments, formulas)
     assert given == (arguments, formulas), (
-        f"yours has changed its arguments\nnow        {arguments}; {formulas}\n"
+        f"your function changed its arguments\nnow        {arguments}; {formulas}\n"
         f"before     {given[0]}; {given[1]}"
     )
     assert expected == yours, (
@@ -46,7 +46,7 @@ def test_what_none_mentions_is_not_kept() -> None:
 
 
 def test_the_order_is_that_of_the_arguments() -> None:
-    """Each once, in whatever order the formulas name them; the result comes last."""
+    """Each name comes once, in whatever order formulas name them; the result comes last."""
     why = "Walk over the arguments, and over result after them."
     expect(["self", "other"], ["self", "other"], ["grad * other", "grad * self"], why)
     expect(

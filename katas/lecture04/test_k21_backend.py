@@ -168,7 +168,7 @@ def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
     assert found == (torch.device(CHIP, 0),) * 2, f"yours are on {found}"
     count(unloaded, "memory", 0, "no bytes, no block of memory")
     address = x.untyped_storage().data_ptr()
-    assert address == 0, f"yours has asked the chip for a block of zero bytes, at {address:#x}"
+    assert address == 0, f"your allocator asked the chip for a block of zero bytes, at {address:#x}"
     same(x, torch.empty(0, 3), "an empty tensor, brought back")
     same(y.clone(), torch.empty(2, 0), "the clone of an empty tensor, brought back")
 

@@ -68,7 +68,7 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
 
     assert found == ["b", "c", "a", "a"], f"yours {found}, expected b c a a, in the order of add"
     same = [child.same(node) for child, node in zip(root.children(), added, strict=True)]
-    assert all(same), "the children are not the nodes that were added: did yours copy them?"
+    assert all(same), "the children are not the nodes that were added: did your code copy them?"
     assert added[0].children() == [], "the child now has a child itself"
 
 
@@ -114,8 +114,8 @@ def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
     del root
 
     assert before == live(), (
-        f"{live() - before} nodes are left: a destructor that waits for weak "
-        "pointers frees nothing, but release_resources() does"
+        f"{live() - before} nodes are left, expected none: the destructor waits for "
+        "weak pointers, but release_resources() does not"
     )
 
 
@@ -167,13 +167,15 @@ def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> No
 
 
 def test_an_orphan_can_be_added_again(extension: Extension) -> None:
-    """Its parent has died, so it has none."""
+    """A child whose parent has died has none."""
     root, child = family(extension, "root", "child")
     del root
     other = extension.cls("Node")("other")
     other.add(child)
 
-    assert child.parent() is not None, "the child was added to a new parent, but yours has none"
+    assert child.parent() is not None, (
+        "the child was added to a new parent, but its parent() is None"
+    )
     assert child.parent().same(other), f"yours {child.parent().name()}, expected the new parent"
 
 
@@ -192,7 +194,7 @@ def test_a_child_has_one_parent(extension: Extension) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
-    """Neither directly nor through others: the counts of such a cycle would never reach zero."""
+    """None does, directly or through others: the counts of such a cycle would never reach zero."""
     live = extension.op("live")
     before = live()
     nodes = family(extension, *"abc"[:depth])
@@ -206,12 +208,14 @@ def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
 
 
 def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
-    """C++ is its only owner for a while; its Python object must survive that."""
+    """C++ is the tensor's only owner for a while; its Python object must survive that."""
     node = extension.cls("Node")("root")
     x = torch.nn.Parameter(torch.empty(0, 3))
     x.note = ["anything"]
     node.keep(x)
-    assert node.kept() is x, "yours returns a different Python object, so it is a different tensor"
+    assert node.kept() is x, (
+        "kept() returned a different Python object, so it is a different tensor"
+    )
     address, note = id(x), x.note
     del x
     gc.collect()
@@ -219,21 +223,23 @@ def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
 
     assert kept is not None, "the tensor is gone: what owns it?"
     assert address == id(kept), (
-        "yours returns a different Python object, so it is a different tensor"
+        "kept() returned a different Python object, so it is a different tensor"
     )
     assert kept.note is note, "the attribute has changed"
-    assert isinstance(kept, torch.nn.Parameter), f"yours returns a {type(kept)}"
+    assert isinstance(kept, torch.nn.Parameter), (
+        f"kept() returned a {type(kept)}, expected a Parameter"
+    )
 
 
 def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
-    """It is dropped for the next one, for None, and when the node dies."""
+    """The tensor is dropped for the next one, for None, and when the node dies."""
     node = extension.cls("Node")("root")
     for replacement in (torch.ones(2), None):
         x = torch.ones(3)
         node.keep(x)
         watch = weakref.ref(x)
         del x
-        assert watch() is not None, "a kept tensor has died"
+        assert watch() is not None, "the kept tensor died, although the node owns it"
         node.keep(replacement)
         assert watch() is None, f"after keep({replacement}) the previous tensor is still alive"
         assert node.kept() is replacement, f"yours {node.kept()}, expected {replacement}"
@@ -256,7 +262,9 @@ def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:
     watch = weakref.ref(x)
     del node, x
     gc.collect()
-    assert before + 1 == live(), "Python's collector sees the attribute, but not what C++ owns"
+    assert before + 1 == live(), (
+        f"{live() - before} nodes live, expected 1: Python's collector does not see what C++ owns"
+    )
     watch().node.keep(None)
 
     assert before == live(), f"{live() - before} nodes are left after keep(None)"

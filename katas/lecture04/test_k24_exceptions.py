@@ -122,7 +122,7 @@ def test_a_number_and_a_nul_is_a_value_error(extension: Extension) -> None:
 
 
 def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
-    """Then Python never sees it."""
+    """An error caught in C++ never reaches Python."""
     element_or = extension.op("element_or")
     x = torch.tensor([4.0, 5.0])
 
@@ -157,13 +157,13 @@ def test_other_errors_are_not_caught(
 
 
 def test_elements_are_read(extension: Extension) -> None:
-    """One for each index, in that order; none for no indices."""
+    """The list has one element for each index, in that order; it may be empty."""
     elements = extension.op("elements")
     x = torch.tensor([4.0, 5.0, 6.0, 7.0])[::2]
 
     yours = elements(x, [1, 0, -1])
     assert yours == [6.0, 4.0, 6.0], f"yours {yours}, expected [6.0, 4.0, 6.0]"
-    assert elements(x, []) == [], "for no indices there are no elements"
+    assert elements(x, []) == [], "expected no elements for no indices"
 
 
 @pytest.mark.parametrize(("position", "indices"), [(0, [5, 0]), (1, [0, 5]), (2, [0, 1, 5])])
@@ -192,7 +192,9 @@ def test_an_error_with_context_keeps_its_type(
     """``throw error`` copies with the variable's type, and slices off the rest."""
     found, message = failure(extension.op("elements"), x, [5])
 
-    assert message.endswith("(at position 0 of indices)"), f"without its position: {message}"
+    assert message.endswith("(at position 0 of indices)"), (
+        f"the message does not end with its position: {message}"
+    )
     assert expected == found, (
         f"yours {found}, expected {expected}: a bare `throw;` rethrows the exception itself"
     )

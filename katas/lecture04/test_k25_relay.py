@@ -116,7 +116,7 @@ def test_a_python_error_crosses_cpp(
         extension.op("relay")(torch.ones(1))
 
     assert error is raised.value, (
-        f"yours raised {raised.value!r}, expected the object that the callback raised: catch "
+        f"the call raised {raised.value!r}, expected the object that the callback raised: catch "
         "nothing here, or it is created again"
     )
 
@@ -137,7 +137,7 @@ def test_running_counts_calls(extension: Extension, register: Callable[[Kernel],
         "the kernel calls itself until x is 3, so the call returns 3.0"
     )
     assert seen == [1, 2, 3], f"running, inside three nested calls: yours {seen}, expected 1 2 3"
-    assert before == depth(), f"afterwards yours counts {depth() - before} calls, expected none"
+    assert before == depth(), f"afterwards running is {depth() - before}, expected 0"
 
 
 def test_running_is_right_after_an_error(
@@ -150,7 +150,7 @@ def test_running_is_right_after_an_error(
         extension.op("relay")(torch.ones(1))
 
     more = extension.op("depth")() - before
-    assert more == 0, f"relay was left by an exception, but yours still counts {more} calls"
+    assert more == 0, f"relay was left by an exception, but running is still {more}"
 
 
 def test_running_counts_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
@@ -176,7 +176,7 @@ def test_running_counts_threads(extension: Extension, register: Callable[[Kernel
         thread.join()
         yours = depth() - before
         assert still_running == yours, (
-            f"with {still_running} of 2 threads in relay yours counts {yours}: count up and down,"
+            f"with {still_running} of 2 threads in relay, running is {yours}: count up and down,"
             " do not restore an old value"
         )
 
@@ -198,25 +198,25 @@ def test_a_thread_of_its_own_calls_python(
         result = extension.op("relay_in_thread")(torch.tensor([1.0, 2.0])).tolist()
 
         assert result == [2.0, 3.0], f"yours {result}, expected [2.0, 3.0]: join, then return"
-    assert len(threads) == 2, f"two calls, and yours has run the callback {len(threads)} times"
+    assert len(threads) == 2, f"two calls ran the callback {len(threads)} times, expected 2"
     for thread, more in threads:
         assert threading.get_ident() != thread, "the callback ran in the caller's thread"
-        assert more == 0, f"yours adds {more} to running: that counts relay, not relay_in_thread"
+        assert more == 0, f"relay_in_thread added {more} to running, which counts only relay"
     text = source("katas.lecture04", "csrc/k25_relay.cpp").read_text(encoding="utf-8")
     assert "detach()" not in re.sub(r"//[^\n]*", "", text), (
-        "yours leaves a thread running: join it before you return"
+        "your code detaches a thread: join it before you return"
     )
 
 
 def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """It is caught in the thread, and rethrown in the caller's."""
+    """The error is caught in the thread, and rethrown in the caller's."""
     error = Refusal("no")
     register(refuse(error))
     with pytest.raises(Exception, match="no") as raised:
         extension.op("relay_in_thread")(torch.ones(1))
 
     assert error is raised.value, (
-        f"yours raised {raised.value!r}, expected the object that the callback raised:"
+        f"the call raised {raised.value!r}, expected the object that the callback raised:"
         " std::exception_ptr holds an exception, whatever its type"
     )
     register(lambda x: x + 1)
@@ -241,7 +241,7 @@ def test_nan_is_warned_of(
 def test_a_handler_collects_warnings(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
 ) -> None:
-    """They are returned, and appear nowhere else."""
+    """Warnings are returned, and appear nowhere else."""
     quietly = extension.op("zero_nan_quietly")
     (x, messages), others = heard(quietly, torch.tensor([NAN, 1.0]))
 
@@ -250,7 +250,7 @@ def test_a_handler_collects_warnings(
     assert expected == messages, f"yours {messages}, expected {expected}"
     assert others == [], f"only your handler should get the warning, but so did {others}"
     again = quietly(torch.tensor([1.0]))[1]
-    assert again == [], f"the next call has no NaN, but yours returns {again}"
+    assert again == [], f"the next x has no NaN, but the call returned the messages {again}"
 
 
 @pytest.mark.parametrize("left_by", ["return", "exception"])
