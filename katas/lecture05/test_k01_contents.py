@@ -69,7 +69,7 @@ def test_a_linear_layer() -> None:
 
 
 def test_an_empty_place_is_left_out() -> None:
-    """Without a bias a drawer holds None; a plain None is in no drawer."""
+    """Without a bias the drawer holds None; a plain None is in no drawer."""
     layer = nn.Linear(2, 3, bias=False)
     expected = {"in_features": "plain", "out_features": "plain", "weight": "parameter"}
 

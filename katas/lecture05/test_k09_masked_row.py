@@ -48,7 +48,7 @@ def test_the_row_of_the_brief() -> None:
     keep = torch.tensor([[False, False], [True, True]])
     found = torch.nn.functional.scaled_dot_product_attention(v, v, v, attn_mask=keep)[0].item()
 
-    assert found == 0, f"the brief says 0, PyTorch says {found}"
+    assert found == 0, f"the brief says 0, PyTorch gives {found}"
 
 
 @pytest.mark.given
@@ -60,7 +60,7 @@ def test_each_program_gives_one_of_three() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"

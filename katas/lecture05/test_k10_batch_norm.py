@@ -62,11 +62,11 @@ def test_what_it_has() -> None:
     same_state(mine, real, "a new one")
     names = [name for name, _ in mine.named_parameters()]
 
-    assert names == ["weight", "bias"], f"yours learns {names}, expected weight and bias"
+    assert names == ["weight", "bias"], f"your parameters are {names}, expected weight and bias"
 
 
 def test_a_batch_is_normalised() -> None:
-    """With its own mean and variance, for each channel separately."""
+    """A batch is normalised with its own mean and variance, for each channel separately."""
     mine, real = pair()
     x = batch(4, 3)
     torch.testing.assert_close(
@@ -99,7 +99,7 @@ def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("eps", [1e-5, 0.5])
 def test_evaluation(eps: float) -> None:
-    """It uses the running values, even for a single row, and writes nothing."""
+    """Evaluation uses the running values, even for a single row, and writes nothing."""
     mine, real = pair(eps=eps)
     compare(mine, real, [batch(4, 3)], f"training, eps={eps}")
     mine.eval()
@@ -120,7 +120,7 @@ def test_training_again() -> None:
 
 @pytest.mark.parametrize("momentum", [0.1, None])
 def test_states_go_both_ways(momentum: float | None) -> None:
-    """Yours loads into PyTorch's and vice versa, including the batch count."""
+    """Your state loads into PyTorch's module and vice versa, including the batch count."""
     mine, real = pair(momentum=momentum)
     mine(batch(4, 3))
     real.load_state_dict(mine.state_dict())
@@ -161,7 +161,7 @@ def test_gradients(mode: bool) -> None:  # noqa: FBT001
 
 
 def test_buffers_stay_the_same_tensors() -> None:
-    """They are written in place, without history, so that a graph is freed with its batch."""
+    """Buffers are written in place, without history, so a graph is freed with its batch."""
     mine, _ = pair()
     before, state = dict(mine.named_buffers()), mine.state_dict()
     mine(batch(4, 3).requires_grad_())
