@@ -59,7 +59,7 @@ def read_calls(path: str | Path) -> list[Call]:
 
 
 def parents(calls: Sequence[Call]) -> list[int | None]:
-    """Return for each call the index of its parent, or None.
+    """For each call, return the index of its parent, or None.
 
     A parent begins no later and ends no earlier than its child, in the same thread. If two calls
     begin at once, the longer one is the parent; of two with the same beginning and end, the one
