@@ -110,13 +110,13 @@ def hold(operator: Any, name: str) -> None:
 
 @pytest.mark.given
 def test_a_true_schema_stays() -> None:
-    """One of the five is correct as given."""
+    """One of the five schemas is correct as given."""
     hold(op("keep_max_").default, "keep_max_")
 
 
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to", "halved"])
 def test_the_schema_says_what_the_kernel_does(name: str) -> None:
-    """It says no less and no more."""
+    """A schema promises no less and no more than its kernel does."""
     hold(op(name).default, name)
 
 
@@ -160,7 +160,7 @@ def test_opcheck_lets_too_large_a_promise_pass() -> None:
 
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to"])
 def test_opcheck_agrees(name: str) -> None:
-    """PyTorch's own checker for custom operators."""
+    """PyTorch's own checker for custom operators accepts the schema."""
     found = torch.library.opcheck(
         op(name).default, inputs(name), test_utils="test_schema", raise_exception=False
     )

@@ -72,7 +72,7 @@ def test_autocast() -> None:
 
 
 def test_a_python_mode() -> None:
-    """No tensor has the key Python for it: the thread adds it to each call."""
+    """No tensor has the key Python for a mode: the thread adds the key to each call."""
     why = "a TorchDispatchMode is a key that the thread includes"
     compare(TorchDispatchMode(), TorchDispatchMode(), why)
 

@@ -70,7 +70,7 @@ def test_two_keys_make_four() -> None:
 @given(keys=SETS)
 @example(keys={"SparseMeta", "CPU", "AutocastCPU"})
 def test_a_set_has_the_keys_that_pytorch_finds(keys: set[str]) -> None:
-    """The keys that were put in, and their combinations."""
+    """A set has the keys that were put in, and their combinations."""
     compare(KeySet.of(*keys), real(*keys), f"KeySet.of of {sorted(keys)}")
 
 
@@ -138,7 +138,7 @@ def test_backends_alone_are_undefined(left: set[str], right: set[str]) -> None:
 @example(keys={"CPU", "AutogradCUDA", "AutocastCPU"}, key="AutogradCPU")
 @example(keys={"Python", "AutogradCUDA"}, key="AutogradCPU")
 def test_below_a_key_is_what_its_kernel_passes_on(keys: set[str], key: str) -> None:
-    """The functionalities of this set below that of the key; the backends stay."""
+    """The functionalities below that of the key stay, and so do all backends."""
     after = torch._C._dispatch_keyset_full_after(torch._C._parse_dispatch_key(key))
 
     compare(KeySet.of(*keys).below(key), real(*keys) & after, f"{sorted(keys)} below {key}")

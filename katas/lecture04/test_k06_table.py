@@ -83,7 +83,7 @@ def test_a_kernel_serves_its_own_key() -> None:
 
 
 def test_a_fallback_serves_every_operator() -> None:
-    """It does so if the operator has no kernel of its own."""
+    """A fallback runs if the operator has no kernel of its own."""
     why = "PyTorch has registered a fallback for Negative"
     compare({"CPU"}, "Negative", "ADInplaceOrView", "AutocastCPU", why=why)
     compare({"Negative"}, "Negative", why="a kernel of its own goes first")
@@ -94,31 +94,31 @@ def test_a_fallback_serves_every_operator() -> None:
 
 
 def test_a_composite_explicit_kernel_serves_backends() -> None:
-    """It serves no autograd key: a derivative is registered separately. Backends' own go first."""
+    """Such a kernel serves no autograd key, and a backend's own kernel goes first."""
     compare({EXPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD)
     compare({EXPLICIT, "CUDA"}, "CPU", "CUDA", why="CUDA has a kernel of its own")
 
 
 def test_a_composite_implicit_kernel_serves_autograd_too() -> None:
-    """It calls operators that have derivatives, so it has one too."""
+    """Such a kernel calls operators that have derivatives, so it has a derivative too."""
     compare({IMPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD, "AutocastCPU")
 
 
 def test_an_autograd_kernel_serves_autograd_keys() -> None:
-    """It serves all autograd keys, and no backend."""
+    """A kernel for Autograd serves all autograd keys, and no backend."""
     compare({"Autograd", "CPU"}, *AUTOGRAD, "CPU", "CUDA")
     compare({"Autograd", "AutogradCPU"}, "AutogradCPU", "AutogradCUDA")
 
 
 def test_a_backend_kernel_turns_the_implicit_one_off() -> None:
-    """It does so for its own autograd key: autograd would differentiate code that does not run."""
+    """For its autograd key the implicit kernel would differentiate code that does not run."""
     why = "CPU has a kernel, so AutogradCPU must not have the decomposition; CUDA has none"
     compare({IMPLICIT, "CPU"}, "CPU", "AutogradCPU", "CUDA", "AutogradCUDA", why=why)
     compare({IMPLICIT, "CPU", "Autograd"}, "AutogradCPU", "AutogradCUDA", why=why)
 
 
 def test_an_explicit_kernel_turns_the_implicit_one_off() -> None:
-    """It does so for all autograd keys: each backend runs the explicit kernel."""
+    """No autograd key gets the implicit kernel: each backend runs the explicit one."""
     compare({IMPLICIT, EXPLICIT}, "CPU", "Undefined", *AUTOGRAD)
     compare({IMPLICIT, EXPLICIT, "Autograd"}, "CPU", *AUTOGRAD)
 

@@ -106,7 +106,7 @@ def test_a_kernel_redispatches_below_itself() -> None:
 
 
 def test_keys_that_fall_through_are_passed_over() -> None:
-    """The kernel that runs does not see them either."""
+    """The kernel that runs does not see these keys either."""
     kernels = {"CPU": lambda keys, *_: keys, "Python": fallthrough, "ADInplaceOrView": fallthrough}
     operator = Operator("f", kernels)
     tensor = on("CPU", "ADInplaceOrView", "Python")
@@ -123,7 +123,7 @@ def test_keys_that_fall_through_are_passed_over() -> None:
 
 
 def test_what_falls_through_may_leave_nothing() -> None:
-    """Then the key is Undefined."""
+    """If no key is left, the key is Undefined."""
     operator = Operator("f", {"Python": fallthrough})
     with pytest.raises(NotImplementedError, match=r"f(.|\n)*Undefined"):
         operator.call(on("Python"))
@@ -175,7 +175,7 @@ def test_blocks_nest(change: Any, name: str) -> None:
 
 @pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])
 def test_an_exception_restores_the_thread(change: Any, name: str) -> None:
-    """Otherwise one failed call would change all later ones."""
+    """Without this, one failed call would change all later ones."""
     with change("Python"):
         with pytest.raises(KeyError), change("CPU"):
             raise KeyError

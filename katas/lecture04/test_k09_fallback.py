@@ -79,7 +79,7 @@ def test_a_call_counts_once(extension: Extension) -> None:
 
 
 def test_calls_add_up(extension: Extension) -> None:
-    """One count for each overload, in whatever order the calls come."""
+    """Each overload has one count, in whatever order the calls come."""
     x = torch.ones(3)
     with counting(extension):
         torch.neg(torch.add(torch.neg(torch.add(x, x)), x))
@@ -299,7 +299,7 @@ def profiled(step: Callable[[], None], *, inner: bool) -> Counter[str]:
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: bool) -> None:
-    """Forward, backward and update: exactly the calls that the profiler has seen."""
+    """In forward, backward and update, exactly the calls that the profiler sees are counted."""
     model, shape = MODELS[name]
     x = torch.randn(shape)
 
@@ -327,7 +327,7 @@ def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: b
 
 
 def test_the_stack_may_hold_more(extension: Extension) -> None:
-    """The call's values are at its end; below them are values that the caller needs later."""
+    """The call's values are at the end; below them are values that the caller needs later."""
     with torch.library._scoped_library("lecture04_k09_test", "DEF") as library:  # noqa: SLF001
         library.define("plus(Tensor x, Tensor y) -> Tensor")
         library.impl("plus", lambda x, y: x + y, "CompositeExplicitAutograd")

@@ -110,7 +110,7 @@ def test_the_printer_writes_what_pytorch_prints() -> None:
 
 @one
 def test_sets_are_names_or_a_star() -> None:
-    """Afterwards the cursor is after the sets."""
+    """After reading the sets, the cursor is on the next token."""
     for text, names in {"a)": "a", "a|b)": "ab", "a | c | b)": "abc", "*)": "*"}.items():
         tokens = Tokens(text)
         expect(frozenset(names), parse_sets(tokens), f"the sets of {text!r}")
@@ -131,7 +131,7 @@ def test_sets_are_names_or_a_star() -> None:
     ],
 )
 def test_alias_annotations(text: str, wanted: Alias) -> None:
-    """The sets before the call, whether it writes, the sets after the call."""
+    """An annotation has the sets before the call, a mark for writes, and the sets after it."""
     expect(wanted, parse_alias(Tokens(text)), f"the annotation {text}")
     expect(text, format_alias(wanted), "what the given printer writes")
 
@@ -232,7 +232,7 @@ def test_what_is_written_can_be_read(type_: Type) -> None:
 
 @three
 def test_the_smallest_schema() -> None:
-    """No arguments, no returns; read by you, not by torch."""
+    """A schema may have no arguments and no returns; you read it, not torch."""
     with forbids(k10_schema) as fresh:
         fresh.parse_schema("aten::save() -> ()")
     yours = parse_schema("mine.out() -> ()")
@@ -253,7 +253,7 @@ def test_an_argument_has_a_type_and_a_name() -> None:
 
 @three
 def test_one_return_needs_no_parentheses() -> None:
-    """It may still have a name."""
+    """A single return may still have a name."""
     cases = {
         "Tensor": (Argument(TENSOR),),
         "Tensor out": (Argument(TENSOR, "out"),),
@@ -302,7 +302,7 @@ def test_blanks_do_not_matter() -> None:
 
 @four
 def test_every_registered_schema_is_read_and_written_back() -> None:
-    """Thousands of them, character by character."""
+    """Thousands of schemas come back unchanged, character by character."""
     backs = {text: format_schema(parse_schema(text)) for text in registry()}
 
     wrong = [(text, back) for text, back in backs.items() if text != back]
@@ -314,7 +314,7 @@ def test_every_registered_schema_is_read_and_written_back() -> None:
 
 @four
 def test_the_fields_are_those_that_pytorch_finds() -> None:
-    """Names, types, sizes, defaults and keyword-only flags of every argument of every schema."""
+    """Compare names, types, sizes, defaults and keyword-only flags of every argument."""
     for text, theirs in registry().items():
         mine = parse_schema(text)
         pairs = [(mine.arguments, theirs.arguments), (mine.returns, theirs.returns)]
@@ -329,7 +329,7 @@ def test_the_fields_are_those_that_pytorch_finds() -> None:
 
 @four
 def test_the_aliases_are_those_that_pytorch_finds() -> None:
-    """Those of arguments themselves; PyTorch does not show those of their elements to Python."""
+    """Compare those of arguments; PyTorch does not show those of their elements to Python."""
     for text, theirs in registry().items():
         mine = parse_schema(text)
         pairs = zip(
@@ -365,7 +365,7 @@ def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
 @four
 @pytest.mark.parametrize("text", MALFORMED)
 def test_text_that_breaks_off_is_refused(text: str) -> None:
-    """If something is missing, the error is at the end, wherever that is."""
+    """If something is missing, the error is at the end of the text."""
     for token in Tokens(text).tokens[:-1]:
         cut = text[: token.position].rstrip()
         if position_in_torch(cut) == len(cut):
@@ -413,7 +413,7 @@ def test_what_does_not_fit_is_refused(text: str) -> None:
     ],
 )
 def test_nothing_comes_after_dots_or_beside_a_wildcard(text: str, wanted: int) -> None:
-    """PyTorch refuses these too, one token later."""
+    """PyTorch refuses these texts too, one token later."""
     assert position_in_torch(text) is not None
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)

@@ -66,7 +66,7 @@ def sizes(extension: Extension) -> list[int]:
 
 
 def test_silu_of_whole_vectors(extension: Extension) -> None:
-    """One vector and four vectors, compared with torch's own silu."""
+    """Results for one vector and four vectors are those of torch's own silu."""
     for n in (width(extension), 4 * width(extension)):
         x = torch.linspace(-6, 6, n)
         expected = torch.nn.functional.silu(x)
@@ -105,7 +105,7 @@ def test_silu_in_place(extension: Extension) -> None:
 
 
 def test_silu_of_special_values(extension: Extension) -> None:
-    """NaN, infinities, zeros, and where exp overflows or vanishes: like the scalar loop."""
+    """Like the scalar loop for NaN, infinities, zeros, and where exp overflows or vanishes."""
     values = [NAN, INFINITY, -INFINITY, 0.0, -0.0, 80.0, -80.0, 100.0, -100.0, 1e-40, 3e38, -3e38]
     for shift in range(width(extension)):
         x = torch.tensor(values[shift:] + values[:shift] + values)
@@ -116,7 +116,7 @@ def test_silu_of_special_values(extension: Extension) -> None:
 
 @pytest.mark.given
 def test_a_sum_of_squares(extension: Extension) -> None:
-    """For any size, compared with float64; an empty sum is 0."""
+    """The sum is right for any size, compared with float64; an empty sum is 0."""
     for n in sizes(extension):
         x = torch.randn(n)
         expected = x.double().square().sum().item()
@@ -151,7 +151,7 @@ def test_a_sum_of_special_values(extension: Extension) -> None:
 
 
 def test_the_largest_element(extension: Extension) -> None:
-    """For any size, exactly."""
+    """The maximum is exact for any size."""
     for n in sizes(extension)[1:]:
         x = torch.randn(n).abs()
         yours, expected = reduced(extension, "max", x), x.max().item()
@@ -240,7 +240,7 @@ def ended_by(function: Callable[[], None]) -> str:
 
 @pytest.mark.parametrize("name", ["silu", "max"])
 def test_nothing_is_touched_outside(extension: Extension, name: str) -> None:
-    """Neither before the first element nor after the last, for any size and alignment."""
+    """No byte before the first element or after the last is touched, at any alignment."""
     with fenced() as (first, last):
         result = torch.empty(1)
 

@@ -86,7 +86,7 @@ def test_an_input_lives_on_in_later_outputs(extension: Extension) -> None:
 
 
 def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
-    """Its gradient is that output times the carried gradient of its step; the first has none."""
+    """A decay's gradient is that output times the step's carried gradient; the first is 0."""
     decay = torch.tensor([9.0, 0.5, 0.25], requires_grad=True)
     x = torch.tensor([1.0, 2.0, 4.0])
     extension.op("linear_scan")(decay, x).sum().backward()
@@ -97,7 +97,7 @@ def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradients_are_those_of_the_steps(extension: Extension, dtype: torch.dtype) -> None:
-    """They equal autograd's when it follows the recurrence step by step, in the inputs' dtype."""
+    """Gradients equal those of autograd following each step, in the inputs' dtype."""
     decay, x = (leaf.detach().to(dtype).requires_grad_() for leaf in leaves(5, 3))
     weight = torch.randn(5, 3, dtype=dtype)
     found = torch.autograd.grad((extension.op("linear_scan")(decay, x) * weight).sum(), (decay, x))
@@ -122,7 +122,7 @@ def test_no_steps_and_one_step(extension: Extension, shape: tuple[int, ...]) -> 
 
 
 def test_the_first_decay_is_not_read(extension: Extension) -> None:
-    """NaN there must not spoil a gradient, as 0 times NaN would; nor may the last output."""
+    """NaN in it must not spoil a gradient, as 0 times NaN would; nor may the last output."""
     for last in (4.0, float("inf")):
         decay = torch.tensor([float("nan"), 0.5, 0.5], requires_grad=True)
         x = torch.tensor([1.0, 2.0, last], requires_grad=True)
@@ -156,7 +156,7 @@ def strided(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 def test_gradgradcheck_agrees(
     extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]
 ) -> None:
-    """It compares with finite differences; backward consists of differentiable operators."""
+    """Finite differences agree, for backward consists of differentiable operators."""
     linear_scan = extension.op("linear_scan")
     inputs = [x.detach().requires_grad_() for x in pair]
     assert torch.autograd.gradcheck(linear_scan, inputs), "gradcheck disagrees"
@@ -254,7 +254,7 @@ def test_what_backward_needs_is_saved(
 
 @pytest.mark.parametrize("changed", ["decay", "output"])
 def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> None:
-    """Its version counter shows it, if it was saved with save_for_backward."""
+    """If it was saved with save_for_backward, its version counter shows a change."""
     decay, x = leaves(3)
     output = extension.op("linear_scan")(decay, x)
     result = output.sum()
@@ -306,7 +306,7 @@ class Blocked(torch.autograd.Function):
 
 
 def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
-    """It is None, not a tensor of zeros, or all nodes before this one would work on zeros too."""
+    """It does not become zeros, or all nodes before this one would work on zeros too."""
     decay, x = leaves(3)
     output = Blocked.apply(extension.op("linear_scan")(decay, x))
     with Log() as log:
@@ -322,7 +322,7 @@ def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """PyTorch checks it too: backward is traced with symbolic sizes."""
+    """PyTorch traces backward with symbolic sizes."""
     linear_scan = extension.op("linear_scan").default
     for shape in ((4, 3), (0, 3), (3,)):
         for arguments in (leaves(*shape), leaves(*shape, decay=False), leaves(*shape, x=False)):

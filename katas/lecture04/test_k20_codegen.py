@@ -121,7 +121,7 @@ class Counter(TorchDispatchMode):
 
 
 def test_a_formula_stands_as_it_is() -> None:
-    """In the C++ of backward, for which forward has saved the result."""
+    """Your C++ contains the formula unchanged; forward has saved the result."""
     yours = backward_text(EXP)
 
     for line in ("grad * result", "variable_list backward(AutogradContext*"):
@@ -144,7 +144,7 @@ def test_the_text_depends_on_the_entry_alone() -> None:
 @cxx
 @pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (1, 1)])
 def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
-    """Two tensors, each in the other's formula; they may be empty."""
+    """Each of the two tensors is in the other's formula; they may be empty."""
     inputs = (leaf(*sizes), leaf(*sizes))
     mul = operators().mul
 
@@ -156,14 +156,14 @@ def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
 
 @cxx
 def test_the_result_in_a_formula(operators: Any) -> None:
-    """It is saved as the node's own output: twice differentiable, without a cycle."""
+    """The result is saved as the node's own output: twice differentiable, without a cycle."""
     assert gradcheck(operators().exp, (leaf(2, 3),)), "result is the node's own output"
     assert gradgradcheck(operators().exp, (leaf(2, 3),)), "result keeps its history"
 
 
 @cxx
 def test_a_scalar_behind_a_tensor(operators: Any) -> None:
-    """It is saved separately from the tensors, and gets no gradient."""
+    """The scalar is saved separately from the tensors, and gets no gradient."""
     x = leaf(2, 3)
 
     assert gradcheck(lambda x: operators().pow(x, 3.5), (x,)), "no gradient for a scalar"
@@ -237,7 +237,7 @@ def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
 
 @cxx
 def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
-    """As in PyTorch: only arguments declared non_differentiable are silent."""
+    """Only arguments declared non_differentiable are silent, as in PyTorch."""
     x, y = leaf(2, 3), leaf(2, 3)
     plain = y.detach()
 
@@ -252,7 +252,7 @@ def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
 
 @cxx
 def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
-    """Saved tensors must not be: the version counter shows it."""
+    """Saved tensors must not be written to: the version counter shows it."""
     x, y = leaf(2, 3), leaf(2, 3)
     copies = x.clone(), y.clone()
     total = operators().add(*copies, 2).sum()

@@ -34,7 +34,7 @@ def names(nodes: list[Any]) -> list[str]:
 
 
 def test_a_new_node_has_nothing(extension: Extension) -> None:
-    """No children, no parent and no tensor."""
+    """A new node has no children, no parent and no tensor."""
     node = extension.cls("Node")("root")
 
     found = node.children(), node.parent(), node.kept()
@@ -58,7 +58,7 @@ def test_a_node_dies_with_its_last_owner(extension: Extension) -> None:
 
 
 def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
-    """In order, and not copies: a different Python object, the same C++ object."""
+    """Children are in order: different Python objects, but the same C++ objects."""
     root, *made = (extension.cls("Node")(name) for name in ("root", "a", "b", "a", "c"))
     # Sorted neither by name nor by age, and two have the same name.
     added = [made[i] for i in (1, 3, 2, 0)]
@@ -73,7 +73,7 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
 
 
 def test_a_parent_owns_its_children(extension: Extension) -> None:
-    """Python may drop them."""
+    """The children live on when Python drops them."""
     live = extension.op("live")
     before = live()
     root, child = family(extension, "root", "child")
@@ -84,7 +84,7 @@ def test_a_parent_owns_its_children(extension: Extension) -> None:
 
 
 def test_a_child_knows_its_parent(extension: Extension) -> None:
-    """As long as the parent has an owner."""
+    """A child has a parent as long as the parent has an owner."""
     root, branch, leaf = family(extension, "root", "branch", "leaf")
 
     assert leaf.parent() is not None, "leaf was added to branch, but has no parent"
@@ -120,7 +120,7 @@ def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
 
 
 def test_the_depth_of_a_node(extension: Extension) -> None:
-    """The number of nodes above it; if the root has died, of those that are left."""
+    """The depth counts the nodes above; if the root has died, those that are left."""
     nodes = family(extension, "root", "branch", "leaf")
     yours = [node.depth() for node in nodes]
     assert yours == [0, 1, 2], f"root, branch and leaf: yours {yours}, expected [0, 1, 2]"
@@ -151,7 +151,7 @@ def test_uses_counts_owners(extension: Extension) -> None:
 
 
 def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> None:
-    """A child held by Python has a weak pointer to it, which must not keep a big tensor alive."""
+    """The weak pointer of a child to its parent must not keep a big tensor alive."""
     root, child = family(extension, "root", "child")
     sibling = extension.cls("Node")("sibling")
     root.add(sibling)
@@ -194,7 +194,7 @@ def test_a_child_has_one_parent(extension: Extension) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
-    """None does, directly or through others: the counts of such a cycle would never reach zero."""
+    """A node that owned itself, directly or not, would have counts that never reach zero."""
     live = extension.op("live")
     before = live()
     nodes = family(extension, *"abc"[:depth])

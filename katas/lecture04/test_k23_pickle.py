@@ -40,7 +40,7 @@ def there_and_back(node: Any) -> Any:
 
 @pytest.mark.given
 def test_a_tree_knows_owners_and_parents(extension: Extension) -> None:
-    """It is the node of the previous kata."""
+    """The class is the Node of the previous kata."""
     live = extension.op("live")
     before = live()
     root, branch, leaf = family(extension, "root", "branch", "leaf")
@@ -156,7 +156,7 @@ def test_a_node_travels_through_an_operator(extension: Extension) -> None:
 
 
 def test_the_size_of_a_tree(extension: Extension) -> None:
-    """All nodes below and the node itself; a copy is as large as the original."""
+    """The size counts the node itself and all nodes below; a copy is as large as the original."""
     size = extension.op("size")
     root, branch, leaf = family(extension, "root", "branch", "leaf")
     root.add(extension.cls("Node")("twig"))

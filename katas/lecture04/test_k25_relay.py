@@ -99,7 +99,7 @@ def refuse(error: Exception) -> Kernel:
 
 
 def test_cpp_calls_python(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """Through the dispatcher: the tensor goes in, the callback's result comes out."""
+    """Through the dispatcher the tensor goes in, and the callback's result comes out."""
     register(lambda x: x * 2)
     yours = extension.op("relay")(torch.tensor([1.0, 2.0])).tolist()
 
@@ -122,7 +122,7 @@ def test_a_python_error_crosses_cpp(
 
 
 def test_running_counts_calls(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """One more inside, two more inside a nested call, none afterwards."""
+    """The count rises by one in each nested call, and is back afterwards."""
     depth = extension.op("depth")
     before = depth()
     seen = []
@@ -154,7 +154,7 @@ def test_running_is_right_after_an_error(
 
 
 def test_running_counts_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """The first to enter is the first to leave; the other is still counted."""
+    """The first thread to enter is the first to leave; the other is still counted."""
     depth, relay = extension.op("depth"), extension.op("relay")
     entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
 
@@ -229,7 +229,7 @@ def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kern
 def test_nan_is_warned_of(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
 ) -> None:
-    """Before torch 2.15 on stderr; since then in Python, where a handler makes it a warning."""
+    """Before torch 2.15 the warning is on stderr; since then a handler passes it to Python."""
     x = torch.tensor([[NAN, 1.0], [NAN, 2.0], [3.0, 4.0]])
     result, messages = heard(extension.op("zero_nan"), x)
 
@@ -257,7 +257,7 @@ def test_a_handler_collects_warnings(
 def test_the_former_handler_comes_back(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]], left_by: str
 ) -> None:
-    """After a call that returns, and after one that throws."""
+    """It is set again after a call that returns, and after one that throws."""
     x = torch.tensor([NAN])
     if left_by == "return":
         extension.op("zero_nan_quietly")(x)
@@ -274,7 +274,7 @@ def test_the_former_handler_comes_back(
 
 
 def test_the_former_handler_need_not_be_the_default(extension: Extension) -> None:
-    """Within Tensor.add it is one that issues Python warnings."""
+    """Within Tensor.add the handler is one that issues Python warnings."""
     x = torch.tensor([NAN])
 
     def both() -> None:

@@ -275,7 +275,7 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
 
 @two
 def test_named_modules_of_a_block() -> None:
-    """The module itself under an empty name, then those below; an empty place is not a module."""
+    """The module itself comes first, under an empty name; an empty entry is not a module."""
     mine, real = both("Block", 2, 3)
     yours = [name for name, _ in mine.named_modules()]
     expected = [name for name, _ in real.named_modules()]
@@ -286,7 +286,7 @@ def test_named_modules_of_a_block() -> None:
 
 @two
 def test_named_modules_of_a_tree() -> None:
-    """Depth first, a module with two names under the first; a second walk gives the same."""
+    """The order is depth first; a module with two names is listed under the first."""
     mine, real = both("Model")
     expected = [name for name, _ in real.named_modules()]
     for walk in ("first", "second"):
@@ -338,7 +338,7 @@ def test_equal_parameters_are_two() -> None:
 
 @three
 def test_apply() -> None:
-    """Children before parents; what the function returns does not matter."""
+    """Children come before parents; what the function returns does not matter."""
     mine, real = both("Block", 2, 3)
     orders: list[list[str]] = [[], []]
     for module, order in zip((mine, real), orders, strict=True):
@@ -366,7 +366,7 @@ def test_train() -> None:
 @three
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_to_converts_what_is_floating(dtype: torch.dtype) -> None:
-    """Parameters and buffers, frozen ones too, but not the step count."""
+    """Parameters and buffers are converted, frozen ones too, but not the step count."""
     mine, real = both("Model")
     for module in (mine, real):
         module.scale.requires_grad = False

@@ -93,7 +93,7 @@ def test_a_tree_is_saved() -> None:
 
 
 def test_what_is_saved_is_the_modules_memory() -> None:
-    """Detached, but not a copy: a write to it is a write to the module."""
+    """The tensors are detached, but not copied: a write to one is a write to the module."""
     mine = seeded(YOURS.Model, 0)
     with unchanged(dict(mine.block.first._parameters)):  # noqa: SLF001 - given in the kata
         state = mine.state_dict()
@@ -103,7 +103,7 @@ def test_what_is_saved_is_the_modules_memory() -> None:
 
 
 def test_yours_goes_into_pytorchs() -> None:
-    """It loads without a complaint."""
+    """Your state dict loads without an error."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 1)
     result = real.load_state_dict(mine.state_dict())
 

@@ -60,7 +60,7 @@ def ties(state: Mapping[str, torch.Tensor]) -> list[tuple[str, str]]:
 
 
 def test_a_row_of_a_table() -> None:
-    """Four kilobytes of four million bytes; or all rows of a table but one."""
+    """Save four kilobytes of four million bytes; or all rows of a table but one."""
     table = torch.randn(1000, 1000)
 
     check({"row": table[:1]}, table[:1].nbytes)
@@ -83,7 +83,7 @@ def test_what_is_whole_is_not_copied() -> None:
 
 
 def test_a_tied_weight_stays_tied() -> None:
-    """A model's state dict has it under two keys, as two tensors that share memory."""
+    """A model's state dict has the weight twice, as two tensors that share memory."""
     model = nn.Sequential(nn.Linear(50, 50), nn.Linear(50, 50))
     model[1].weight = model[0].weight
     state = dict(model.state_dict())

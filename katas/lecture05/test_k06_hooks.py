@@ -52,7 +52,7 @@ def test_without_hooks() -> None:
 
 
 def test_hooks_see_what_goes_in_and_out() -> None:
-    """The module, its arguments as a tuple, and the output."""
+    """A hook gets the module, its arguments as a tuple, and the output."""
 
     def program(module: Any, log: list) -> object:
         module.register_forward_pre_hook(lambda m, args: log.append((m is module, args)))
@@ -232,7 +232,7 @@ class Hook:
 
 
 def test_a_handle_keeps_no_hook_alive() -> None:
-    """The handle stays, the module does not: its hooks die with it."""
+    """When the module dies its hooks die with it, although the handle stays."""
     handles = []
 
     def make() -> list[object]:
@@ -248,7 +248,7 @@ def test_a_handle_keeps_no_hook_alive() -> None:
 
 
 def test_a_module_keeps_no_handle_alive() -> None:
-    """Nor does it keep what a call has seen, such as a tensor."""
+    """A module keeps neither handles nor what a call has seen, such as a tensor."""
     module = adder(kata.Hooked)
 
     def make() -> list[object]:

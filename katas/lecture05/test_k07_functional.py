@@ -93,7 +93,7 @@ def compare(yours: dict[str, torch.Tensor], twin: nn.Module, why: str) -> None:
 
 
 def test_no_step() -> None:
-    """The parameters are the model's own."""
+    """Without a step the parameters are the model's own."""
     model = made("mlp")
     yours = adapted(model, loss, 0, 0.1)
 
@@ -122,7 +122,7 @@ def test_some_steps(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_stays_as_it_was(name: str) -> None:
-    """Values, gradients and BatchNorm statistics: each call writes to copies."""
+    """Values, gradients and BatchNorm statistics stay: each call writes to copies."""
     model = made(name)
     loss(model).backward()
     with unchanged(model, X):

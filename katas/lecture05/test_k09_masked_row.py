@@ -53,7 +53,7 @@ def test_the_row_of_the_brief() -> None:
 
 @pytest.mark.given
 def test_each_program_gives_one_of_three() -> None:
-    """Zero, NaN or the mean, in this PyTorch."""
+    """In this PyTorch each program gives zero, NaN or the mean."""
     found = {name: outcome(name) for name in PROGRAMS}
 
     assert {*found.values()} <= {"zero", "nan", "mean"}, found
@@ -71,7 +71,7 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
-    """The prediction is the first row."""
+    """The prediction is what PyTorch gives for the first row."""
     row = predicted()[name]
     is_right = row == outcome(name)
 

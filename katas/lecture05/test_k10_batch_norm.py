@@ -57,7 +57,7 @@ def compare(mine: nn.Module, real: nn.Module, batches: Sequence[torch.Tensor], w
 
 
 def test_what_it_has() -> None:
-    """Two parameters and three buffers, with PyTorch's names, values and dtypes."""
+    """It has two parameters and three buffers, with PyTorch's names, values and dtypes."""
     mine, real = kata.BatchNorm(3), nn.BatchNorm1d(3)
     same_state(mine, real, "a new one")
     names = [name for name, _ in mine.named_parameters()]
@@ -91,7 +91,7 @@ def test_what_is_remembered_after_three(momentum: float | None) -> None:
 
 @pytest.mark.parametrize("sizes", [(4, 3, 5), (2, 3, 1), (1, 3, 2), (6, 3)])
 def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
-    """All other dims belong to the batch."""
+    """All dims but the second belong to the batch."""
     compare(*pair(), [batch(*sizes)], f"x has the shape {sizes}")
     n, size, *rest = sizes
     compare(*pair(size + 2), [batch(n, size + 2, *rest)], f"{size + 2} channels")
@@ -145,7 +145,7 @@ def test_a_batch_far_from_zero() -> None:
 
 @pytest.mark.parametrize("mode", [True, False])
 def test_gradients(mode: bool) -> None:  # noqa: FBT001
-    """In training they go through mean and variance, as finite differences show."""
+    """In training gradients go through mean and variance, as finite differences show."""
     mine, real = pair()
     mine.train(mode)
     real.train(mode)

@@ -148,7 +148,7 @@ def test_the_weights_go_back() -> None:
 
 
 def test_it_is_your_own() -> None:
-    """Torch functions that do all of it must not run."""
+    """Torch functions that do the entire computation must not run."""
     with forbids(
         kata,
         *("torch.nn.functional", "torch.nn.MultiheadAttention", "torch.nn.attention"),
