@@ -159,8 +159,12 @@ def test_gradgradcheck_agrees(
     """Finite differences agree, for backward consists of differentiable operators."""
     linear_scan = extension.op("linear_scan")
     inputs = [x.detach().requires_grad_() for x in pair]
-    assert torch.autograd.gradcheck(linear_scan, inputs), "gradcheck disagrees"
-    assert torch.autograd.gradgradcheck(linear_scan, inputs), "gradgradcheck disagrees"
+    assert torch.autograd.gradcheck(linear_scan, inputs), (
+        "the first derivatives differ from finite differences"
+    )
+    assert torch.autograd.gradgradcheck(linear_scan, inputs), (
+        "the second derivatives differ from finite differences"
+    )
 
 
 @pytest.mark.parametrize("strides", ["contiguous", "expanded", "permuted", "stepped"])
@@ -191,14 +195,14 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
     assert node is not None, "the output has no grad_fn: apply Scan"
     assert "Scan" in node.name(), (
-        f"the node is {node.name()}: operators that autograd records one by one leave one node each"
+        f"the node is {node.name()}, not Scan: autograd recorded the operators one by one"
     )
     found = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert [id(decay), id(x)] == [id(leaf) for leaf in found], (
         f"its inputs are {found}, expected decay and x"
     )
     with torch.no_grad():
-        assert linear_scan(decay, x).grad_fn is None, "under no_grad there must be no graph"
+        assert linear_scan(decay, x).grad_fn is None, "the output has a graph under no_grad"
     plain = linear_scan(decay.detach(), x.detach())
     assert plain.grad_fn is None, "no input requires a gradient, but there is a graph"
 

@@ -125,7 +125,7 @@ def test_a_formula_stands_as_it_is() -> None:
     yours = backward_text(EXP)
 
     for line in ("grad * result", "variable_list backward(AutogradContext*"):
-        assert line in yours, f"expected {line!r} somewhere in\n{yours}"
+        assert line in yours, f"expected {line!r} in\n{yours}"
 
 
 def test_the_text_depends_on_the_entry_alone() -> None:
@@ -280,7 +280,7 @@ def test_only_wanted_gradients_are_computed(operators: Any) -> None:
         assert all(x is not None for x in found), f"gradients of arguments {places}: yours {found}"
         wanted, yours = len(places), counter.names.count("mul.Tensor")
         assert wanted == yours, (
-            f"{wanted} gradient(s) needed, {wanted} product(s) expected; yours computes "
+            f"{wanted} gradient(s) needed, {wanted} product(s) expected; your code computes "
             f"{yours}: check ctx->needs_input_grad before each formula"
         )
 

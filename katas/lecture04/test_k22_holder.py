@@ -69,7 +69,7 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
     assert found == ["b", "c", "a", "a"], f"yours {found}, expected b c a a, in the order of add"
     same = [child.same(node) for child, node in zip(root.children(), added, strict=True)]
     assert all(same), "the children are not the nodes that were added: did your code copy them?"
-    assert added[0].children() == [], "the child now has a child itself"
+    assert added[0].children() == [], "the added node now has a child itself"
 
 
 def test_a_parent_owns_its_children(extension: Extension) -> None:
@@ -100,7 +100,9 @@ def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
     child.parent()
     del root
 
-    assert child.parent() is None, "something still owns the parent: a strong pointer upwards?"
+    assert child.parent() is None, (
+        "something still owns the parent: does the child have a strong pointer to it?"
+    )
     assert child.name() == "child", "the child is no longer the same object"
 
 
@@ -204,7 +206,7 @@ def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
     assert nodes[0].parent() is None, "the refused child has a parent anyway: check first"
     nodes.clear()
 
-    assert before == live(), f"{live() - before} nodes are left without owners"
+    assert before == live(), f"{live() - before} nodes are left, though none has an owner"
 
 
 def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
@@ -221,11 +223,11 @@ def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
     gc.collect()
     kept = node.kept()
 
-    assert kept is not None, "the tensor is gone: what owns it?"
+    assert kept is not None, "the kept tensor is gone: nothing owns it"
     assert address == id(kept), (
         "kept() returned a different Python object, so it is a different tensor"
     )
-    assert kept.note is note, "the attribute has changed"
+    assert kept.note is note, "the tensor's attribute was lost or replaced"
     assert isinstance(kept, torch.nn.Parameter), (
         f"kept() returned a {type(kept)}, expected a Parameter"
     )
@@ -248,7 +250,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
     watch = weakref.ref(x)
     del x, node
 
-    assert watch() is None, "the node has died, but its tensor has not"
+    assert watch() is None, "the node died, but its tensor is still alive"
 
 
 def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:

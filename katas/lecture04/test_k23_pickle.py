@@ -139,7 +139,9 @@ def test_a_saved_tree_is_loaded_and_freed(extension: Extension) -> None:
     assert loaded.kept().tolist() == [1.0, 1.0], f"yours {loaded.kept()}, expected two ones"
     assert before + 4 == live(), f"{live() - before} nodes live, expected 2 of each tree"
     del root, loaded
-    assert before == live(), f"{live() - before} nodes are left of two trees without owners"
+    assert before == live(), (
+        f"{live() - before} nodes of two trees are left, though no tree has an owner"
+    )
 
 
 def test_a_node_travels_through_an_operator(extension: Extension) -> None:
@@ -152,7 +154,7 @@ def test_a_node_travels_through_an_operator(extension: Extension) -> None:
     assert expected == found, f"yours {found}, expected {expected}"
     del root
     found = path(leaf)
-    assert found == "branch/leaf", f"the root has died: yours {found}, expected branch/leaf"
+    assert found == "branch/leaf", f"after the root died: yours {found}, expected branch/leaf"
 
 
 def test_the_size_of_a_tree(extension: Extension) -> None:
@@ -163,7 +165,7 @@ def test_the_size_of_a_tree(extension: Extension) -> None:
 
     found = [size(node) for node in (root, branch, leaf)]
     assert found == [4, 2, 1], f"yours {found}, expected [4, 2, 1]: the node itself is one, too"
-    assert size(there_and_back(root)) == 4, "the result has fewer or more nodes than the original"
+    assert size(there_and_back(root)) == 4, "the copy of 4 nodes has fewer or more"
 
 
 def test_the_schema_names_the_class(extension: Extension) -> None:

@@ -200,7 +200,9 @@ def test_a_thread_of_its_own_calls_python(
         assert result == [2.0, 3.0], f"yours {result}, expected [2.0, 3.0]: join, then return"
     assert len(threads) == 2, f"two calls ran the callback {len(threads)} times, expected 2"
     for thread, more in threads:
-        assert threading.get_ident() != thread, "the callback ran in the caller's thread"
+        assert threading.get_ident() != thread, (
+            "the callback ran in the caller's thread, expected a thread of its own"
+        )
         assert more == 0, f"relay_in_thread added {more} to running, which counts only relay"
     text = source("katas.lecture04", "csrc/k25_relay.cpp").read_text(encoding="utf-8")
     assert "detach()" not in re.sub(r"//[^\n]*", "", text), (
