@@ -7,7 +7,7 @@ But which type do you get back?
     x = torch.tensor([1.0, 2.0, 3.0]).as_subclass(Tagged)
     type(x + 1), type(torch.ones(3) + x)           # Tagged, both
 
-Predict this for the twelve programs, in about 4 lines. The tests run PyTorch, but hide it while
+Predict the type for twelve programs, in about 4 lines. The tests run PyTorch, but hide it while
 they read your rows.
 
 Begin with `compare`: is its bool tensor a Tagged?
