@@ -15,7 +15,7 @@ children: for step, what linear and relu leave.
 2. `self_times`: the sums by name, about 14 lines in all.
 
 Traces have a million rows, so don't compare each call with every other: go through the calls of a
-thread in the order in which they begin, with a stack of those that have not ended.
+thread in order of their start, with a stack of those that have not ended.
 
 Begin on paper: t ends, addmm begins. What is on the stack?
 Afterwards read ``_populate_cpu_children`` in ``torch/autograd/profiler_util.py``, in site-packages.
