@@ -206,7 +206,7 @@ def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
         expect(x.contiguous().stride(), output.stride(), "these are the strides of output")
         assert x.data_ptr() != output.data_ptr(), "your kernel returns the memory of self"
         assert torch.equal(x, output), (
-            f"bounds of infinity change nothing. yours\n{output}\nself\n{x}"
+            f"with infinite bounds, yours\n{output}\nexpected self unchanged\n{x}"
         )
 
 

@@ -103,7 +103,7 @@ def test_an_in_place_operator_returns_what_it_was_given() -> None:
     with OperatorLog() as log:
         b = a.add_(1)
 
-    assert b is a, "add_ returned a different tensor than a: return the result unchanged"
+    assert b is a, "add_ returned a different tensor from a: return the result unchanged"
     expect("$0 = aten.add_.Tensor($0, 1)", log.lines[-1], "the result has a number already")
     expect([2.0, 2.0], a.tolist(), "ones plus 1: the kernel runs, and runs one time")
 
