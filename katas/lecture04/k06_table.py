@@ -63,5 +63,5 @@ def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tupl
     AutogradOther serves many backends: if one of them has a kernel of its own and the operator has
     one for CompositeImplicitAutograd, return ``(ambiguous, "ambiguous autogradother")``.
     """
-    # TODO: go down the list; each rule returns, or leaves it to the next.
+    # TODO: go down the list; each rule returns, or the next one is tried.
     raise NotImplementedError("lookup")

@@ -7,7 +7,7 @@
                   the highest left         AutogradCPU: its kernel records, and redispatches
                                            CPU: its kernel adds
 
-That is what PyTorch's dispatcher does in a call. Write it, in about 22 lines:
+That is what PyTorch's dispatcher does on every call. Write it, about 22 lines:
 
 1. `include` and `exclude`: what a mode changes in its thread, and restores.
 2. `Operator.redispatch`: drop what falls through, run the kernel of the highest key left.
@@ -57,7 +57,7 @@ def below(keys: Keys, key: str) -> Keys:
 
 
 def fallthrough(*_: Any) -> Any:
-    """Take the place of a kernel, for a key to skip. Given."""
+    """Mark a key to skip, in place of a kernel. Given."""
     raise AssertionError("a fallthrough kernel is not called")
 
 
@@ -106,9 +106,9 @@ class Operator:
     def redispatch(self, keys: Keys, *args: Any) -> Any:
         """Call the kernel of the highest of `keys` that does not fall through; return its result.
 
-        Call ``kernel(keys, *args)`` with the keys that are left, including its own: it may
-        redispatch below that. If there is no kernel, raise NotImplementedError with the operator's
-        name and the key.
+        Call ``kernel(keys, *args)`` with the keys that are left, including the kernel's own:
+        it may redispatch below that key. If there is no kernel, raise NotImplementedError with the
+        operator's name and the key.
         """
         # TODO
         raise NotImplementedError("Operator.redispatch")

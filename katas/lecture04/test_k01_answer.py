@@ -46,7 +46,7 @@ def test_it_is_an_operator(extension: Extension) -> None:
 
 
 def test_the_answer(extension: Extension) -> None:
-    """7 times 6, as a tensor without dims."""
+    """For x = 6 it is 7 times 6, a tensor without dims."""
     yours = extension.op("answer")(torch.tensor(6.0))
 
     assert yours.item() == 42.0, (
@@ -56,7 +56,7 @@ def test_the_answer(extension: Extension) -> None:
 
 @given(x=tensors((torch.float64, torch.float32, torch.int64)))
 def test_any_tensor(extension: Extension, x: torch.Tensor) -> None:
-    """Any shape, strides and dtype: the operators that you call handle them."""
+    """The operators that you call handle any shape, strides and dtype."""
     with unchanged(x=x):
         yours = extension.op("answer")(x)
 
@@ -99,8 +99,9 @@ def test_it_is_made_of_operators(extension: Extension) -> None:
     with Names() as below:
         extension.op("answer")(x)
     assert set(below.names) == {"aten::add", "aten::mul", "aten::sub"}, (
-        f"a compiler finds {below.names}, expected the operators that yours calls. Yours appears "
-        "as one operator if any key has a kernel of its own; m.def with a function serves all keys"
+        f"a compiler finds {below.names}, expected the operators that your function calls. "
+        "It appears as one operator if any key has a kernel of its own; m.def with a function "
+        "serves all keys"
     )
     mapped = torch.vmap(extension.op("answer"))(torch.tensor([6.0, 1.0]))
-    assert mapped.tolist() == [42.0, -8.0], f"under torch.vmap yours returns {mapped}"
+    assert mapped.tolist() == [42.0, -8.0], f"under torch.vmap your operator returns {mapped}"

@@ -57,7 +57,7 @@ def arithmetic() -> set[str]:
     for full in torch._C._dispatch_get_all_op_names():  # noqa: SLF001 - it has no other name
         name, _, overload = full.partition(".")
         if name.startswith("aten::") and name != "aten::clone":
-            # torch.ops would make an object for each, which takes four times as long.
+            # torch.ops would create an object for each, which takes four times as long.
             parts = torch._C._get_operation_overload(name, overload)  # noqa: SLF001
             if parts and wanted & {*parts[2]}:
                 found.add(name)
@@ -81,7 +81,7 @@ def expect(expected: object, yours: object, why: str) -> None:
 
 @pytest.mark.parametrize("key", ["CPU", "Meta"])
 def test_each_key_has_a_kernel(extension: Extension, key: str) -> None:
-    """The dispatcher finds it under the key of the tensor's backend, and under no composite key."""
+    """Each kernel is found under its backend's key, and under no composite key."""
     extension.op("leaky_clamp")
 
     assert has_kernel(NAME, key), (
@@ -95,7 +95,7 @@ def test_each_key_has_a_kernel(extension: Extension, key: str) -> None:
 
 
 def test_values_between_the_bounds_stay(extension: Extension) -> None:
-    """They stay, and so do the bounds themselves."""
+    """These values stay, and so do the bounds themselves."""
     x = torch.tensor([-1.0, -0.5, 0.0, 2.0])
     output, _ = extension.op("leaky_clamp")(x, -1.0, 2.0, below=0.5, above=0.5)
 
@@ -103,12 +103,12 @@ def test_values_between_the_bounds_stay(extension: Extension) -> None:
     for bounds in ((0.0, 1.0), (-1.0, 0.0)):
         (zero, _) = extension.op("leaky_clamp")(torch.tensor(-0.0), *bounds)
         assert zero.signbit(), (
-            "yours has turned -0.0 into 0.0: they are equal, so -0.0 is not beyond the bound 0.0"
+            "your kernel turned -0.0 into 0.0: they are equal, so -0.0 is not beyond the bound 0.0"
         )
 
 
 def test_values_beyond_a_bound_are_compressed(extension: Extension) -> None:
-    """With the slope of that side, measured from the bound."""
+    """They are compressed with the slope of that side, measured from the bound."""
     x = torch.tensor([-5.0, -3.0, 4.0, 10.0], dtype=torch.float64)
     output, _ = extension.op("leaky_clamp")(x, -1.0, 2.0, below=0.25, above=0.5)
 
@@ -188,7 +188,7 @@ def test_any_strides_will_do(
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)], ids=str)
 def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None:
-    """A single element without dims, and no elements at all."""
+    """A tensor may be a single element without dims, or have no elements at all."""
     output, clipped = extension.op("leaky_clamp")(torch.full(shape, 5.0), 0.0, 1.0)
 
     expect(shape, tuple(output.shape), "the shape of output is that of self")
@@ -197,19 +197,21 @@ def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None
 
 
 def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
-    """Even where every element stays: the schema promises no alias."""
+    """It is new even if every element stays: the schema promises no alias."""
     for x in (torch.rand(3, 4), torch.rand(3, 4).t(), torch.rand(1).expand(3, 4)):
         earlier = extension.op("leaky_clamp")(x, 0.25, 0.5)
         with unchanged(self=x, earlier=earlier):
             output, _ = extension.op("leaky_clamp")(x, -inf, inf)
 
         expect(x.contiguous().stride(), output.stride(), "these are the strides of output")
-        assert x.data_ptr() != output.data_ptr(), "yours returns the memory of self"
-        assert torch.equal(x, output), f"nothing is beyond infinity. yours\n{output}\nself\n{x}"
+        assert x.data_ptr() != output.data_ptr(), "your kernel returns the memory of self"
+        assert torch.equal(x, output), (
+            f"with infinite bounds, yours\n{output}\nexpected self unchanged\n{x}"
+        )
 
 
 def test_the_meta_kernel_has_shapes_and_dtypes(extension: Extension) -> None:
-    """They match the CPU kernel's results, strides included; even for 8 TB of elements."""
+    """Results match the CPU kernel's, strides included; even for 8 TB of elements."""
     for x in (torch.rand(2, 3).double(), torch.rand(4, 3).t(), torch.rand(()), torch.rand(0, 2)):
         planned = extension.op("leaky_clamp")(x, 0.0, 0.5)
         found = extension.op("leaky_clamp")(x.to("meta"), 0.0, 0.5)
@@ -222,14 +224,14 @@ def test_the_meta_kernel_has_shapes_and_dtypes(extension: Extension) -> None:
 
 
 def test_symbols_stay_symbols(extension: Extension) -> None:
-    """Reading a size as an int makes a guard, so every other size is compiled again."""
+    """Reading a size as an int adds a guard, so every other size triggers a recompilation."""
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x = mode.from_tensor(torch.rand(5, 3))
     extension.op("leaky_clamp")(torch.rand(5, 3, device="meta"), 0.0, 1.0)
     output, _ = extension.op("leaky_clamp")(x, 0.0, 1.0)
 
     guards = mode.shape_env.guards
-    assert not guards, f"yours read a size as an int: guards {[g.expr for g in guards]}"
+    assert not guards, f"your kernel read a size as an int: guards {[g.expr for g in guards]}"
     assert x.shape == output.shape, f"yours has the shape {output.shape}, expected {x.shape}"
 
 
@@ -245,7 +247,7 @@ REFUSED: dict[str, tuple[torch.dtype, tuple[float, ...], type[Exception], str]] 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_both_kernels_refuse(extension: Extension, place: str, case: str) -> None:
-    """With the given checks: what fails on the CPU must also fail while a compiler plans."""
+    """Both call the given check: what fails on the CPU must also fail while a compiler plans."""
     dtype, (low, high, below, above), error, text = REFUSED[case]
     leaky_clamp = extension.op("leaky_clamp")
     with pytest.raises(error, match=re.escape(f"leaky_clamp: expected {text}")):
@@ -274,7 +276,7 @@ def test_the_kernel_does_the_arithmetic(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """PyTorch checks it too: the schema, fake tensors, tracing with symbolic sizes."""
+    """PyTorch checks the schema, fake tensors, and tracing with symbolic sizes."""
     leaky_clamp = extension.op("leaky_clamp").default
     slopes = {"below": 0.5, "above": 0.25}
     for x in (torch.randn(3, 4), torch.randn(3, 4).double().t(), torch.randn(0, 3)):

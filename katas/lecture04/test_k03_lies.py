@@ -40,7 +40,7 @@ def inputs(name: str) -> list[torch.Tensor]:
 
 
 def did(operator: Any, name: str) -> tuple[set[str], set[str]]:
-    """Run it; return which arguments it wrote to, and which share memory with the result."""
+    """Run an operator; return the arguments it wrote to, and which share memory with the result."""
     tensors = inputs(name)
     before = [x.clone() for x in tensors]
     result = operator(*tensors)
@@ -58,7 +58,7 @@ def did(operator: Any, name: str) -> tuple[set[str], set[str]]:
 
 
 def says(operator: Any) -> tuple[set[str], set[str]]:
-    """Read the same facts from its schema."""
+    """Read the same facts from an operator's schema."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
     letters: set[str] = set()
     for each in schema.returns:
@@ -94,7 +94,7 @@ def hold(operator: Any, name: str) -> None:
     """Compare what the schema says with what the kernel does."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
     named = [each.name for each in schema.returns if each.name]
-    assert named == [], f"{schema}\nnames its result {named}; it had no name"
+    assert named == [], f"{schema}\nnames its result {named}; leave it without a name"
     for what, claim, fact in zip(
         ("written to", "in one memory with the result"),
         says(operator),
@@ -102,7 +102,7 @@ def hold(operator: Any, name: str) -> None:
         strict=True,
     ):
         assert claim == fact, (
-            f"{schema}\n{what}: your schema says {sorted(claim) or 'none'}, the kernel does it to"
+            f"{schema}\n{what}: by your schema {sorted(claim) or 'none'}, by what the kernel does"
             f" {sorted(fact) or 'none'}"
         )
     assert strays(operator) == [], "\n".join([str(schema), *strays(operator)])
@@ -110,13 +110,13 @@ def hold(operator: Any, name: str) -> None:
 
 @pytest.mark.given
 def test_a_true_schema_stays() -> None:
-    """One of the five is correct as given."""
+    """One of the five schemas is correct as given."""
     hold(op("keep_max_").default, "keep_max_")
 
 
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to", "halved"])
 def test_the_schema_says_what_the_kernel_does(name: str) -> None:
-    """It says no less and no more."""
+    """A schema promises no less and no more than its kernel does."""
     hold(op(name).default, name)
 
 
@@ -142,7 +142,7 @@ def test_a_write_is_no_dead_code() -> None:
 
 @pytest.mark.given
 def test_opcheck_lets_too_large_a_promise_pass() -> None:
-    """Memory that may be shared need not be: for opcheck `halved` does not lie."""
+    """Memory that may be shared need not be, so opcheck accepts the schema of `halved`."""
     with torch.library._scoped_library("lecture04_k03_test", "DEF") as library:  # noqa: SLF001
         library.define("halved(Tensor(a) self) -> Tensor(a)")
         library.impl("halved", KERNELS[3], "CPU")
@@ -153,14 +153,18 @@ def test_opcheck_lets_too_large_a_promise_pass() -> None:
             raise_exception=False,
         )
 
-    assert found == {"test_schema": "SUCCESS"}, f"opcheck says {found['test_schema']}"
+    assert found == {"test_schema": "SUCCESS"}, (
+        f"opcheck's test_schema: {found['test_schema']}, expected SUCCESS"
+    )
 
 
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to"])
 def test_opcheck_agrees(name: str) -> None:
-    """PyTorch's own checker for custom operators."""
+    """PyTorch's own checker for custom operators accepts the schema."""
     found = torch.library.opcheck(
         op(name).default, inputs(name), test_utils="test_schema", raise_exception=False
     )
 
-    assert found == {"test_schema": "SUCCESS"}, f"opcheck says {found['test_schema']}"
+    assert found == {"test_schema": "SUCCESS"}, (
+        f"opcheck's test_schema: {found['test_schema']}, expected SUCCESS"
+    )

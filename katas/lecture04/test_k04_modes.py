@@ -49,17 +49,19 @@ def compare(yours: Any, theirs: Any, why: str) -> set[str]:
 
 
 def test_no_grad() -> None:
-    """It is a flag that autograd's kernels read: they run, but record nothing."""
+    """The mode sets a flag that autograd's kernels read: they run, but record nothing."""
     why = "no_grad leaves the dispatcher alone: autograd's kernel runs, and asks is_grad_enabled()"
     compare(torch.no_grad(), torch.no_grad(), why)
 
 
 def test_inference_mode() -> None:
-    """Here autograd's kernels do not run at all, and views are not tracked."""
+    """In inference mode autograd's kernels do not run at all, and views are not tracked."""
     why = "a key may join the one set and leave the other"
     found = compare(torch.inference_mode(), torch.inference_mode(), why)
 
-    assert "+excluded AutogradFunctionality" in found, f"yours {sorted(found)}: a key is missing"
+    assert "+excluded AutogradFunctionality" in found, (
+        f"yours {sorted(found)}: +excluded AutogradFunctionality is missing"
+    )
 
 
 def test_autocast() -> None:
@@ -70,7 +72,7 @@ def test_autocast() -> None:
 
 
 def test_a_python_mode() -> None:
-    """No tensor has the key Python for it: the thread adds it to each call."""
+    """No tensor has the key Python for a mode: the thread adds the key to each call."""
     why = "a TorchDispatchMode is a key that the thread includes"
     compare(TorchDispatchMode(), TorchDispatchMode(), why)
 
@@ -88,7 +90,7 @@ def test_a_mode_within_a_mode() -> None:
 
 
 def test_a_mode_is_left() -> None:
-    """It is entered once and left again."""
+    """The mode is entered once and left again."""
     seen: list[str] = []
 
     @contextmanager

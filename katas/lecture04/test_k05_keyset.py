@@ -45,7 +45,7 @@ def compare(yours: KeySet, theirs: torch._C.DispatchKeySet, what: str) -> None:
 
 
 def test_a_key_is_a_bit_or_two() -> None:
-    """It has one bit for its functionality, and one for its backend if it has one."""
+    """A key has one bit for its functionality, and one for its backend if it has one."""
     for keys in (("CPU",), ("AutogradCUDA",), ("Python",), ("CPU", "Python"), ("CPU", "CPU"), ()):
         yours = KeySet.of(*keys).bits
         expected = 0
@@ -70,7 +70,7 @@ def test_two_keys_make_four() -> None:
 @given(keys=SETS)
 @example(keys={"SparseMeta", "CPU", "AutocastCPU"})
 def test_a_set_has_the_keys_that_pytorch_finds(keys: set[str]) -> None:
-    """The keys that were put in, and their combinations."""
+    """A set has the keys that were put in, and their combinations."""
     compare(KeySet.of(*keys), real(*keys), f"KeySet.of of {sorted(keys)}")
 
 
@@ -94,13 +94,13 @@ def test_minus_takes_no_backend_away() -> None:
     left = KeySet.of(*one) - KeySet.of(*other)
 
     compare(left, real(*one) - real(*other), f"{one} minus {other}")
-    assert "CUDA" in left, "CUDA is gone: all functionalities share one bit for the backend"
+    assert "CUDA" in left, "CUDA is gone, but must stay: all functionalities share its bit"
 
 
 @given(left=SETS, right=SETS)
 @example(left={"Python", "CUDA"}, right={"CUDA"})
 def test_minus_is_that_of_pytorch(left: set[str], right: set[str]) -> None:
-    """For any two sets."""
+    """Minus gives PyTorch's result for any two sets."""
     yours = KeySet.of(*left) - KeySet.of(*right)
 
     compare(yours, real(*left) - real(*right), f"{sorted(left)} minus {sorted(right)}")
@@ -138,7 +138,7 @@ def test_backends_alone_are_undefined(left: set[str], right: set[str]) -> None:
 @example(keys={"CPU", "AutogradCUDA", "AutocastCPU"}, key="AutogradCPU")
 @example(keys={"Python", "AutogradCUDA"}, key="AutogradCPU")
 def test_below_a_key_is_what_its_kernel_passes_on(keys: set[str], key: str) -> None:
-    """The functionalities of this set below that of the key; the backends stay."""
+    """The functionalities below that of the key stay, and so do all backends."""
     after = torch._C._dispatch_keyset_full_after(torch._C._parse_dispatch_key(key))
 
     compare(KeySet.of(*keys).below(key), real(*keys) & after, f"{sorted(keys)} below {key}")
@@ -151,15 +151,15 @@ def test_a_set_does_not_change(keys: set[str], away: set[str], key: str) -> None
     before = one.bits, other.bits
     _ = one | other, one - other, one.below(key), one.highest, key in one
 
-    assert (one.bits, other.bits) == before, f"yours has changed {sorted(keys)} or {sorted(away)}"
+    assert (one.bits, other.bits) == before, f"{sorted(keys)} or {sorted(away)} was changed"
     assert one == KeySet.of(*keys), f"two sets of {sorted(keys)} are not equal"
 
 
 def test_the_bits_are_your_own() -> None:
-    """They are computed with integers, without torch."""
+    """The bits are computed with integers, without torch."""
     with forbids(kata) as fresh:
         keys = fresh.KeySet.of("CPU", "AutogradCUDA", "Python")
         left = keys - fresh.KeySet.of("Python")
         found = keys.highest, left.below("AutogradMeta").highest, "AutogradCPU" in keys
 
-    assert found == ("AutogradCUDA", "CUDA", True), f"without torch yours finds {found}"
+    assert found == ("AutogradCUDA", "CUDA", True), f"without torch the result is {found}"

@@ -59,7 +59,7 @@ def compare(registered: set[str], *keys: str, why: str = "") -> None:
     for key in keys:
         mine, theirs = kernels(registered), table.get(key, "missing")
         kernel, rule = kata.lookup(mine, dict(FALLBACKS), key)
-        assert mine == kernels(registered), f"{key}: yours changes the kernels to {mine}"
+        assert mine == kernels(registered), f"{key}: your lookup changed the kernels to {mine}"
         expected = {
             "kernel": mine.get(key),
             "default backend kernel": mine.get(EXPLICIT),
@@ -77,13 +77,13 @@ def compare(registered: set[str], *keys: str, why: str = "") -> None:
 
 
 def test_a_kernel_serves_its_own_key() -> None:
-    """It serves no other: without a kernel, a key has a fallback or nothing."""
+    """A kernel serves no other key: without a kernel, a key has a fallback or nothing."""
     compare({"CPU"}, "CPU", "CUDA", why="CUDA has neither a kernel nor a fallback")
     compare({"AutogradCPU"}, "AutogradCPU", "Undefined")
 
 
 def test_a_fallback_serves_every_operator() -> None:
-    """If the operator has no kernel of its own."""
+    """A fallback runs if the operator has no kernel of its own."""
     why = "PyTorch has registered a fallback for Negative"
     compare({"CPU"}, "Negative", "ADInplaceOrView", "AutocastCPU", why=why)
     compare({"Negative"}, "Negative", why="a kernel of its own goes first")
@@ -94,37 +94,37 @@ def test_a_fallback_serves_every_operator() -> None:
 
 
 def test_a_composite_explicit_kernel_serves_backends() -> None:
-    """But no autograd key: a derivative is registered separately. A backend's own goes first."""
+    """Such a kernel serves no autograd key, and a backend's own kernel goes first."""
     compare({EXPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD)
     compare({EXPLICIT, "CUDA"}, "CPU", "CUDA", why="CUDA has a kernel of its own")
 
 
 def test_a_composite_implicit_kernel_serves_autograd_too() -> None:
-    """It calls operators that have derivatives, so it has one too."""
+    """Such a kernel calls operators that have derivatives, so it has a derivative too."""
     compare({IMPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD, "AutocastCPU")
 
 
 def test_an_autograd_kernel_serves_autograd_keys() -> None:
-    """It serves all of them, and no backend."""
+    """A kernel for Autograd serves all autograd keys, and no backend."""
     compare({"Autograd", "CPU"}, *AUTOGRAD, "CPU", "CUDA")
     compare({"Autograd", "AutogradCPU"}, "AutogradCPU", "AutogradCUDA")
 
 
 def test_a_backend_kernel_turns_the_implicit_one_off() -> None:
-    """For its own autograd key: autograd would differentiate code that does not run."""
+    """For its autograd key the implicit kernel would differentiate code that does not run."""
     why = "CPU has a kernel, so AutogradCPU must not have the decomposition; CUDA has none"
     compare({IMPLICIT, "CPU"}, "CPU", "AutogradCPU", "CUDA", "AutogradCUDA", why=why)
     compare({IMPLICIT, "CPU", "Autograd"}, "AutogradCPU", "AutogradCUDA", why=why)
 
 
 def test_an_explicit_kernel_turns_the_implicit_one_off() -> None:
-    """For all autograd keys: each backend runs the explicit kernel."""
+    """No autograd key gets the implicit kernel: each backend runs the explicit one."""
     compare({IMPLICIT, EXPLICIT}, "CPU", "Undefined", *AUTOGRAD)
     compare({IMPLICIT, EXPLICIT, "Autograd"}, "CPU", *AUTOGRAD)
 
 
 def test_autograd_other_is_ambiguous() -> None:
-    """Several backends share it, and the kernel of one says nothing about the others."""
+    """Several backends share AutogradOther, and the kernel of one says nothing about the others."""
     compare({IMPLICIT, "SparseCPU"}, "AutogradOther", "AutogradCPU", "SparseCPU")
     compare({IMPLICIT, "SparseCPU", "AutogradOther"}, "AutogradOther")
 
@@ -157,19 +157,21 @@ def test_a_lookup_remembers_nothing() -> None:
     expected = (("second", "kernel"), ("other", "backend fallback"))
     assert then == expected, f"with other kernels: yours {then}, expected {expected}"
     found = mine, fallbacks
-    assert found == ({"CPU": "second"}, {"Negative": "other"}), f"yours leaves {found} behind"
+    assert found == ({"CPU": "second"}, {"Negative": "other"}), (
+        f"your lookup changed its arguments to {found}"
+    )
 
 
 def test_the_rules_are_your_own() -> None:
-    """They are computed from the dicts, without torch."""
+    """The results are computed from the dicts, without torch."""
     with forbids(kata) as fresh:
         found = fresh.lookup({IMPLICIT: 1, "CPU": 2, "Autograd": 3}, {}, "AutogradCPU")
 
-    assert found == (3, "autograd kernel"), f"without torch yours finds {found}"
+    assert found == (3, "autograd kernel"), f"without torch the result is {found}"
 
 
 @pytest.mark.given
 def test_the_ambiguous_kernel_refuses() -> None:
-    """It is in the table, and its message says what to do."""
+    """The ambiguous kernel is in the table, and its message says what to do."""
     with pytest.raises(RuntimeError, match="register a kernel for AutogradOther"):
         kata.ambiguous()

@@ -51,7 +51,7 @@ def test_the_highest_key_decides() -> None:
 
 
 def test_all_tensors_are_asked() -> None:
-    """Those in lists too; numbers and the like have no keys."""
+    """Tensors in lists count too; numbers and the like have no keys."""
     kernels = {key: kernel(key) for key in ("CPU", "CUDA", "AutogradCPU", "Undefined")}
     operator = Operator("f", kernels)
 
@@ -63,7 +63,7 @@ def test_all_tensors_are_asked() -> None:
 
 
 def test_a_kernel_gets_the_keys_and_the_arguments() -> None:
-    """Its result is that of the call."""
+    """The kernel's result is the result of the call."""
     operator = Operator("f", {"CUDA": lambda *args: args})
     one, other = on("CPU"), on("CUDA")
     yours = operator.call(one, [other], 5)
@@ -106,7 +106,7 @@ def test_a_kernel_redispatches_below_itself() -> None:
 
 
 def test_keys_that_fall_through_are_passed_over() -> None:
-    """The kernel that runs does not see them either."""
+    """The kernel that runs does not see these keys either."""
     kernels = {"CPU": lambda keys, *_: keys, "Python": fallthrough, "ADInplaceOrView": fallthrough}
     operator = Operator("f", kernels)
     tensor = on("CPU", "ADInplaceOrView", "Python")
@@ -123,7 +123,7 @@ def test_keys_that_fall_through_are_passed_over() -> None:
 
 
 def test_what_falls_through_may_leave_nothing() -> None:
-    """Then the key is Undefined."""
+    """If no key is left, the key is Undefined."""
     operator = Operator("f", {"Python": fallthrough})
     with pytest.raises(NotImplementedError, match=r"f(.|\n)*Undefined"):
         operator.call(on("Python"))
@@ -133,7 +133,7 @@ def test_what_falls_through_may_leave_nothing() -> None:
 
 
 def test_a_thread_takes_keys_away() -> None:
-    """As inference_mode does, and restores them."""
+    """A block can exclude keys, as inference_mode does, and restores them."""
     operator = Operator("f", {key: kernel(key) for key in ("CPU", "AutogradCPU")})
     tensor = on("CPU", "AutogradCPU")
 
@@ -175,7 +175,7 @@ def test_blocks_nest(change: Any, name: str) -> None:
 
 @pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])
 def test_an_exception_restores_the_thread(change: Any, name: str) -> None:
-    """Otherwise one failed call would change all later ones."""
+    """Without this, one failed call would change all later ones."""
     with change("Python"):
         with pytest.raises(KeyError), change("CPU"):
             raise KeyError
@@ -209,7 +209,7 @@ def test_a_call_remembers_nothing() -> None:
 
 
 def test_the_dispatcher_is_your_own() -> None:
-    """It is made of sets and dicts, without torch."""
+    """The dispatcher is built from sets and dicts, without torch."""
     with forbids(kata) as fresh:
         operator = fresh.Operator("f", {"CPU": kernel("cpu")})
         tensor = fresh.Tensor(frozenset({"CPU", "Python"}))

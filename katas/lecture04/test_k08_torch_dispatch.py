@@ -60,7 +60,7 @@ def test_an_operator_is_one_line() -> None:
 
 
 def test_a_tensor_keeps_its_number() -> None:
-    """Used twice, or a result used again: the log introduces it once."""
+    """The log introduces a tensor once, even if it is used twice, or is a result used again."""
     a = torch.ones(2)
     with OperatorLog() as log:
         b = torch.add(a, a)
@@ -103,7 +103,7 @@ def test_an_in_place_operator_returns_what_it_was_given() -> None:
     with OperatorLog() as log:
         b = a.add_(1)
 
-    assert b is a, "yours returns a different tensor: return the result unchanged"
+    assert b is a, "add_ returned a different tensor from a: return the result unchanged"
     expect("$0 = aten.add_.Tensor($0, 1)", log.lines[-1], "the result has a number already")
     expect([2.0, 2.0], a.tolist(), "ones plus 1: the kernel runs, and runs one time")
 
@@ -113,7 +113,7 @@ def test_an_in_place_operator_returns_what_it_was_given() -> None:
 
 
 def test_a_view_is_marked() -> None:
-    """It is a new tensor on an old storage, even without elements."""
+    """A view is a new tensor on an old storage, even without elements."""
     a, empty = torch.ones(2, 3), torch.ones(0)
     with OperatorLog() as log:
         a.view(6)
@@ -136,7 +136,7 @@ def test_a_view_is_marked() -> None:
 
 
 def test_an_alias_names_the_first_argument_that_it_shares() -> None:
-    """The first of two tensors on one storage; an argument with another storage does not count."""
+    """Of two inputs on one storage the first is named; one on another storage is not."""
     a, index = torch.ones(4), torch.ones(4)
     b = a.view(2, 2)
     with OperatorLog() as log:
@@ -188,7 +188,7 @@ def test_lists_are_looked_into() -> None:
 
 
 def test_keyword_arguments_are_written_with_their_names() -> None:
-    """After the positional ones; they are inputs too."""
+    """They come after the positional arguments, and are inputs too."""
     a, out = torch.ones(2, dtype=torch.int64), torch.empty(2, dtype=torch.int64)
     with OperatorLog() as log:
         torch.ops.aten.sum.dim_IntList(a, [0], dtype=torch.float64)
@@ -225,7 +225,7 @@ def test_results_may_be_several_or_none() -> None:
 
 
 def test_composite_operators_are_decomposed() -> None:
-    """``linear`` has no kernel for the CPU: there it is made of others."""
+    """``linear`` has no kernel for the CPU: there it is decomposed into others."""
     x, layer = torch.ones(2, 3), nn.Linear(3, 4)
     with OperatorLog() as log, torch.no_grad():
         layer(x).relu_()
@@ -251,12 +251,12 @@ def test_a_backward_pass_is_seen() -> None:
     expect("$0: float32[3] = input", log.lines[0], "one tensor, in Python and in C++")
     expect("aten.sin.default", called(log)[0], "the first operator")
     assert "aten.cos.default" in called(log), (
-        f"yours has {called(log)}: the derivative of sin runs in backward"
+        f"your log has {called(log)}, expected aten.cos.default in backward"
     )
 
 
 def test_nothing_is_missing_and_nothing_is_added() -> None:
-    """A model, forward and backward: exactly what the dispatcher passes to a mode."""
+    """For a model's forward and backward, the log has exactly what a mode receives."""
     model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 1))
     x = torch.ones(2, 3)
     with Names() as oracle:
@@ -290,12 +290,16 @@ def test_a_call_that_raises_leaves_no_line() -> None:
         torch.neg(a)
 
     expect(["aten.neg.default"], called(log), "mm has raised")
-    assert 1 == log.lines.count("$0: float32[2, 3] = input"), f"$0 is an input once: {log.lines}"
-    assert log.lines[-1].endswith("aten.neg.default($0)"), f"a has a number already: {log.lines}"
+    assert 1 == log.lines.count("$0: float32[2, 3] = input"), (
+        f"expected $0 as an input once: {log.lines}"
+    )
+    assert log.lines[-1].endswith("aten.neg.default($0)"), (
+        f"a already has the number $0: {log.lines}"
+    )
 
 
 def test_two_logs_number_on_their_own() -> None:
-    """A tensor that one has seen is an input to the other."""
+    """A tensor that one log has seen is an input to the other."""
     a = torch.ones(2)
     with OperatorLog() as first:
         b = torch.neg(a)

@@ -66,7 +66,7 @@ def expect(expected: object, yours: object, why: str) -> None:
 
 
 def test_a_call_counts_once(extension: Extension) -> None:
-    """Under the name of its overload; an overload that is not called has no entry."""
+    """A call counts under the name of its overload; an overload that is not called has no entry."""
     x = torch.ones(3)
     with counting(extension):
         torch.add(x, x)
@@ -79,7 +79,7 @@ def test_a_call_counts_once(extension: Extension) -> None:
 
 
 def test_calls_add_up(extension: Extension) -> None:
-    """One count for each overload, in whatever order the calls come."""
+    """Each overload has one count, in whatever order the calls come."""
     x = torch.ones(3)
     with counting(extension):
         torch.neg(torch.add(torch.neg(torch.add(x, x)), x))
@@ -90,7 +90,7 @@ def test_calls_add_up(extension: Extension) -> None:
 
 
 def test_the_operator_runs(extension: Extension) -> None:
-    """It gets and returns the whole stack: one value, several, a list, none."""
+    """The operator gets and returns the whole stack: one value, several, a list, none."""
     x = torch.arange(6.0).view(2, 3).t()
     out = torch.empty(0)
     with counting(extension):
@@ -128,14 +128,14 @@ def test_what_an_operator_calls_is_not_counted(extension: Extension) -> None:
 
 
 def test_inner_calls_are_counted_on_request(extension: Extension) -> None:
-    """At any depth: ``t`` calls ``transpose``, which calls ``as_strided``."""
+    """Calls at any depth count: ``t`` calls ``transpose``, which calls ``as_strided``."""
     x, weight, bias = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4)
     with counting(extension, inner=True):
         nn.functional.linear(x, weight, bias)
     calls = extension.op("calls")()
 
     for name in ("aten::linear", "aten::t", "aten::addmm"):
-        assert 1 == calls.get(name), f"linear calls t and addmm; yours has counted {calls}"
+        assert 1 == calls.get(name), f"linear calls t and addmm; your kernel counted {calls}"
     assert 1 <= calls["aten::as_strided"], f"t calls transpose, which calls as_strided: {calls}"
 
 
@@ -175,7 +175,7 @@ def test_its_own_operators_are_not_counted(extension: Extension) -> None:
 
 @pytest.mark.parametrize("inner", [False, True])
 def test_a_call_that_throws_counts(extension: Extension, *, inner: bool) -> None:
-    """It was called, but returned nothing."""
+    """The operator was called, but returned nothing."""
     x = torch.ones(2, 3)
     with counting(extension, inner=inner), pytest.raises(RuntimeError, match="shapes"):
         torch.mm(x, x)
@@ -197,7 +197,7 @@ def test_counting_goes_on_after_an_error(extension: Extension, *, inner: bool) -
         during = keys()
         with pytest.raises(RuntimeError, match="shapes"):
             torch.mm(x, x)
-        assert during == keys(), "mm threw, and the thread's keys have changed"
+        assert during == keys(), "mm threw, and the thread's keys were not restored"
         with pytest.raises((IndexError, RuntimeError)) as raised:
             x.select(0, 9)
         assert raised.type is IndexError, (
@@ -299,7 +299,7 @@ def profiled(step: Callable[[], None], *, inner: bool) -> Counter[str]:
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: bool) -> None:
-    """Forward, backward and update: exactly the calls that the profiler has seen."""
+    """In forward, backward and update, exactly the calls that the profiler sees are counted."""
     model, shape = MODELS[name]
     x = torch.randn(shape)
 
@@ -321,13 +321,13 @@ def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: b
 
     expected = profiled(step, inner=inner)
     assert expected == counted, (
-        f"seen only by the profiler: {expected - counted}; counted only by yours: "
+        f"seen only by the profiler: {expected - counted}; counted only by your kernel: "
         f"{counted - expected}"
     )
 
 
 def test_the_stack_may_hold_more(extension: Extension) -> None:
-    """The call's values are at its end; below them are values that the caller needs later."""
+    """The call's values are at the end; below them are values that the caller needs later."""
     with torch.library._scoped_library("lecture04_k09_test", "DEF") as library:  # noqa: SLF001
         library.define("plus(Tensor x, Tensor y) -> Tensor")
         library.impl("plus", lambda x, y: x + y, "CompositeExplicitAutograd")
@@ -338,5 +338,7 @@ def test_the_stack_may_hold_more(extension: Extension) -> None:
     calls, tensors = extension.op("calls")(), extension.op("tensors")()
 
     name = "lecture04_k09_test::plus"
-    assert calls.get(name, 0) > 3, f"vmap calls plus for each of 3 rows; yours has counted {calls}"
+    assert calls.get(name, 0) > 3, (
+        f"vmap calls plus for each of 3 rows; your kernel counted {calls}"
+    )
     expect(calls[name], tensors[name], "plus returns one tensor a call: torch::jit::last has it")

@@ -94,7 +94,7 @@ def expect(expected: object, yours: object, why: str) -> None:
 
 @pytest.mark.given
 def test_the_printer_writes_what_pytorch_prints() -> None:
-    """It is given: it turns a schema into the line that PyTorch prints."""
+    """The printer is given: it turns a schema into the line that PyTorch prints."""
     pair = Type("Tuple", (INT, TENSOR))
     listed = Type("Optional", (Type("List", (INT,), 2),))
     schema = Schema(
@@ -110,7 +110,7 @@ def test_the_printer_writes_what_pytorch_prints() -> None:
 
 @one
 def test_sets_are_names_or_a_star() -> None:
-    """The cursor is after them."""
+    """After reading the sets, the cursor is on the next token."""
     for text, names in {"a)": "a", "a|b)": "ab", "a | c | b)": "abc", "*)": "*"}.items():
         tokens = Tokens(text)
         expect(frozenset(names), parse_sets(tokens), f"the sets of {text!r}")
@@ -131,14 +131,14 @@ def test_sets_are_names_or_a_star() -> None:
     ],
 )
 def test_alias_annotations(text: str, wanted: Alias) -> None:
-    """The sets before the call, whether it writes, the sets after the call."""
+    """An annotation has the sets before the call, a mark for writes, and the sets after it."""
     expect(wanted, parse_alias(Tokens(text)), f"the annotation {text}")
     expect(text, format_alias(wanted), "what the given printer writes")
 
 
 @one
 def test_no_annotation_is_none() -> None:
-    """Then nothing is read."""
+    """Without an annotation, nothing is read."""
     tokens = Tokens("self")
 
     expect(None, parse_alias(tokens), "the next token opens no annotation")
@@ -173,7 +173,9 @@ def test_types_nest(text: str, wanted: Type) -> None:
 @pytest.mark.parametrize("size", ["2.5", "1e3", "2."])
 def test_the_size_of_a_list_is_a_whole_number(size: str) -> None:
     """PyTorch reads 2 in 2.5 and 1 in 1e3; here that is an error, at the number."""
-    assert position_in_torch(f"f(int[{size}] a) -> int") is None, "PyTorch takes it"
+    assert position_in_torch(f"f(int[{size}] a) -> int") is None, (
+        "PyTorch does not accept this size"
+    )
     found: object
     try:
         found = parse_type(Tokens(f"int[{size}] a"))
@@ -222,7 +224,7 @@ def types(draw: st.DrawFn, depth: int = 2) -> Type:
 @two
 @given(type_=types())
 def test_what_is_written_can_be_read(type_: Type) -> None:
-    """For any type."""
+    """Printing any type and reading it back gives the same type."""
     text = format_type(type_)
 
     expect(type_, parse_type(Tokens(text)), f"the type {text}")
@@ -230,7 +232,7 @@ def test_what_is_written_can_be_read(type_: Type) -> None:
 
 @three
 def test_the_smallest_schema() -> None:
-    """No arguments, no returns; read by you, not by torch."""
+    """A schema may have no arguments and no returns; you read it, not torch."""
     with forbids(k10_schema) as fresh:
         fresh.parse_schema("aten::save() -> ()")
     yours = parse_schema("mine.out() -> ()")
@@ -251,7 +253,7 @@ def test_an_argument_has_a_type_and_a_name() -> None:
 
 @three
 def test_one_return_needs_no_parentheses() -> None:
-    """It may still have a name."""
+    """A single return may still have a name."""
     cases = {
         "Tensor": (Argument(TENSOR),),
         "Tensor out": (Argument(TENSOR, "out"),),
@@ -300,7 +302,7 @@ def test_blanks_do_not_matter() -> None:
 
 @four
 def test_every_registered_schema_is_read_and_written_back() -> None:
-    """Thousands of them, character by character."""
+    """Thousands of schemas come back unchanged, character by character."""
     backs = {text: format_schema(parse_schema(text)) for text in registry()}
 
     wrong = [(text, back) for text, back in backs.items() if text != back]
@@ -312,7 +314,7 @@ def test_every_registered_schema_is_read_and_written_back() -> None:
 
 @four
 def test_the_fields_are_those_that_pytorch_finds() -> None:
-    """Names, types, sizes, defaults and keyword-only flags of every argument of every schema."""
+    """Compare names, types, sizes, defaults and keyword-only flags of every argument."""
     for text, theirs in registry().items():
         mine = parse_schema(text)
         pairs = [(mine.arguments, theirs.arguments), (mine.returns, theirs.returns)]
@@ -327,7 +329,7 @@ def test_the_fields_are_those_that_pytorch_finds() -> None:
 
 @four
 def test_the_aliases_are_those_that_pytorch_finds() -> None:
-    """Those of arguments themselves; PyTorch does not show those of their elements to Python."""
+    """Compare those of arguments; PyTorch does not show those of their elements to Python."""
     for text, theirs in registry().items():
         mine = parse_schema(text)
         pairs = zip(
@@ -357,13 +359,13 @@ def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
         with pytest.raises(SchemaError) as caught:
             parse_schema(cut)
         assert wanted == caught.value.position, f"{cut}\n{'^':>{wanted + 1}} is where it breaks"
-        assert before == parse_schema(text), f"after the error in {cut!r} yours parses differently"
+        assert before == parse_schema(text), f"after the error in {cut!r} your result is different"
 
 
 @four
 @pytest.mark.parametrize("text", MALFORMED)
 def test_text_that_breaks_off_is_refused(text: str) -> None:
-    """If something is missing, the error is at the end, wherever that is."""
+    """If something is missing, the error is at the end of the text."""
     for token in Tokens(text).tokens[:-1]:
         cut = text[: token.position].rstrip()
         if position_in_torch(cut) == len(cut):
@@ -411,7 +413,7 @@ def test_what_does_not_fit_is_refused(text: str) -> None:
     ],
 )
 def test_nothing_comes_after_dots_or_beside_a_wildcard(text: str, wanted: int) -> None:
-    """PyTorch refuses these too, one token later."""
+    """PyTorch refuses these texts too, one token later."""
     assert position_in_torch(text) is not None
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)

@@ -46,39 +46,39 @@ def compare(schema: Any, why: str) -> None:
 
 
 def test_a_functional_operator() -> None:
-    """Its results are new, and no argument is annotated."""
+    """A functional operator's results are new, and no argument is annotated."""
     compare(torch.ops.aten.add.Tensor._schema, "no (a) anywhere")
     compare(torch.ops.aten.sort.default._schema, "two results, both new")
 
 
 def test_an_operator_in_place() -> None:
-    """It writes to self, or to a list of them."""
+    """An in-place operator writes to self, or to a list of them."""
     compare(torch.ops.aten.add_.Tensor._schema, "Tensor(a!) self")
     compare(torch.ops.aten._foreach_add_.Scalar._schema, "Tensor(a!)[] self, a list")
 
 
 def test_an_operator_with_out() -> None:
-    """It writes to a keyword-only argument, or to several."""
+    """Such an operator writes to a keyword-only argument, or to several."""
     compare(torch.ops.aten.add.out._schema, "*, Tensor(a!) out")
     compare(torch.ops.aten.sort.values._schema, "*, Tensor(a!) values, Tensor(b!) indices")
     compare(torch.ops.aten.mul_.Tensor._schema, "not after a star: this one is in place")
 
 
 def test_a_view() -> None:
-    """It shares memory with its argument, and does not write."""
+    """A view operator shares memory with its argument, and does not write."""
     compare(torch.ops.aten.t.default._schema, "Tensor(a) self, and Tensor(a) comes back")
     compare(torch.ops.aten.split.Tensor._schema, "Tensor(a -> *) self: views of it in a list")
     compare(torch.ops.aten.reshape.default._schema, "it may be a view, so it is annotated")
 
 
 def test_a_mutable_operator() -> None:
-    """It writes to an argument, without an underscore in its name."""
+    """A mutable operator writes to an argument, without an underscore in its name."""
     schema = torch.ops.aten._native_batch_norm_legit.default._schema
     compare(schema, "Tensor(a!) running_mean: no star before it, no _ at the end of the name")
 
 
 def test_every_operator_of_aten() -> None:
-    """Thousands of them, each compared with torchgen."""
+    """Thousands of operators are each compared with torchgen."""
     wrong = [
         (text, yours, expected)
         for text, (schema, expected) in registry().items()
@@ -92,11 +92,11 @@ def test_every_operator_of_aten() -> None:
 
 
 def test_the_kinds_are_your_own() -> None:
-    """They are read from the schema's arguments, not from torchgen, even for custom operators."""
+    """Kinds come from the schema's arguments, not from torchgen, even for custom operators."""
     with forbids(kata, "torchgen") as fresh:
         found = fresh.kind(torch.ops.aten.relu_.default._schema)
 
-    assert found == "inplace", f"relu_: yours {found}"
+    assert found == "inplace", f"relu_: yours {found}, expected inplace"
     for text, expected in {
         "my::add_(Tensor x, Tensor(a!) total) -> ()": "inplace",
         "my::half(Tensor(b) self) -> Tensor(b)": "view",
@@ -110,7 +110,7 @@ def test_the_kinds_are_your_own() -> None:
 
 @pytest.mark.given
 def test_every_kind_is_there() -> None:
-    """The installed PyTorch has all five."""
+    """The installed PyTorch has all five kinds."""
     kinds = {kind for _, kind in registry().values()}
 
     assert kinds >= {"functional", "inplace", "out", "view", "mutable"}, kinds

@@ -50,7 +50,7 @@ def expect(expected: list[float], yours: torch.Tensor, why: str) -> None:
 
 
 def test_a_diagonal_matrix_scales(extension: Extension) -> None:
-    """With no diagonals below or above, every element is multiplied by its own."""
+    """With no diagonals below or above, each element is multiplied by its diagonal element."""
     band, vec = torch.tensor([[2.0, 3.0, 4.0]]), torch.tensor([1.0, 10.0, 100.0])
 
     yours = extension.op("banded_mv")(band, vec, 0, 0)
@@ -58,7 +58,7 @@ def test_a_diagonal_matrix_scales(extension: Extension) -> None:
 
 
 def test_the_example_of_the_brief(extension: Extension) -> None:
-    """One diagonal below and one above; the corners do not affect the result."""
+    """With one diagonal below and one above, the corners do not affect the result."""
     band, vec = torch.tensor(BAND), torch.tensor([1.0, 10.0, 100.0, 1000.0])
     yours = extension.op("banded_mv")(band, vec, 1, 1)
 
@@ -96,7 +96,7 @@ def test_no_elements_and_one(extension: Extension, n: int) -> None:
 
 
 def test_int64_is_exact(extension: Extension) -> None:
-    """No detour through floating point, which has no odd numbers beyond 2**53."""
+    """Floating point would lose bits: a double has no odd numbers beyond 2**53."""
     band, vec = torch.tensor([[2**53 + 1, 1]]), torch.tensor([1, 3])
 
     yours = extension.op("banded_mv")(band, vec, 0, 0)
@@ -104,7 +104,7 @@ def test_int64_is_exact(extension: Extension) -> None:
 
 
 def test_infinity_times_zero_is_nan(extension: Extension) -> None:
-    """So a zero in vec must not be skipped."""
+    """A zero in vec must not be skipped: infinity times zero is NaN."""
     band = torch.tensor([[inf, 3.0]])
     yours = extension.op("banded_mv")(band, torch.tensor([0.0, 0.0]), 0, 0)
 
@@ -113,7 +113,7 @@ def test_infinity_times_zero_is_nan(extension: Extension) -> None:
 
 
 def test_in_place_adds(extension: Extension) -> None:
-    """It adds to self instead of overwriting it."""
+    """The in-place operator adds to self instead of overwriting it."""
     y = torch.tensor([100.0, 200.0])
     extension.op("banded_addmv_")(y, torch.tensor([[2.0, 3.0]]), torch.tensor([1.0, 10.0]), 0, 0)
 
@@ -121,7 +121,7 @@ def test_in_place_adds(extension: Extension) -> None:
 
 
 def test_a_transposed_band_is_read_by_its_strides(extension: Extension) -> None:
-    """The same elements in a different memory order, and an expanded vector of one element."""
+    """The elements are in a different memory order, or vec is one element, expanded."""
     band = torch.tensor(BAND)
     vec = torch.tensor([1.0, 10.0, 100.0, 1000.0])
     banded_mv = extension.op("banded_mv")
@@ -135,7 +135,7 @@ def test_a_transposed_band_is_read_by_its_strides(extension: Extension) -> None:
 
 
 def test_a_column_is_written_by_its_strides(extension: Extension) -> None:
-    """Its neighbours in memory belong to other columns."""
+    """The column's neighbours in memory belong to other columns."""
     whole = torch.zeros(4, 3)
     vec = torch.tensor([1.0, 10.0, 100.0, 1000.0])
     extension.op("banded_addmv_")(whole[:, 1], torch.tensor(BAND), vec, 1, 1)
@@ -170,7 +170,7 @@ def inside(draw: st.DrawFn, *sizes: int, dtype: torch.dtype) -> tuple[torch.Tens
 
 @given(data=st.data())
 def test_any_strides_and_any_band(extension: Extension, data: st.DataObject) -> None:
-    """Inside larger tensors of NaN: a wrong read finds a NaN."""
+    """All inputs lie inside larger tensors of NaN, so a wrong read finds a NaN."""
     n, lower, upper = (data.draw(st.integers(0, 4), name) for name in ("n", "lower", "upper"))
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64, torch.int64]), "dtype")
     band, _ = data.draw(inside(lower + upper + 1, n, dtype=dtype), "band")
@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_given_checks_refuse(extension: Extension, case: str, place: str) -> None:
-    """Before any element is read, because an accessor checks neither bounds nor dtypes."""
+    """They refuse before any element is read: an accessor checks neither bounds nor dtypes."""
     dtypes, *sizes, lower, upper, error, message = REFUSED[case]
     y, band, vec = (
         torch.ones(size, dtype=dtype, device=place)
@@ -241,7 +241,7 @@ def test_the_given_checks_refuse(extension: Extension, case: str, place: str) ->
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
 def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None:
-    """Neither one that multiplies nor one that copies: accessors handle strides."""
+    """No operator multiplies or copies for the kernel: accessors handle strides."""
     forbids_tokens(source("katas.lecture04", "csrc/k12_accessor.cpp"))
     banded_addmv_ = extension.op("banded_addmv_")
     for dtype in (torch.float32, torch.float64, torch.int64):
@@ -253,8 +253,8 @@ def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None
         called = [name for name in names if name.startswith("aten::")]
 
         assert not called, (
-            f"yours calls {called}, for a {layout} band of {dtype}: accessors read any strides,"
-            " without a copy"
+            f"your kernel calls {called} for a {layout} band of {dtype}: accessors work with any"
+            " strides, without a copy"
         )
 
 
@@ -266,7 +266,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
 
     for name, tensor in zip(("band", "vec"), lazy, strict=True):
         assert torch._C._is_cow_tensor(tensor), (  # noqa: SLF001 - nor this
-            f"yours has made PyTorch copy {name}, a lazy clone, as "
+            f"your kernel made PyTorch copy {name}, a lazy clone, as "
             "if it were written to: read it through accessor<const scalar_t, N>()"
         )
 

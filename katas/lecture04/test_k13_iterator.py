@@ -97,7 +97,7 @@ def test_equal_shapes_and_dtypes(extension: Extension) -> None:
 
 
 def test_shapes_broadcast(extension: Extension) -> None:
-    """A column and a row give all pairs."""
+    """A column and a row give a result for each pair."""
     x, y = torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 2.0, 4.0])
     found = extension.op("relative_error")(x, y)
 
@@ -107,7 +107,7 @@ def test_shapes_broadcast(extension: Extension) -> None:
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes_are_promoted(extension: Extension, place: str, dtype: torch.dtype) -> None:
-    """As in true_divide, because a quotient is not an integer."""
+    """Promotion is that of true_divide, because a quotient is not an integer."""
     for other in DTYPES:
         x = torch.tensor([1, 0, 1], device=place).to(dtype)
         y = torch.tensor([4, 0, 1], device=place).to(other)
@@ -121,7 +121,7 @@ def test_dtypes_are_promoted(extension: Extension, place: str, dtype: torch.dtyp
 
 @pytest.mark.usefixtures("double_by_default")
 def test_integers_become_the_default_dtype(extension: Extension) -> None:
-    """Whichever dtype that is."""
+    """Integers become the default dtype, whichever dtype that is."""
     found = extension.op("relative_error")(torch.tensor([1]), torch.tensor([3]))
 
     expect(torch.float64, found.dtype, "integers, while the default dtype is float64")
@@ -133,7 +133,7 @@ def test_integers_become_the_default_dtype(extension: Extension) -> None:
     far=st.sampled_from([0.0, 1e-15, 1e-12, 1e-9, 1e-7, 2.0]),
 )
 def test_values_that_bite(extension: Extension, x: torch.Tensor, far: float) -> None:
-    """Numbers that differ in the last bits, zeros and denormals, in any layout: each bit counts."""
+    """Every bit counts, for close numbers, zeros and denormals, in any layout."""
     y = x * (1 + far)
     with unchanged(x=x, y=y):
         found = extension.op("relative_error")(x, y)
@@ -179,7 +179,7 @@ def layout(x: torch.Tensor) -> tuple[object, ...]:
 
 @given(pair=operands())
 def test_any_operands(extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
-    """Values, shape, dtype and strides; the strides are those of true_divide."""
+    """Values, shape, dtype and strides are right; the strides are those of true_divide."""
     with unchanged(*pair):
         found = extension.op("relative_error")(*pair)
     planned = extension.op("relative_error")(*(x.to("meta") for x in pair))
@@ -204,7 +204,7 @@ def test_a_permuted_layout_is_kept(extension: Extension) -> None:
 
 
 def test_out_is_written_and_returned(extension: Extension) -> None:
-    """Through its own strides: the other elements of the tensor around it stay."""
+    """Results go through out's strides; the rest of the tensor around it stays."""
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([4.0, 2.0])
     around = torch.full((2, 3), 7.0)
     out = around[:, 1]
@@ -219,7 +219,7 @@ def test_out_is_written_and_returned(extension: Extension) -> None:
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("shape", [(0,), (5,), (2, 3, 1)], ids=str)
 def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]) -> None:
-    """To the broadcast shape."""
+    """An out of another shape gets the broadcast shape."""
     x, y = torch.ones(2, 1, device=place), torch.ones(3, device=place)
     out = torch.empty(shape, device=place)
     found = extension.op("relative_error")(x, y, out=out)
@@ -255,19 +255,19 @@ def test_out_of_a_lesser_kind_is_an_error(extension: Extension, place: str) -> N
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2)], ids=str)
 def test_no_dims_and_no_elements(extension: Extension, shape: tuple[int, ...]) -> None:
-    """One element without dims, or no elements."""
+    """The operands may be one element without dims, or have no elements."""
     counts = extension.op("counts")
     counts()
     found = extension.op("relative_error")(torch.ones(shape), torch.full(shape, 4.0))
 
     expect(shape, tuple(found.shape), "1 and 4")
-    assert found.eq(0.75).all(), f"1 and 4: yours {found}"
+    assert found.eq(0.75).all(), f"1 and 4: yours {found}, expected 0.75"
     expect(found.numel(), counts()[0], "the calls of note(), one for each element")
 
 
 @pytest.mark.parametrize("variant", ["functional", "out"])
 def test_the_formula_runs_once_for_each_element(extension: Extension, variant: str) -> None:
-    """Once per element of the result. ATen operators would use an iterator of their own."""
+    """note() is called once per element; ATen operators would use their own iterator."""
     counts = extension.op("counts")
     counts()
     forbids_tokens(source("katas.lecture04", "csrc/k13_iterator.cpp"), allow=("at::native",))
@@ -279,14 +279,14 @@ def test_the_formula_runs_once_for_each_element(extension: Extension, variant: s
     elements, threads = counts()
 
     assert 35 == elements, f"note() was called {elements} times for 35 elements"
-    assert 1 == threads, f"yours used {threads} threads: 35 elements are not worth a second one"
+    assert 1 == threads, f"your kernel used {threads} threads, expected 1 for only 35 elements"
     called = pointwise(names)
     assert not called, f"your kernel calls {called}: write the formula yourself"
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_large_tensors_are_shared_by_threads(extension: Extension) -> None:
-    """Two halves of 32768 elements each, in two threads."""
+    """Two threads compute 32768 elements each."""
     counts = extension.op("counts")
     counts()
     x, y = torch.rand(256, 256).t(), torch.rand(256)
@@ -315,7 +315,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """With static sizes: TensorIterator needs ints, so a new size is compiled again."""
+    """Sizes are static: TensorIterator needs ints, so a new size is recompiled."""
     relative_error = extension.op("relative_error")
     for pair in (
         (torch.rand(3, 1), torch.rand(4)),

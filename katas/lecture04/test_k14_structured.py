@@ -47,7 +47,7 @@ def expect(expected: object, yours: object, why: str) -> None:
 
 
 def test_the_larger_one_wins(extension: Extension) -> None:
-    """Either the element of self, or the sum of row and column."""
+    """An element is that of self, or the sum of row and column."""
     known = torch.tensor([[0.0, 25.0, 0.0], [10.0, 0.0, 100.0]])
     found = extension.op("tropical_addr")(
         known, torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0, 30.0])
@@ -62,7 +62,7 @@ def test_the_larger_one_wins(extension: Extension) -> None:
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1), (1, 3), (2, 1), (2, 3)], ids=str)
 def test_self_is_expanded(extension: Extension, shape: tuple[int, ...]) -> None:
-    """From any shape that broadcasts to len(row) rows and len(col) columns."""
+    """The shape of self may be any that broadcasts to len(row) rows and len(col) columns."""
     # In column-major order: self's order must not become the result's.
     known = 2 * torch.randn(shape[::-1], dtype=torch.float64)
     known = known.permute(list(range(len(shape)))[::-1])
@@ -94,7 +94,7 @@ def test_no_elements_and_one(extension: Extension, rows: int, cols: int) -> None
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_dtypes_are_promoted(extension: Extension, place: str) -> None:
-    """As in maximum and +: a self without dims has lower priority."""
+    """Promotion is that of maximum and +: a self without dims has lower priority."""
     row = torch.tensor([1], device=place)
     for shape in ((), (1, 1)):
         for dtypes in ((a, b, c) for a in DTYPES for b in DTYPES for c in DTYPES):
@@ -111,7 +111,7 @@ def test_dtypes_are_promoted(extension: Extension, place: str) -> None:
 
 
 def test_in_place_writes_to_self(extension: Extension) -> None:
-    """Through its strides, and returns it; the tensor around it is unchanged."""
+    """The operator writes through self's strides, and returns self."""
     around = torch.full((3, 4), 7.0)
     known = around.t()[1:3, :2]
     found = extension.op("tropical_addr_")(known, torch.tensor([1, 10]), torch.tensor([1.0, 2.0]))
@@ -139,7 +139,7 @@ def test_out_is_written_and_returned(extension: Extension) -> None:
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("shape", [(0,), (7,), (3, 2)], ids=str)
 def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]) -> None:
-    """If its shape differs."""
+    """An out of another shape is resized."""
     out = torch.empty(shape, device=place)
     row, col = torch.zeros(2, device=place), torch.zeros(3, device=place)
     found = extension.op("tropical_addr")(torch.tensor(5.0, device=place), row, col, out=out)
@@ -187,12 +187,12 @@ def test_in_place_refuses_to_expand(
         extension.op("tropical_addr_")(known, row, col)
 
     expect(shape, tuple(known.shape), "self was refused, so it stays as it was")
-    assert place == "meta" or known.eq(1).all(), f"self was refused, and is now {known}"
+    assert place == "meta" or known.eq(1).all(), f"the call was refused, but self is now {known}"
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_in_place_refuses_to_change_the_dtype(extension: Extension, place: str) -> None:
-    """It checks this before the shape; operands of a lower dtype are fine."""
+    """The dtype is checked before the shape; operands of a lower dtype are fine."""
     known, row, col = (torch.ones(size, device=place) for size in ((1, 3), 2, 3))
     dtypes = "input tensor dtype float and output tensor dtype double"
     with pytest.raises(RuntimeError, match=f"^Bad in-place call: {dtypes} should match$"):
@@ -202,7 +202,7 @@ def test_in_place_refuses_to_change_the_dtype(extension: Extension, place: str) 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_out_must_have_the_dtype(extension: Extension, place: str) -> None:
-    """Neither a wider nor a narrower dtype; a refused out is not resized either."""
+    """A wider or narrower dtype is refused; a refused out is not resized either."""
     single, double = torch.ones(2, device=place), torch.ones(2, device=place).double()
     cases = (single, double, "float, but got double"), (double, single, "double, but got float")
     for x, y, names in cases:
@@ -214,7 +214,7 @@ def test_out_must_have_the_dtype(extension: Extension, place: str) -> None:
 
 
 def test_out_must_be_on_the_device(extension: Extension) -> None:
-    """It checks this after the dtype. A call with one meta tensor goes to the Meta kernel."""
+    """The device is checked after the dtype. With one meta tensor, the Meta kernel is called."""
     x = torch.ones(2, device="meta")
     out = torch.empty(5)
     message = "^Expected out tensor to have device meta, but got cpu instead$"
@@ -251,7 +251,7 @@ REFUSED = {
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_all_variants_refuse_alike(extension: Extension, place: str, case: str) -> None:
-    """With the same type and text, on both keys, because there is one meta function."""
+    """There is one meta function, so type and text are the same, on both keys."""
     *operands, expected = REFUSED[case]
     known, row, col = (torch.ones(size, dtype=dtype, device=place) for size, dtype in operands)
     tropical_addr, tropical_addr_ = extension.op("tropical_addr"), extension.op("tropical_addr_")
@@ -281,7 +281,7 @@ def test_the_meta_key_computes_nothing(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """With static sizes: meta needs ints, so a new size is compiled again."""
+    """Sizes are static: meta needs ints, so a new size is recompiled."""
     tropical_addr = extension.op("tropical_addr")
     for known in (torch.rand(2, 3), torch.rand(3, 2).t(), torch.rand(()), torch.rand(1, 3).long()):
         operands = known, torch.rand(2), torch.rand(3)

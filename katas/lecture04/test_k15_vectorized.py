@@ -66,7 +66,7 @@ def sizes(extension: Extension) -> list[int]:
 
 
 def test_silu_of_whole_vectors(extension: Extension) -> None:
-    """One vector and four vectors, compared with torch's own silu."""
+    """Results for one vector and four vectors are those of torch's own silu."""
     for n in (width(extension), 4 * width(extension)):
         x = torch.linspace(-6, 6, n)
         expected = torch.nn.functional.silu(x)
@@ -91,7 +91,7 @@ def test_silu_writes_its_elements_only(extension: Extension) -> None:
         x, out = torch.randn(n), torch.full((n + 64,), 123.0)
         run(extension, "silu", out[32:].data_ptr(), x.data_ptr(), n)
         around = torch.cat([out[:32], out[32 + n :]])
-        assert torch.equal(torch.full((64,), 123.0), around), f"wrote outside of {n} elements"
+        assert torch.equal(torch.full((64,), 123.0), around), f"silu wrote outside its {n} elements"
 
 
 def test_silu_in_place(extension: Extension) -> None:
@@ -105,7 +105,7 @@ def test_silu_in_place(extension: Extension) -> None:
 
 
 def test_silu_of_special_values(extension: Extension) -> None:
-    """NaN, infinities, zeros, and where exp overflows or vanishes: like the scalar loop."""
+    """Like the scalar loop for NaN, infinities, zeros, and where exp overflows or vanishes."""
     values = [NAN, INFINITY, -INFINITY, 0.0, -0.0, 80.0, -80.0, 100.0, -100.0, 1e-40, 3e38, -3e38]
     for shift in range(width(extension)):
         x = torch.tensor(values[shift:] + values[:shift] + values)
@@ -116,7 +116,7 @@ def test_silu_of_special_values(extension: Extension) -> None:
 
 @pytest.mark.given
 def test_a_sum_of_squares(extension: Extension) -> None:
-    """For any size, compared with float64; an empty sum is 0."""
+    """The sum is right for any size, compared with float64; an empty sum is 0."""
     for n in sizes(extension):
         x = torch.randn(n)
         expected = x.double().square().sum().item()
@@ -127,7 +127,9 @@ def test_a_sum_of_squares(extension: Extension) -> None:
     for n in range(1, 25):
         x = torch.tensor([2.0 ** (i / 2) for i in range(n)], dtype=torch.float64).float()
         got = reduced(extension, "sum_of_squares", x)
-        assert got == pytest.approx(2.0**n - 1, rel=1e-6), f"1 + 2 + 4 + ..., {n} terms: {got}"
+        assert got == pytest.approx(2.0**n - 1, rel=1e-6), (
+            f"1 + 2 + 4 + ..., {n} terms: {got}, expected {2**n - 1}"
+        )
 
 
 @pytest.mark.given
@@ -144,12 +146,12 @@ def test_a_sum_of_special_values(extension: Extension) -> None:
             assert INFINITY == reduced(extension, "sum_of_squares", x)
             x[i] = 1e20
             assert INFINITY == reduced(extension, "sum_of_squares", x), (
-                "1e20 squared overflows a float, so the sum is infinity"
+                "the sum is not infinity, but 1e20 squared overflows a float"
             )
 
 
 def test_the_largest_element(extension: Extension) -> None:
-    """For any size, exactly."""
+    """The maximum is exact for any size."""
     for n in sizes(extension)[1:]:
         x = torch.randn(n).abs()
         yours, expected = reduced(extension, "max", x), x.max().item()
@@ -157,7 +159,7 @@ def test_the_largest_element(extension: Extension) -> None:
 
 
 def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:
-    """In any lane of any vector, and in the rest, even if a step takes several vectors."""
+    """It may be in any lane of any vector, or in the rest, even if a step takes several vectors."""
     for n in (2 * width(extension) + 3, 16 * width(extension) + 3):
         for i in range(n):
             x = torch.zeros(n)
@@ -178,7 +180,7 @@ def test_the_largest_element_may_be_negative(extension: Extension) -> None:
 
 
 def test_the_largest_of_nothing(extension: Extension) -> None:
-    """The result is -infinity; of infinities it is one of them."""
+    """The largest of no elements is -infinity; of infinities it is one of them."""
     lanes = 2 * width(extension)
     cases = {-INFINITY: [torch.full((n,), -INFINITY) for n in (0, 5, lanes)]}
     cases[INFINITY] = [torch.tensor([1.0, INFINITY, 3e38])]
@@ -189,7 +191,7 @@ def test_the_largest_of_nothing(extension: Extension) -> None:
 
 
 def test_nan_is_the_largest(extension: Extension) -> None:
-    """Wherever it is, whatever comes after it, as in torch.max."""
+    """NaN wins wherever it is and whatever comes after it, as in torch.max."""
     for n in (3, 3 * width(extension) + 1, 16 * width(extension) + 3):
         for i in range(n):
             x = torch.arange(float(n))
@@ -238,7 +240,7 @@ def ended_by(function: Callable[[], None]) -> str:
 
 @pytest.mark.parametrize("name", ["silu", "max"])
 def test_nothing_is_touched_outside(extension: Extension, name: str) -> None:
-    """Neither before the first element nor after the last, for any size and alignment."""
+    """No byte before the first element or after the last is touched, at any alignment."""
     with fenced() as (first, last):
         result = torch.empty(1)
 
@@ -265,7 +267,7 @@ def test_what_is_timed_is_computed(extension: Extension) -> None:
         "the sum over 8192 elements is wrong"
     )
     assert 6.0 == reduced(extension, "max", x), (
-        "yours misses the largest of 8192 elements, which is the last"
+        "max misses the largest of 8192 elements, which is the last"
     )
 
 
@@ -277,7 +279,7 @@ def test_the_vectors_are_your_own(extension: Extension) -> None:
     used = re.findall(r"\b(?:map[234]?|(?:vec_|map[23]?_)?reduce_all|reduce2_all)\s*[(<]", code)
     used += re.findall(r'#\s*include\s*[<"]ATen/cpu/vec/functional[^>"]*[>"]', code)
 
-    assert not used, f"yours uses {used}: write the loop over vectors yourself"
+    assert not used, f"your code uses {used}: write the loop over vectors yourself"
 
 
 def speed(library: str, name: str) -> float:

@@ -34,8 +34,8 @@ def test_the_stub_finds_a_kernel(extension: Extension) -> None:
 
     assert values == [4.0, 1.0], f"yours {values}, expected [4.0, 1.0]: shift adds 3 to 1 and -2"
     assert ran == ["shift_default"], (
-        f"yours ran {ran}, expected shift_default: this processor has AVX2, shift has kernels for"
-        " DEFAULT and AVX512. Go down from the level of the processor to one that has a kernel"
+        f"your stub ran {ran}, expected shift_default: the processor has AVX2, shift has kernels"
+        " for DEFAULT and AVX512. Go down from the level of the processor to one that has a kernel"
     )
 
 
@@ -45,8 +45,8 @@ def test_the_highest_level_of_the_processor_wins(extension: Extension) -> None:
 
     assert values == [3.0, -6.0], f"yours {values}, expected [3.0, -6.0]: 1 and -2 times 3"
     assert ran == ["scale_avx2"], (
-        f"yours ran {ran}, expected scale_avx2: AVX512 would be an illegal instruction here, and"
-        " DEFAULT is slow"
+        f"your stub ran {ran}, expected scale_avx2: AVX512 would be an illegal instruction,"
+        " and DEFAULT is slow"
     )
 
 
@@ -58,7 +58,7 @@ def test_the_processor_is_asked_once_for_each_stub(extension: Extension) -> None
     asked = extension.op("asked")()
 
     assert asked == 2, (
-        f"yours has asked the processor {asked} times in all calls of two stubs, expected 2: keep"
+        f"your stubs asked the processor {asked} times in all calls of two stubs, expected 2: keep"
         " what you have found in `chosen`"
     )
 
@@ -68,9 +68,9 @@ def test_another_device_has_its_own_kernel(extension: Extension) -> None:
     values, ran = run(extension, "scale_on", torch.device("cuda"), X, 3.0)
 
     assert values == [3.0, -6.0], f"yours {values}, expected [3.0, -6.0]"
-    assert ran == ["scale_cuda"], f"yours ran {ran}, expected scale_cuda for kCUDA"
+    assert ran == ["scale_cuda"], f"your stub ran {ran}, expected scale_cuda for kCUDA"
     _, ran = run(extension, "scale", X, 3.0)
-    assert ran == ["scale_avx2"], f"afterwards on the CPU yours ran {ran}, expected scale_avx2"
+    assert ran == ["scale_avx2"], f"afterwards on the CPU your stub ran {ran}, expected scale_avx2"
 
 
 def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
@@ -81,25 +81,25 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
     run(extension, "scale_on", torch.device("cuda"), X, 3.0)
 
     more = extension.op("asked")() - before
-    assert more == 0, f"yours has asked the processor {more} times for a kernel for kCUDA"
+    assert more == 0, f"your stub asked the processor {more} times for a kernel for kCUDA"
     _, asked = extension.op("scale_there")(0, torch.device("cuda"), X, 3.0)
     assert asked == 0, (
-        "nothing has run on the CPU yet, but yours calls ask_processor for a kernel for kCUDA"
+        "nothing has run on the CPU yet, but your stub calls ask_processor for a kernel for kCUDA"
     )
 
 
 @pytest.mark.parametrize(("level", "name"), list(enumerate(["DEFAULT", "AVX2", "AVX512"])))
 def test_each_processor_has_its_kernel(extension: Extension, level: int, name: str) -> None:
-    """At the first call of a stub: scale has a kernel for each processor."""
+    """On the first call of a stub: scale has a kernel for each processor."""
     extension.op("ran")()
     _, asked = extension.op("scale_there")(level, torch.device("cpu"), X, 3.0)
     ran, expected = extension.op("ran")(), f"scale_{name.lower()}"
 
     assert [expected] == ran, (
-        f"on a processor with {name} yours ran {ran}, expected {expected}: is it registered"
+        f"on a processor with {name} your stub ran {ran}, expected {expected}: is it registered"
         " at its level, and do you choose by the level that ask_processor() returns?"
     )
-    assert asked == 1, f"yours has asked the processor {asked} times at the first call, expected 1"
+    assert asked == 1, f"your stub asked the processor {asked} times on the first call, expected 1"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_device_without_a_kernel_is_refused(extension: Extension, name: str, p
 
 
 def test_the_dispatcher_has_a_row_for_cuda(extension: Extension) -> None:
-    """Even in a build without CUDA: a key is a number, and a kernel is a pointer."""
+    """The table has a row even without CUDA: a key is a number, and a kernel is a pointer."""
     extension.op("scale")
 
     found = torch._C._dispatch_has_kernel_for_dispatch_key("lecture04_k16::scale", "CUDA")  # noqa: SLF001 - asks the dispatcher

@@ -51,11 +51,11 @@ def test_a_launch_on_another_device_fails(chips: Any) -> None:
         ops.launch_scale(x, 3.0)
     ops.set_current(1)
     ops.launch_scale(x, 3.0)
-    assert ops.download(x).tolist() == [3.0, 3.0], "on the current device a launch works"
+    assert ops.download(x).tolist() == [3.0, 3.0], "expected a launch on the current device to work"
 
 
 def test_a_kernel_runs_on_the_device_of_its_tensor(chips: Any) -> None:
-    """On the current device, and on any other."""
+    """The tensor may be on the current device, or on any other."""
     ops = chips()
     for current, index in ((0, 0), (0, 1), (0, 7), (3, 0)):
         x = ops.upload(torch.tensor([1.0, -2.0]), index)
@@ -91,7 +91,7 @@ def test_the_callers_device_comes_back_after_an_error(chips: Any) -> None:
 
 
 def test_a_mean_over_several_devices(chips: Any) -> None:
-    """One launch for each tensor, on that tensor's device."""
+    """There is one launch for each tensor, on that tensor's device."""
     ops = chips()
     xs = [ops.upload(torch.full((n,), 10.0**n), i) for n, i in ((2, 2), (1, 0), (3, 2), (4, 2))]
     ops.set_current(4)
@@ -113,7 +113,7 @@ def test_a_mean_of_nothing(chips: Any) -> None:
     yours = ops.mean([])
 
     assert isnan(yours), f"yours {yours}, expected nan for no tensors"
-    assert ops.launches() == [], "yours launches something for an empty list"
+    assert ops.launches() == [], "mean launched a kernel for an empty list"
     assert ops.current() == 3, CAME_BACK.format(3, ops.current())
 
 

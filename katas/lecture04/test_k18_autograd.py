@@ -86,7 +86,7 @@ def test_an_input_lives_on_in_later_outputs(extension: Extension) -> None:
 
 
 def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
-    """Its gradient is that output times the carried gradient of its step; the first has none."""
+    """A decay's gradient is that output times the step's carried gradient; the first is 0."""
     decay = torch.tensor([9.0, 0.5, 0.25], requires_grad=True)
     x = torch.tensor([1.0, 2.0, 4.0])
     extension.op("linear_scan")(decay, x).sum().backward()
@@ -97,7 +97,7 @@ def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradients_are_those_of_the_steps(extension: Extension, dtype: torch.dtype) -> None:
-    """They equal autograd's when it follows the recurrence step by step, in the inputs' dtype."""
+    """Gradients equal those of autograd following each step, in the inputs' dtype."""
     decay, x = (leaf.detach().to(dtype).requires_grad_() for leaf in leaves(5, 3))
     weight = torch.randn(5, 3, dtype=dtype)
     found = torch.autograd.grad((extension.op("linear_scan")(decay, x) * weight).sum(), (decay, x))
@@ -122,7 +122,7 @@ def test_no_steps_and_one_step(extension: Extension, shape: tuple[int, ...]) -> 
 
 
 def test_the_first_decay_is_not_read(extension: Extension) -> None:
-    """NaN there must not spoil a gradient, as 0 times NaN would; nor may the last output."""
+    """NaN in it must not spoil a gradient, as 0 times NaN would; nor may the last output."""
     for last in (4.0, float("inf")):
         decay = torch.tensor([float("nan"), 0.5, 0.5], requires_grad=True)
         x = torch.tensor([1.0, 2.0, last], requires_grad=True)
@@ -156,16 +156,20 @@ def strided(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 def test_gradgradcheck_agrees(
     extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]
 ) -> None:
-    """It compares with finite differences; backward consists of differentiable operators."""
+    """Finite differences agree, for backward consists of differentiable operators."""
     linear_scan = extension.op("linear_scan")
     inputs = [x.detach().requires_grad_() for x in pair]
-    assert torch.autograd.gradcheck(linear_scan, inputs), "gradcheck disagrees"
-    assert torch.autograd.gradgradcheck(linear_scan, inputs), "gradgradcheck disagrees"
+    assert torch.autograd.gradcheck(linear_scan, inputs), (
+        "the first derivatives differ from finite differences"
+    )
+    assert torch.autograd.gradgradcheck(linear_scan, inputs), (
+        "the second derivatives differ from finite differences"
+    )
 
 
 @pytest.mark.parametrize("strides", ["contiguous", "expanded", "permuted", "stepped"])
 def test_incoming_gradients_have_any_strides(extension: Extension, strides: str) -> None:
-    """Those of a sum have strides of 0; none may be changed."""
+    """The gradients of a sum have strides of 0; no gradient may be changed."""
     decay, x = leaves(3, 4)
     incoming = {
         "contiguous": torch.randn(3, 4).double(),
@@ -184,27 +188,27 @@ def test_incoming_gradients_have_any_strides(extension: Extension, strides: str)
 
 
 def test_the_graph_has_one_node(extension: Extension) -> None:
-    """Without gradients there is none: nothing is recorded or kept."""
+    """Without gradients there is no node: nothing is recorded or kept."""
     linear_scan = extension.op("linear_scan")
     decay, x = leaves(3)
     node = linear_scan(decay, x).grad_fn
 
     assert node is not None, "the output has no grad_fn: apply Scan"
     assert "Scan" in node.name(), (
-        f"the node is {node.name()}: operators that autograd records one by one leave one node each"
+        f"the node is {node.name()}, not Scan: autograd recorded the operators one by one"
     )
     found = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert [id(decay), id(x)] == [id(leaf) for leaf in found], (
         f"its inputs are {found}, expected decay and x"
     )
     with torch.no_grad():
-        assert linear_scan(decay, x).grad_fn is None, "under no_grad there must be no graph"
+        assert linear_scan(decay, x).grad_fn is None, "the output has a graph under no_grad"
     plain = linear_scan(decay.detach(), x.detach())
     assert plain.grad_fn is None, "no input requires a gradient, but there is a graph"
 
 
 def test_forward_calls_the_kernel_below(extension: Extension) -> None:
-    """Once, and nothing else, whatever the strides: that kernel handles them."""
+    """Forward calls it once, and nothing else: that kernel handles any strides."""
     decay, x = (leaf.detach().t().requires_grad_() for leaf in leaves(3, 2))
     with Log() as log:
         extension.op("linear_scan")(decay, x)
@@ -227,7 +231,7 @@ def test_what_backward_needs_is_saved(
     x_needs: bool,  # noqa: FBT001 - a case
     expected: list[str],
 ) -> None:
-    """Nothing else: not input, and output only for the gradient of decay."""
+    """Nothing else is saved: not input, and output only for the gradient of decay."""
     decay, x = leaves(3, decay=decay_needs, x=x_needs)
     saved: list[int] = []
 
@@ -248,13 +252,13 @@ def test_what_backward_needs_is_saved(
     storage = StorageWeakRef(output.untyped_storage())
     del output
     assert storage.expired(), (
-        "yours keeps output elsewhere too: output and its node keep each other alive forever"
+        "your node keeps output elsewhere too: output and its node keep each other alive forever"
     )
 
 
 @pytest.mark.parametrize("changed", ["decay", "output"])
 def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> None:
-    """Its version counter shows it, if it was saved with save_for_backward."""
+    """If it was saved with save_for_backward, its version counter shows a change."""
     decay, x = leaves(3)
     output = extension.op("linear_scan")(decay, x)
     result = output.sum()
@@ -306,15 +310,15 @@ class Blocked(torch.autograd.Function):
 
 
 def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
-    """It is not a tensor of zeros, or all nodes before this one would work on zeros too."""
+    """It does not become zeros, or all nodes before this one would work on zeros too."""
     decay, x = leaves(3)
     output = Blocked.apply(extension.op("linear_scan")(decay, x))
     with Log() as log:
         output.sum().backward()
 
     found = decay.grad, x.grad
-    assert found == (None, None), f"gradients, yours {found}, expected None: none has arrived"
-    assert SCAN not in log.names, "backward did work for an undefined gradient"
+    assert found == (None, None), f"gradients, yours {found}, expected None: no gradient arrived"
+    assert SCAN not in log.names, "backward called linear_scan for an undefined gradient"
 
 
 @pytest.mark.parametrize(
@@ -322,7 +326,7 @@ def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """PyTorch checks it too: backward is traced with symbolic sizes."""
+    """PyTorch traces backward with symbolic sizes."""
     linear_scan = extension.op("linear_scan").default
     for shape in ((4, 3), (0, 3), (3,)):
         for arguments in (leaves(*shape), leaves(*shape, decay=False), leaves(*shape, x=False)):

@@ -24,7 +24,7 @@ def expect(expected: list[str], arguments: list[str], formulas: list[str], why: 
     given = list(arguments), list(formulas)
     yours = saved_names(arguments, formulas)
     assert given == (arguments, formulas), (
-        f"yours has changed its arguments\nnow        {arguments}; {formulas}\n"
+        f"your function changed its arguments\nnow        {arguments}; {formulas}\n"
         f"before     {given[0]}; {given[1]}"
     )
     assert expected == yours, (
@@ -34,7 +34,7 @@ def expect(expected: list[str], arguments: list[str], formulas: list[str], why: 
 
 
 def test_what_a_formula_mentions_is_kept() -> None:
-    """The two formulas of the brief."""
+    """The brief's two formulas keep what it says."""
     expect(["result"], ["self"], ["grad * result.conj()"], "exp is its own derivative.")
     expect(["self"], ["self"], ["grad * -self.sin().conj()"], "sin and conj are members of self.")
 
@@ -46,7 +46,7 @@ def test_what_none_mentions_is_not_kept() -> None:
 
 
 def test_the_order_is_that_of_the_arguments() -> None:
-    """Each once, in whatever order the formulas name them; the result comes last."""
+    """Each name comes once, in whatever order formulas name them; the result comes last."""
     why = "Walk over the arguments, and over result after them."
     expect(["self", "other"], ["self", "other"], ["grad * other", "grad * self"], why)
     expect(
@@ -69,7 +69,7 @@ def test_a_member_is_no_variable() -> None:
 
 
 def test_a_name_in_another_is_not_that_name() -> None:
-    """A letter in a number is not a name."""
+    """A name inside a longer name does not count, nor does a letter in a number."""
     why = "A name begins and ends where no letter, digit or underscore is next to it."
     expect(["self_scale"], ["self", "self_scale"], ["grad * self_scale"], why)
     expect([], ["self", "e5", "scale"], ["grad * 1e5 * selfish * my_scale"], why)

@@ -121,11 +121,11 @@ class Counter(TorchDispatchMode):
 
 
 def test_a_formula_stands_as_it_is() -> None:
-    """In the C++ of backward, for which forward has saved the result."""
+    """Your C++ contains the formula unchanged; forward has saved the result."""
     yours = backward_text(EXP)
 
     for line in ("grad * result", "variable_list backward(AutogradContext*"):
-        assert line in yours, f"expected {line!r} somewhere in\n{yours}"
+        assert line in yours, f"expected {line!r} in\n{yours}"
 
 
 def test_the_text_depends_on_the_entry_alone() -> None:
@@ -135,7 +135,7 @@ def test_the_text_depends_on_the_entry_alone() -> None:
     entry = Entry("f", arguments, formulas.copy())
     text = backward_text(entry)
 
-    assert entry.formulas == formulas, f"yours has changed the entry: {entry}"
+    assert entry.formulas == formulas, f"your function changed the entry: {entry}"
     assert text == backward_text(entry), "two calls with the same entry give different texts"
     yours = backward_text(Entry("f", arguments, {"y": "grad * y / result"}))
     assert "grad * y / result" in yours, f"yours is the text of a different entry\n{yours}"
@@ -144,7 +144,7 @@ def test_the_text_depends_on_the_entry_alone() -> None:
 @cxx
 @pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (1, 1)])
 def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
-    """Two tensors, each in the other's formula; they may be empty."""
+    """Each of the two tensors is in the other's formula; they may be empty."""
     inputs = (leaf(*sizes), leaf(*sizes))
     mul = operators().mul
 
@@ -156,14 +156,14 @@ def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
 
 @cxx
 def test_the_result_in_a_formula(operators: Any) -> None:
-    """It is saved as the node's own output: twice differentiable, without a cycle."""
+    """The result is saved as the node's own output: twice differentiable, without a cycle."""
     assert gradcheck(operators().exp, (leaf(2, 3),)), "result is the node's own output"
     assert gradgradcheck(operators().exp, (leaf(2, 3),)), "result keeps its history"
 
 
 @cxx
 def test_a_scalar_behind_a_tensor(operators: Any) -> None:
-    """It is saved separately from the tensors, and gets no gradient."""
+    """The scalar is saved separately from the tensors, and gets no gradient."""
     x = leaf(2, 3)
 
     assert gradcheck(lambda x: operators().pow(x, 3.5), (x,)), "no gradient for a scalar"
@@ -201,7 +201,7 @@ def test_an_index_has_no_gradient(operators: Any) -> None:
 @cxx
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_a_bool_in_a_formula(operators: Any, unbiased: bool) -> None:  # noqa: FBT001
-    """With the result and the argument: all three are saved."""
+    """The formula uses it with the result and the argument: all three are saved."""
 
     def std(x: torch.Tensor) -> torch.Tensor:
         return operators().std(x, unbiased)
@@ -215,7 +215,7 @@ def test_a_bool_in_a_formula(operators: Any, unbiased: bool) -> None:  # noqa: F
 
 @cxx
 def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
-    """It still has an edge."""
+    """A tensor without a derivative still has an edge."""
     condition = torch.tensor([[True, False], [False, True], [True, True]])
 
     def where(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -227,17 +227,17 @@ def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
 
 @cxx
 def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
-    """None, not zeros, and without an error."""
+    """Its gradient is None, not zeros, and there is no error."""
     x, y = leaf(2, 3), leaf(2, 3)
     (operators().round(x) * y).sum().backward()
 
     assert x.grad is None, f"non_differentiable means no gradient; yours is {x.grad}"
-    assert y.grad is not None, "the other factor has a gradient, but yours returns none"
+    assert y.grad is not None, "the other factor has a gradient, but your backward returns none"
 
 
 @cxx
 def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
-    """As in PyTorch: only arguments declared non_differentiable are silent."""
+    """Only arguments declared non_differentiable are silent, as in PyTorch."""
     x, y = leaf(2, 3), leaf(2, 3)
     plain = y.detach()
 
@@ -252,7 +252,7 @@ def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
 
 @cxx
 def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
-    """Saved tensors must not be: the version counter shows it."""
+    """Saved tensors must not be written to: the version counter shows it."""
     x, y = leaf(2, 3), leaf(2, 3)
     copies = x.clone(), y.clone()
     total = operators().add(*copies, 2).sum()
@@ -270,7 +270,7 @@ def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
 
 @cxx
 def test_only_wanted_gradients_are_computed(operators: Any) -> None:
-    """One product for either gradient, two for both."""
+    """Backward computes one product for either gradient, two for both."""
     for places in ((0,), (1,), (0, 1)):
         inputs = [leaf(2, 3).requires_grad_(place in places) for place in range(2)]
         result = operators().mul(*inputs).sum()
@@ -280,14 +280,14 @@ def test_only_wanted_gradients_are_computed(operators: Any) -> None:
         assert all(x is not None for x in found), f"gradients of arguments {places}: yours {found}"
         wanted, yours = len(places), counter.names.count("mul.Tensor")
         assert wanted == yours, (
-            f"{wanted} gradient(s) needed, {wanted} product(s) expected; yours computes "
+            f"{wanted} gradient(s) needed, {wanted} product(s) expected; your code computes "
             f"{yours}: check ctx->needs_input_grad before each formula"
         )
 
 
 @cxx
 def test_an_undefined_gradient_stays_undefined(operators: Any) -> None:
-    """It costs nothing and becomes None."""
+    """An undefined gradient costs nothing and becomes None."""
 
     class Nothing(torch.autograd.Function):
         @staticmethod
@@ -303,4 +303,6 @@ def test_an_undefined_gradient_stays_undefined(operators: Any) -> None:
     with Counter() as counter:
         yours = torch.autograd.grad(result, (x, y), allow_unused=True)
     assert yours == (None, None), f"yours {yours}, expected None twice: no gradient arrived"
-    assert "mul.Tensor" not in counter.names, "yours evaluates a formula for an undefined gradient"
+    assert "mul.Tensor" not in counter.names, (
+        "your backward evaluates a formula for an undefined gradient"
+    )

@@ -99,7 +99,7 @@ def count(library: Extension, name: str, expected: object, why: str) -> None:
 @pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_an_empty_tensor_is_on_the_chip(unloaded: Extension) -> None:
-    """Its memory is on the chip: 24 bytes for six floats."""
+    """Six floats take 24 bytes of the chip's memory."""
     count(unloaded, "memory", 0, "no tensor has been made")
     x = torch.empty(2, 3, device=CHIP)
 
@@ -126,7 +126,7 @@ def test_memory_is_freed_with_its_tensor(unloaded: Extension) -> None:
 @pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_options_of_empty_are_heeded(unloaded: Extension) -> None:
-    """That is, dtype, default dtype, memory format and strides."""
+    """The result has the requested dtype, or the default, and memory format or strides."""
     x = torch.empty(2, 3, 4, 5, device=CHIP, memory_format=torch.channels_last)
     y = torch.empty_strided((2, 3), (1, 4), device=CHIP, dtype=torch.int8)
     torch.set_default_dtype(torch.float64)
@@ -160,7 +160,7 @@ def test_a_tensor_goes_there_and_back(unloaded: Extension) -> None:
 @pytest.mark.step(2, "copies")
 @own_process
 def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
-    """It is still on the chip, and copies nothing."""
+    """A tensor without elements is still on the chip, and copies nothing."""
     x = torch.empty(0, 3, device=CHIP)
     y = torch.ones(2, 0).to(CHIP)
 
@@ -168,7 +168,7 @@ def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
     assert found == (torch.device(CHIP, 0),) * 2, f"yours are on {found}"
     count(unloaded, "memory", 0, "no bytes, no block of memory")
     address = x.untyped_storage().data_ptr()
-    assert address == 0, f"yours has asked the chip for a block of zero bytes, at {address:#x}"
+    assert address == 0, f"your allocator asked the chip for a block of zero bytes, at {address:#x}"
     same(x, torch.empty(0, 3), "an empty tensor, brought back")
     same(y.clone(), torch.empty(2, 0), "the clone of an empty tensor, brought back")
 
@@ -186,7 +186,7 @@ def test_going_where_it_is_copies_nothing(unloaded: Extension) -> None:
 @pytest.mark.step(2, "copies")
 @own_process
 def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
-    """In all three directions: to the chip, from it, and within it."""
+    """A copy goes in all three directions: to the chip, from it, and within it."""
     x = torch.tensor([[1.7, -2.2]])
     wide = torch.zeros(3, 2, dtype=torch.int64).to(CHIP)
     wide.copy_(x)
@@ -207,7 +207,7 @@ def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_any_strides_are_copied(unloaded: Extension) -> None:
-    """On both sides: transposed, with steps, with an offset, expanded."""
+    """Both sides may be transposed, have steps or an offset, or be expanded."""
     x = torch.arange(24.0).view(4, 6)
     there = x.to(CHIP)
     for view in (
@@ -240,7 +240,7 @@ def test_a_copy_leaves_its_neighbours_alone(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_a_view_is_a_view(unloaded: Extension) -> None:
-    """It shares the chip's memory and keeps it alive: writing to it writes to its base."""
+    """A view shares the chip's memory and keeps it alive: a write to it reaches its base."""
     there = torch.zeros(2, 6).to(CHIP)
     bytes_before = unloaded.op("memory")()
     there.view(3, 4)[1].copy_(torch.ones(4))
@@ -260,7 +260,7 @@ def test_a_view_is_a_view(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_a_copy_returns_its_destination(unloaded: Extension) -> None:
-    """It refuses sizes that do not fit, as on the CPU."""
+    """A copy refuses sizes that do not fit, as on the CPU."""
     there = torch.zeros(3).to(CHIP)
     here = torch.zeros(3)
 
@@ -280,7 +280,7 @@ def test_a_copy_returns_its_destination(unloaded: Extension) -> None:
 @pytest.mark.step(4, "all the rest")
 @own_process
 def test_other_operators_fall_back(unloaded: Extension) -> None:
-    """With the right answer, on the chip; each is counted under its name."""
+    """The right answer is on the chip; each operator is counted under its name."""
     x = torch.arange(6.0).view(2, 3)
     there = x.to(CHIP)
     product = torch.mm(there, there.t())
@@ -330,7 +330,7 @@ def test_a_view_does_not_fall_back(unloaded: Extension) -> None:
 @pytest.mark.step(5, "relu")
 @own_process
 def test_relu_runs_on_the_chip(unloaded: Extension) -> None:
-    """One launch of the chip's kernel, and nothing falls back to the CPU."""
+    """There is one launch of the chip's kernel, and nothing falls back to the CPU."""
     x = torch.tensor([[1.5, -2.0, 0.0], [float("nan"), float("-inf"), 4.0]])
     there = x.to(CHIP)
     y = torch.relu(there)

@@ -34,7 +34,7 @@ def names(nodes: list[Any]) -> list[str]:
 
 
 def test_a_new_node_has_nothing(extension: Extension) -> None:
-    """No children, no parent and no tensor."""
+    """A new node has no children, no parent and no tensor."""
     node = extension.cls("Node")("root")
 
     found = node.children(), node.parent(), node.kept()
@@ -58,7 +58,7 @@ def test_a_node_dies_with_its_last_owner(extension: Extension) -> None:
 
 
 def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
-    """In order, and not copies: a different Python object, the same C++ object."""
+    """Children are in order: different Python objects, but the same C++ objects."""
     root, *made = (extension.cls("Node")(name) for name in ("root", "a", "b", "a", "c"))
     # Sorted neither by name nor by age, and two have the same name.
     added = [made[i] for i in (1, 3, 2, 0)]
@@ -68,12 +68,12 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
 
     assert found == ["b", "c", "a", "a"], f"yours {found}, expected b c a a, in the order of add"
     same = [child.same(node) for child, node in zip(root.children(), added, strict=True)]
-    assert all(same), "the children are not the nodes that were added: did yours copy them?"
-    assert added[0].children() == [], "the child now has a child itself"
+    assert all(same), "the children are not the nodes that were added: did your code copy them?"
+    assert added[0].children() == [], "the added node now has a child itself"
 
 
 def test_a_parent_owns_its_children(extension: Extension) -> None:
-    """Python may drop them."""
+    """The children live on when Python drops them."""
     live = extension.op("live")
     before = live()
     root, child = family(extension, "root", "child")
@@ -84,7 +84,7 @@ def test_a_parent_owns_its_children(extension: Extension) -> None:
 
 
 def test_a_child_knows_its_parent(extension: Extension) -> None:
-    """As long as the parent has an owner."""
+    """A child has a parent as long as the parent has an owner."""
     root, branch, leaf = family(extension, "root", "branch", "leaf")
 
     assert leaf.parent() is not None, "leaf was added to branch, but has no parent"
@@ -100,7 +100,9 @@ def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
     child.parent()
     del root
 
-    assert child.parent() is None, "something still owns the parent: a strong pointer upwards?"
+    assert child.parent() is None, (
+        "something still owns the parent: does the child have a strong pointer to it?"
+    )
     assert child.name() == "child", "the child is no longer the same object"
 
 
@@ -114,13 +116,13 @@ def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
     del root
 
     assert before == live(), (
-        f"{live() - before} nodes are left: a destructor that waits for weak "
-        "pointers frees nothing, but release_resources() does"
+        f"{live() - before} nodes are left, expected none: the destructor waits for "
+        "weak pointers, but release_resources() does not"
     )
 
 
 def test_the_depth_of_a_node(extension: Extension) -> None:
-    """The number of nodes above it; if the root has died, of those that are left."""
+    """The depth counts the nodes above; if the root has died, those that are left."""
     nodes = family(extension, "root", "branch", "leaf")
     yours = [node.depth() for node in nodes]
     assert yours == [0, 1, 2], f"root, branch and leaf: yours {yours}, expected [0, 1, 2]"
@@ -151,7 +153,7 @@ def test_uses_counts_owners(extension: Extension) -> None:
 
 
 def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> None:
-    """A child held by Python has a weak pointer to it, which must not keep a big tensor alive."""
+    """The weak pointer of a child to its parent must not keep a big tensor alive."""
     root, child = family(extension, "root", "child")
     sibling = extension.cls("Node")("sibling")
     root.add(sibling)
@@ -167,13 +169,15 @@ def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> No
 
 
 def test_an_orphan_can_be_added_again(extension: Extension) -> None:
-    """Its parent has died, so it has none."""
+    """A child whose parent has died has none."""
     root, child = family(extension, "root", "child")
     del root
     other = extension.cls("Node")("other")
     other.add(child)
 
-    assert child.parent() is not None, "the child was added to a new parent, but yours has none"
+    assert child.parent() is not None, (
+        "the child was added to a new parent, but its parent() is None"
+    )
     assert child.parent().same(other), f"yours {child.parent().name()}, expected the new parent"
 
 
@@ -192,7 +196,7 @@ def test_a_child_has_one_parent(extension: Extension) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
-    """Neither directly nor through others: the counts of such a cycle would never reach zero."""
+    """A node that owned itself, directly or not, would have counts that never reach zero."""
     live = extension.op("live")
     before = live()
     nodes = family(extension, *"abc"[:depth])
@@ -202,38 +206,42 @@ def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
     assert nodes[0].parent() is None, "the refused child has a parent anyway: check first"
     nodes.clear()
 
-    assert before == live(), f"{live() - before} nodes are left without owners"
+    assert before == live(), f"{live() - before} nodes are left, though none has an owner"
 
 
 def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
-    """C++ is its only owner for a while; its Python object must survive that."""
+    """C++ is the tensor's only owner for a while; its Python object must survive that."""
     node = extension.cls("Node")("root")
     x = torch.nn.Parameter(torch.empty(0, 3))
     x.note = ["anything"]
     node.keep(x)
-    assert node.kept() is x, "yours returns a different Python object, so it is a different tensor"
+    assert node.kept() is x, (
+        "kept() returned a different Python object, so it is a different tensor"
+    )
     address, note = id(x), x.note
     del x
     gc.collect()
     kept = node.kept()
 
-    assert kept is not None, "the tensor is gone: what owns it?"
+    assert kept is not None, "the kept tensor is gone: nothing owns it"
     assert address == id(kept), (
-        "yours returns a different Python object, so it is a different tensor"
+        "kept() returned a different Python object, so it is a different tensor"
     )
-    assert kept.note is note, "the attribute has changed"
-    assert isinstance(kept, torch.nn.Parameter), f"yours returns a {type(kept)}"
+    assert kept.note is note, "the tensor's attribute was lost or replaced"
+    assert isinstance(kept, torch.nn.Parameter), (
+        f"kept() returned a {type(kept)}, expected a Parameter"
+    )
 
 
 def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
-    """It is dropped for the next one, for None, and when the node dies."""
+    """The tensor is dropped for the next one, for None, and when the node dies."""
     node = extension.cls("Node")("root")
     for replacement in (torch.ones(2), None):
         x = torch.ones(3)
         node.keep(x)
         watch = weakref.ref(x)
         del x
-        assert watch() is not None, "a kept tensor has died"
+        assert watch() is not None, "the kept tensor died, although the node owns it"
         node.keep(replacement)
         assert watch() is None, f"after keep({replacement}) the previous tensor is still alive"
         assert node.kept() is replacement, f"yours {node.kept()}, expected {replacement}"
@@ -242,7 +250,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
     watch = weakref.ref(x)
     del x, node
 
-    assert watch() is None, "the node has died, but its tensor has not"
+    assert watch() is None, "the node died, but its tensor is still alive"
 
 
 def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:
@@ -256,7 +264,9 @@ def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:
     watch = weakref.ref(x)
     del node, x
     gc.collect()
-    assert before + 1 == live(), "Python's collector sees the attribute, but not what C++ owns"
+    assert before + 1 == live(), (
+        f"{live() - before} nodes live, expected 1: Python's collector does not see what C++ owns"
+    )
     watch().node.keep(None)
 
     assert before == live(), f"{live() - before} nodes are left after keep(None)"

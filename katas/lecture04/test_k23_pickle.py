@@ -40,7 +40,7 @@ def there_and_back(node: Any) -> Any:
 
 @pytest.mark.given
 def test_a_tree_knows_owners_and_parents(extension: Extension) -> None:
-    """It is the node of the previous kata."""
+    """The class is the Node of the previous kata."""
     live = extension.op("live")
     before = live()
     root, branch, leaf = family(extension, "root", "branch", "leaf")
@@ -52,7 +52,7 @@ def test_a_tree_knows_owners_and_parents(extension: Extension) -> None:
 
 
 def test_a_single_node_arrives(extension: Extension) -> None:
-    """It has its name, and is a new node."""
+    """The result has the name of the original, and is a new node."""
     node = extension.cls("Node")("root")
     yours = there_and_back(node)
 
@@ -63,7 +63,7 @@ def test_a_single_node_arrives(extension: Extension) -> None:
 
 
 def test_children_arrive_in_their_order(extension: Extension) -> None:
-    """So do their children; the original tree is unchanged."""
+    """Their children arrive too; the original tree is unchanged."""
     root, branch, _ = family(extension, "root", "branch", "leaf")
     for name in ("twig", "apple", "apple"):
         root.add(extension.cls("Node")(name))
@@ -76,7 +76,7 @@ def test_children_arrive_in_their_order(extension: Extension) -> None:
     assert found == ["leaf"], f"the children of branch, yours {found}, expected ['leaf']"
     assert not yours.children()[0].same(branch), "the child of the result is the original child"
     found = names(root.children())
-    assert found == before, f"pickling root has changed it: {found}"
+    assert found == before, f"pickling root changed its children to {found}"
 
 
 def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
@@ -88,12 +88,12 @@ def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
 
     assert yours is not None, "the tensor is missing: it belongs in the state"
     assert yours.tolist() == x.tolist(), f"yours {yours}, expected {x}"
-    assert yours.requires_grad, "the new tensor requires no grad: did yours detach it?"
-    assert x.data_ptr() != yours.data_ptr(), "both tensors share memory"
+    assert yours.requires_grad, "the new tensor requires no grad: did your code detach it?"
+    assert x.data_ptr() != yours.data_ptr(), "both tensors share memory, expected a copy"
     assert node.kept() is x, "pickling a node has changed its tensor"
     node.keep(torch.empty(0, 3))
     empty = there_and_back(node).kept()
-    assert empty is not None, "an empty tensor is a tensor too, but it is missing"
+    assert empty is not None, "the empty tensor is missing: it is a tensor too"
 
 
 def test_one_tensor_arrives_once(extension: Extension) -> None:
@@ -139,7 +139,9 @@ def test_a_saved_tree_is_loaded_and_freed(extension: Extension) -> None:
     assert loaded.kept().tolist() == [1.0, 1.0], f"yours {loaded.kept()}, expected two ones"
     assert before + 4 == live(), f"{live() - before} nodes live, expected 2 of each tree"
     del root, loaded
-    assert before == live(), f"{live() - before} nodes are left of two trees without owners"
+    assert before == live(), (
+        f"{live() - before} nodes of two trees are left, though no tree has an owner"
+    )
 
 
 def test_a_node_travels_through_an_operator(extension: Extension) -> None:
@@ -152,22 +154,22 @@ def test_a_node_travels_through_an_operator(extension: Extension) -> None:
     assert expected == found, f"yours {found}, expected {expected}"
     del root
     found = path(leaf)
-    assert found == "branch/leaf", f"the root has died: yours {found}, expected branch/leaf"
+    assert found == "branch/leaf", f"after the root died: yours {found}, expected branch/leaf"
 
 
 def test_the_size_of_a_tree(extension: Extension) -> None:
-    """All nodes below and the node itself; a copy is as large as the original."""
+    """The size counts the node itself and all nodes below; a copy is as large as the original."""
     size = extension.op("size")
     root, branch, leaf = family(extension, "root", "branch", "leaf")
     root.add(extension.cls("Node")("twig"))
 
     found = [size(node) for node in (root, branch, leaf)]
     assert found == [4, 2, 1], f"yours {found}, expected [4, 2, 1]: the node itself is one, too"
-    assert size(there_and_back(root)) == 4, "the result has fewer or more nodes than the original"
+    assert size(there_and_back(root)) == 4, "the copy of 4 nodes has fewer or more"
 
 
 def test_the_schema_names_the_class(extension: Extension) -> None:
-    """So that only a Node is accepted."""
+    """The schema names it, so that only a Node is accepted."""
     name = extension.namespace
     for op, result in (("path", "str"), ("size", "int")):
         yours = str(extension.op(op).default._schema)  # noqa: SLF001 - it has no other name

@@ -40,7 +40,7 @@ def expect(expected: tuple[str, str], yours: tuple[str, str], why: str) -> None:
 
 @pytest.mark.given
 def test_an_exception_of_the_standard_library_is_translated(extension: Extension) -> None:
-    """By pybind11's table, in which std::out_of_range is an IndexError."""
+    """In pybind11's table std::out_of_range is an IndexError."""
     stoll = extension.op("stoll")
 
     def schema(size: str) -> object:
@@ -77,7 +77,7 @@ def test_element_tells_its_errors_apart(extension: Extension) -> None:
     "text", ["0", "12", "-7", "+5", " 3", "010", "9223372036854775807", "-9223372036854775808"]
 )
 def test_a_whole_number_is_read(extension: Extension, text: str) -> None:
-    """As std::stoll reads it, up to the limits of 64 bits."""
+    """The text is read as std::stoll reads it, up to the limits of 64 bits."""
     yours = extension.op("whole_number")(text)
 
     assert int(text) == yours, f"yours {yours} of {text!r}, expected {int(text)}: base 10"
@@ -98,7 +98,7 @@ def test_no_number_is_a_value_error(extension: Extension, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["9223372036854775808", "-" + "9" * 30])
 def test_a_number_too_large_is_a_value_error(extension: Extension, text: str) -> None:
-    """Otherwise it would arrive as an IndexError, although nothing was indexed."""
+    """Uncaught, it would arrive as an IndexError, although nothing was indexed."""
     yours = failure(extension.op("whole_number"), text)
 
     expect(refused(text), yours, "std::stoll throws two types: std::out_of_range is the other one.")
@@ -115,14 +115,14 @@ def test_a_number_and_more_is_a_value_error(extension: Extension, text: str) -> 
 
 
 def test_a_number_and_a_nul_is_a_value_error(extension: Extension) -> None:
-    """A Python string continues after it, and so does a std::string."""
+    """A Python string continues after a NUL, and so does a std::string."""
     yours = failure(extension.op("whole_number"), "12\0")
 
     assert yours[0] == "ValueError", f"yours {yours}, expected a ValueError for '12\\0'"
 
 
 def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
-    """Then Python never sees it."""
+    """An error caught in C++ never reaches Python."""
     element_or = extension.op("element_or")
     x = torch.tensor([4.0, 5.0])
 
@@ -157,13 +157,13 @@ def test_other_errors_are_not_caught(
 
 
 def test_elements_are_read(extension: Extension) -> None:
-    """One for each index, in that order; none for no indices."""
+    """The list has one element for each index, in that order; it may be empty."""
     elements = extension.op("elements")
     x = torch.tensor([4.0, 5.0, 6.0, 7.0])[::2]
 
     yours = elements(x, [1, 0, -1])
     assert yours == [6.0, 4.0, 6.0], f"yours {yours}, expected [6.0, 4.0, 6.0]"
-    assert elements(x, []) == [], "for no indices there are no elements"
+    assert elements(x, []) == [], "expected no elements for no indices"
 
 
 @pytest.mark.parametrize(("position", "indices"), [(0, [5, 0]), (1, [0, 5]), (2, [0, 1, 5])])
@@ -192,7 +192,9 @@ def test_an_error_with_context_keeps_its_type(
     """``throw error`` copies with the variable's type, and slices off the rest."""
     found, message = failure(extension.op("elements"), x, [5])
 
-    assert message.endswith("(at position 0 of indices)"), f"without its position: {message}"
+    assert message.endswith("(at position 0 of indices)"), (
+        f"the message does not end with its position: {message}"
+    )
     assert expected == found, (
         f"yours {found}, expected {expected}: a bare `throw;` rethrows the exception itself"
     )

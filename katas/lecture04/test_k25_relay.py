@@ -99,7 +99,7 @@ def refuse(error: Exception) -> Kernel:
 
 
 def test_cpp_calls_python(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """Through the dispatcher: the tensor goes in, the callback's result comes out."""
+    """Through the dispatcher the tensor goes in, and the callback's result comes out."""
     register(lambda x: x * 2)
     yours = extension.op("relay")(torch.tensor([1.0, 2.0])).tolist()
 
@@ -116,13 +116,13 @@ def test_a_python_error_crosses_cpp(
         extension.op("relay")(torch.ones(1))
 
     assert error is raised.value, (
-        f"yours raised {raised.value!r}, expected the object that the callback raised: catch "
+        f"the call raised {raised.value!r}, expected the object that the callback raised: catch "
         "nothing here, or it is created again"
     )
 
 
 def test_running_counts_calls(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """One more inside, two more inside a nested call, none afterwards."""
+    """The count rises by one in each nested call, and is back afterwards."""
     depth = extension.op("depth")
     before = depth()
     seen = []
@@ -137,7 +137,7 @@ def test_running_counts_calls(extension: Extension, register: Callable[[Kernel],
         "the kernel calls itself until x is 3, so the call returns 3.0"
     )
     assert seen == [1, 2, 3], f"running, inside three nested calls: yours {seen}, expected 1 2 3"
-    assert before == depth(), f"afterwards yours counts {depth() - before} calls, expected none"
+    assert before == depth(), f"afterwards running is {depth() - before}, expected 0"
 
 
 def test_running_is_right_after_an_error(
@@ -150,11 +150,11 @@ def test_running_is_right_after_an_error(
         extension.op("relay")(torch.ones(1))
 
     more = extension.op("depth")() - before
-    assert more == 0, f"relay was left by an exception, but yours still counts {more} calls"
+    assert more == 0, f"relay was left by an exception, but running is still {more}"
 
 
 def test_running_counts_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """The first to enter is the first to leave; the other is still counted."""
+    """The first thread to enter is the first to leave; the other is still counted."""
     depth, relay = extension.op("depth"), extension.op("relay")
     entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
 
@@ -176,7 +176,7 @@ def test_running_counts_threads(extension: Extension, register: Callable[[Kernel
         thread.join()
         yours = depth() - before
         assert still_running == yours, (
-            f"with {still_running} of 2 threads in relay yours counts {yours}: count up and down,"
+            f"with {still_running} of 2 threads in relay, running is {yours}: count up and down,"
             " do not restore an old value"
         )
 
@@ -198,25 +198,27 @@ def test_a_thread_of_its_own_calls_python(
         result = extension.op("relay_in_thread")(torch.tensor([1.0, 2.0])).tolist()
 
         assert result == [2.0, 3.0], f"yours {result}, expected [2.0, 3.0]: join, then return"
-    assert len(threads) == 2, f"two calls, and yours has run the callback {len(threads)} times"
+    assert len(threads) == 2, f"two calls ran the callback {len(threads)} times, expected 2"
     for thread, more in threads:
-        assert threading.get_ident() != thread, "the callback ran in the caller's thread"
-        assert more == 0, f"yours adds {more} to running: that counts relay, not relay_in_thread"
+        assert threading.get_ident() != thread, (
+            "the callback ran in the caller's thread, expected a thread of its own"
+        )
+        assert more == 0, f"relay_in_thread added {more} to running, which counts only relay"
     text = source("katas.lecture04", "csrc/k25_relay.cpp").read_text(encoding="utf-8")
     assert "detach()" not in re.sub(r"//[^\n]*", "", text), (
-        "yours leaves a thread running: join it before you return"
+        "your code detaches a thread: join it before you return"
     )
 
 
 def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """It is caught in the thread, and rethrown in the caller's."""
+    """The error is caught in the thread, and rethrown in the caller's."""
     error = Refusal("no")
     register(refuse(error))
     with pytest.raises(Exception, match="no") as raised:
         extension.op("relay_in_thread")(torch.ones(1))
 
     assert error is raised.value, (
-        f"yours raised {raised.value!r}, expected the object that the callback raised:"
+        f"the call raised {raised.value!r}, expected the object that the callback raised:"
         " std::exception_ptr holds an exception, whatever its type"
     )
     register(lambda x: x + 1)
@@ -229,7 +231,7 @@ def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kern
 def test_nan_is_warned_of(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
 ) -> None:
-    """Before torch 2.15 on stderr; since then in Python, where a handler makes it a warning."""
+    """Before torch 2.15 the warning is on stderr; since then a handler passes it to Python."""
     x = torch.tensor([[NAN, 1.0], [NAN, 2.0], [3.0, 4.0]])
     result, messages = heard(extension.op("zero_nan"), x)
 
@@ -241,7 +243,7 @@ def test_nan_is_warned_of(
 def test_a_handler_collects_warnings(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
 ) -> None:
-    """They are returned, and appear nowhere else."""
+    """Warnings are returned, and appear nowhere else."""
     quietly = extension.op("zero_nan_quietly")
     (x, messages), others = heard(quietly, torch.tensor([NAN, 1.0]))
 
@@ -250,14 +252,14 @@ def test_a_handler_collects_warnings(
     assert expected == messages, f"yours {messages}, expected {expected}"
     assert others == [], f"only your handler should get the warning, but so did {others}"
     again = quietly(torch.tensor([1.0]))[1]
-    assert again == [], f"the next call has no NaN, but yours returns {again}"
+    assert again == [], f"the next x has no NaN, but the call returned the messages {again}"
 
 
 @pytest.mark.parametrize("left_by", ["return", "exception"])
 def test_the_former_handler_comes_back(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]], left_by: str
 ) -> None:
-    """After a call that returns, and after one that throws."""
+    """It is set again after a call that returns, and after one that throws."""
     x = torch.tensor([NAN])
     if left_by == "return":
         extension.op("zero_nan_quietly")(x)
@@ -274,7 +276,7 @@ def test_the_former_handler_comes_back(
 
 
 def test_the_former_handler_need_not_be_the_default(extension: Extension) -> None:
-    """Within Tensor.add it is one that issues Python warnings."""
+    """Within Tensor.add the handler is one that issues Python warnings."""
     x = torch.tensor([NAN])
 
     def both() -> None:

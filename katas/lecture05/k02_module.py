@@ -39,7 +39,7 @@ class Module:
     """Keeps parameters, buffers and modules, each under its name in a drawer."""
 
     def __init__(self) -> None:
-        # Not by assignment, which would need the drawers.
+        # Not set by assignment, which would need the drawers.
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={})
 
     def drawers(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -85,7 +85,7 @@ class Module:
 
         The whole walk shares `seen`: a module in it is not listed again.
         """
-        # TODO: an empty prefix has no dot after it; a place may be None.
+        # TODO: an empty prefix has no dot after it; an entry may be None.
         raise NotImplementedError("Module.named_modules")
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
@@ -96,7 +96,7 @@ class Module:
     def apply(self, function: Callable[[Module], object]) -> Module:
         """Call `function` with each module below, then with self, which is returned.
 
-        How often it gets a module with two names does not matter here.
+        How often `function` gets a module with two names does not matter here.
         """
         # TODO: the children first.
         raise NotImplementedError("Module.apply")

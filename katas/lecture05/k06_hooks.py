@@ -1,7 +1,7 @@
 """Write a Module's hooks, and a handle that owns nothing.
 
 A hook runs with each forward until its handle removes it. People keep handles in lists for a long
-time. Do these keep the model alive?
+time. Do handles keep the model alive?
 
     model
       hooks  {7: print_shape}  <- - - -  handle: key 7, and a weak reference to the dict

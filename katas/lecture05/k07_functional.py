@@ -1,6 +1,6 @@
 """Call a model with different parameters.
 
-How good is a model after one more step? And if it had started elsewhere? The second question needs
+How good is a model after one more step? What if it had started elsewhere? The second question needs
 the gradient through the step, and ``optimizer.step()`` has none by default, because it writes in
 place. So call the model with parameters that are results of operators:
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    # Computes a scalar by calling its argument like the model.
+    # Computes a scalar by calling its argument as it would call the model.
     Loss = Callable[[Callable[..., torch.Tensor]], torch.Tensor]
 
 

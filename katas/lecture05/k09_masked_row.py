@@ -6,8 +6,8 @@ A row of an attention mask forbids everything. What is a softmax over nothing?
     v = torch.tensor([[2.0], [4.0]])
     scaled_dot_product_attention(v, v, v, attn_mask=keep)[0]       # tensor([0.])
 
-Here it is zero, elsewhere NaN. Predict the first row of the six programs, in about 8 lines; the
-tests run PyTorch.
+Here it is zero, elsewhere NaN. Predict the first output row of all six programs, about 8
+lines; the tests run PyTorch.
 
 Begin with `by_softmax`: what is exp(-inf)?
 Afterwards find ``_safe_softmax`` in ``torch/_decomp/decompositions.py``, in site-packages.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Given: do not change. Each gets values of shape (2, 1): 2 and 4.
+# Given: do not change. Each program gets values of shape (2, 1): 2 and 4.
 def by_softmax(v: torch.Tensor) -> torch.Tensor:
     """Add -inf to all scores of the row, and take the softmax."""
     scores = v @ v.t()
@@ -67,7 +67,7 @@ def module_without_weights(v: torch.Tensor) -> torch.Tensor:
 
 
 def module_gradient(v: torch.Tensor) -> torch.Tensor:
-    """Sum both rows of that, and return the gradient with respect to the values."""
+    """Sum both rows of that result, and return the gradient with respect to the values."""
     v = v.clone().requires_grad_()
     return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
 
@@ -86,9 +86,10 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, str]:
-    """Return "zero", "nan" or "mean" (3, of 2 and 4) for the first row of each of `PROGRAMS`.
+    """Return "zero", "nan" or "mean" for the first row of the result of each of `PROGRAMS`.
 
-    True means "may look" to scaled_dot_product_attention, and "may not look" to a Module.
+    The mean of 2 and 4 is 3. True means "may look" to scaled_dot_product_attention, and "may not
+    look" to a Module.
     """
     # TODO: return {"by_softmax": ..., ...}
     raise NotImplementedError("predictions")

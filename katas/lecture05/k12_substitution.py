@@ -7,7 +7,7 @@ But which type do you get back?
     x = torch.tensor([1.0, 2.0, 3.0]).as_subclass(Tagged)
     type(x + 1), type(torch.ones(3) + x)           # Tagged, both
 
-Predict this for the twelve programs, in about 4 lines. The tests run PyTorch, but hide it while
+Predict the type for twelve programs, in about 4 lines. The tests run PyTorch, but hide it while
 they read your rows.
 
 Begin with `compare`: is its bool tensor a Tagged?
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Given: do not change. Each gets a Tagged of three floats.
+# Given: do not change. Each program gets a Tagged of three floats.
 def compare(x: torch.Tensor) -> object:
     """Compare with a number."""
     return x > 2
@@ -43,12 +43,12 @@ def tensor(x: torch.Tensor) -> object:
 
 
 def as_tensor(x: torch.Tensor) -> object:
-    """Convert it to a tensor, unless it is one."""
+    """Convert the Tagged to a tensor, unless it is one."""
     return torch.as_tensor(x)
 
 
 def parameter(x: torch.Tensor) -> object:
-    """Make it a Parameter."""
+    """Make the Tagged a Parameter."""
     return torch.nn.Parameter(x)
 
 
@@ -58,7 +58,7 @@ def linear(x: torch.Tensor) -> object:
 
 
 def gradient(x: torch.Tensor) -> object:
-    """Make it a leaf, run backward, and return .grad."""
+    """Make the Tagged a leaf, run backward, and return .grad."""
     x = x.detach().requires_grad_()
     (x * 2).sum().backward()
     return x.grad
@@ -87,7 +87,7 @@ def rows(x: torch.Tensor) -> object:
 
 
 def pickled(x: torch.Tensor) -> object:
-    """Send it through pickle."""
+    """Send the Tagged through pickle."""
     return pickle.loads(pickle.dumps(x))  # noqa: S301 - our own bytes
 
 
@@ -101,7 +101,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], object]] = {
 
 
 def predictions() -> dict[str, bool]:
-    """Return for each name in `PROGRAMS` whether the result is a Tagged.
+    """For each name in `PROGRAMS`, return whether the result is a Tagged.
 
     A tensor returned through ``Tensor.__torch_function__`` becomes the subclass;
     ``torch.overrides`` lists a few attributes that are exceptions.

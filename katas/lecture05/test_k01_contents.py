@@ -61,7 +61,7 @@ KINDS = {
 
 
 def test_a_linear_layer() -> None:
-    """Two parameters, and two numbers that are plain attributes."""
+    """A Linear has two parameters, and two numbers that are plain attributes."""
     plain = {"in_features": "plain", "out_features": "plain"}
     drawers = {"weight": "parameter", "bias": "parameter"}
 
@@ -69,7 +69,7 @@ def test_a_linear_layer() -> None:
 
 
 def test_an_empty_place_is_left_out() -> None:
-    """Without a bias a drawer holds None; a plain None is in no drawer."""
+    """Without a bias the drawer holds None; a plain None is in no drawer."""
     layer = nn.Linear(2, 3, bias=False)
     expected = {"in_features": "plain", "out_features": "plain", "weight": "parameter"}
 
@@ -133,7 +133,7 @@ def test_kinds_say_what_pytorch_does(name: str) -> None:
 
 
 def test_names_with_an_underscore_at_the_end_are_yours() -> None:
-    """Only names that begin with one belong to the Module itself."""
+    """Only names that begin with an underscore belong to the Module itself."""
     module = nn.Module()
     module.size_ = 3
     module._private = 4  # noqa: SLF001 - a name of the learner's

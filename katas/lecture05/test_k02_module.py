@@ -62,7 +62,7 @@ def layers(base: type) -> SimpleNamespace:
             self.skip = None
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            """Call one after the other."""
+            """Call the Linear, then the Norm."""
             return self.norm(self.linear(x))
 
     class Model(base):
@@ -78,7 +78,7 @@ def layers(base: type) -> SimpleNamespace:
             self.tied.weight = self.first.linear.weight
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            """Use all of it."""
+            """Use all parameters and modules."""
             return self.tied(self.second(self.again(x)) * self.scale)
 
     return SimpleNamespace(base=base, Linear=Linear, Norm=Norm, Block=Block, Model=Model)
@@ -112,7 +112,7 @@ def same_drawers(mine: Any, real: Any, why: str) -> None:
 
 @one
 def test_a_plain_attribute() -> None:
-    """It stays an ordinary Python attribute."""
+    """A plain value stays an ordinary Python attribute."""
     mine, real = kata.Module(), nn.Module()
     for module in (mine, real):
         module.size = 3
@@ -123,13 +123,15 @@ def test_a_plain_attribute() -> None:
 
 @one
 def test_a_parameter_lies_in_its_drawer() -> None:
-    """It is found under its name; a subclass of Parameter counts too."""
+    """A Parameter is found under its name; a subclass of Parameter counts too."""
     mine, real = both("Linear", 2, 3)
     for module in (mine, real):
         module.special = type("Special", (nn.Parameter,), {})(torch.ones(1))
 
     same_drawers(mine, real, "a Parameter lies in _parameters, and a tensor of Python's nowhere")
-    assert mine.weight is mine.__dict__["_parameters"]["weight"], "yours returns another object"
+    assert mine.weight is mine.__dict__["_parameters"]["weight"], (
+        "reading the Parameter returned another object"
+    )
     x = torch.randn(4, 2)
     torch.testing.assert_close(
         mine(x), real(x), msg="forward: yours differs from PyTorch's\n".__add__
@@ -138,10 +140,10 @@ def test_a_parameter_lies_in_its_drawer() -> None:
 
 @one
 def test_modules_lie_in_theirs() -> None:
-    """The place of one that was replaced with None stays there too."""
+    """The entry of one that was replaced with None stays there too."""
     same_drawers(*both("Block", 2, 3), "None keeps the place of a module")
     mine, _ = both("Block", 2, 3)
-    assert mine.skip is None, f"yours has {mine.skip} there, expected None"
+    assert mine.skip is None, f"skip: yours is {mine.skip}, expected None"
 
 
 @one
@@ -200,13 +202,13 @@ def test_what_does_not_fit_is_refused() -> None:
         with pytest.raises(TypeError, match=f"to '{attribute}'"):
             setattr(mine, attribute, value)
         assert before is getattr(mine, attribute), (
-            f"{attribute}: yours has replaced the value, expected the old one"
+            f"{attribute}: the refused assignment replaced the value, expected the old one"
         )
 
 
 @one
 def test_a_tensor_for_a_buffer_stays_a_buffer() -> None:
-    """So does None; a plain tensor that was not a buffer stays plain."""
+    """None stays there too; a plain tensor that was not a buffer stays plain."""
 
     def program(kind: SimpleNamespace) -> Any:
         module = kind.Norm(2)
@@ -262,18 +264,18 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
     """Both hasattr and copy rely on an AttributeError, copy even before __init__."""
     mine, _ = both("Linear", 2, 3)
     assert not hasattr(mine, "wieght"), (
-        "hasattr finds a `wieght` in yours, expected no such attribute"
+        "hasattr finds a `wieght` in your module, expected no such attribute"
     )
     with pytest.raises(AttributeError, match="no attribute 'wieght'"):
         _ = mine.wieght
     twin = copy.deepcopy(mine)
     torch.testing.assert_close(twin.weight, mine.weight, msg="deepcopy differs\n".__add__)
-    assert twin.weight is not mine.weight, "deepcopy: yours shares the weight with its copy"
+    assert twin.weight is not mine.weight, "deepcopy: your module shares the weight with its copy"
 
 
 @two
 def test_named_modules_of_a_block() -> None:
-    """The module itself under an empty name, then those below; an empty place is not a module."""
+    """The module itself comes first, under an empty name; an empty entry is not a module."""
     mine, real = both("Block", 2, 3)
     yours = [name for name, _ in mine.named_modules()]
     expected = [name for name, _ in real.named_modules()]
@@ -284,7 +286,7 @@ def test_named_modules_of_a_block() -> None:
 
 @two
 def test_named_modules_of_a_tree() -> None:
-    """Depth first, a module with two names under the first; a second walk gives the same."""
+    """The order is depth first; a module with two names is listed under the first."""
     mine, real = both("Model")
     expected = [name for name, _ in real.named_modules()]
     for walk in ("first", "second"):
@@ -301,7 +303,7 @@ def test_named_modules_of_a_tree() -> None:
 
 @two
 def test_named_parameters() -> None:
-    """Each once, in PyTorch's order, with its path; a shared one under its first path."""
+    """Each Parameter comes once, in PyTorch's order; a shared one under its first path."""
     mine, real = both("Model")
     yours = [(name, x.tolist()) for name, x in mine.named_parameters()]
     expected = [(name, x.tolist()) for name, x in real.named_parameters()]
@@ -336,7 +338,7 @@ def test_equal_parameters_are_two() -> None:
 
 @three
 def test_apply() -> None:
-    """Children before parents; what the function returns does not matter."""
+    """Children come before parents; what the function returns does not matter."""
     mine, real = both("Block", 2, 3)
     orders: list[list[str]] = [[], []]
     for module, order in zip((mine, real), orders, strict=True):
@@ -348,29 +350,29 @@ def test_apply() -> None:
 
 @three
 def test_train() -> None:
-    """The whole tree, and back; nothing else changes."""
+    """Both calls change the whole tree, and nothing else."""
     mine, real = both("Model")
     x = torch.randn(3, 2)
     for mode in (False, True):
         with unchanged(dict(mine.named_parameters())):
-            assert mine.train(mode) is mine, "yours does not return the module itself from train"
+            assert mine.train(mode) is mine, "train does not return the module itself"
         real.train(mode)
         modes = {name: module.training for name, module in mine.named_modules()}
         assert {mode} == {*modes.values()}, f"train({mode}): in your tree `training` is {modes}"
         torch.testing.assert_close(mine(x), real(x), msg=f"train({mode}): forward\n".__add__)
-    assert mine.train(False).train().training, "train() is not train(True) in yours"  # noqa: FBT003
+    assert mine.train(False).train().training, "train() did not set `training` to True"  # noqa: FBT003
 
 
 @three
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_to_converts_what_is_floating(dtype: torch.dtype) -> None:
-    """Parameters and buffers, frozen ones too, but not the step count."""
+    """Parameters and buffers are converted, frozen ones too, but not the step count."""
     mine, real = both("Model")
     for module in (mine, real):
         module.scale.requires_grad = False
         module.register_buffer("mask", torch.tensor([True, False]))
         module.to(torch.float16)
-    assert mine.to(dtype) is mine, "yours does not return the module itself from to"
+    assert mine.to(dtype) is mine, "to does not return the module itself"
     real.to(dtype)
     for (name, yours), (_, theirs) in zip(mine.named_modules(), real.named_modules(), strict=True):
         for drawer in ("_parameters", "_buffers"):
@@ -399,7 +401,7 @@ def test_to_keeps_the_parameters() -> None:
         assert x.requires_grad, f"{name} no longer requires a gradient"
         assert x.is_leaf, f"{name} is no longer a leaf"
         assert (x.grad is None) == (grads[name] is None), (
-            f"{name}.grad: yours is {x.grad}, expected None exactly where it was None"
+            f"{name}.grad: yours is {x.grad}, expected None if and only if it was None before"
         )
         assert x.grad is None or x.grad.dtype == torch.float64, (
             f"{name}.grad has dtype {x.grad.dtype}, expected torch.float64"
@@ -409,14 +411,16 @@ def test_to_keeps_the_parameters() -> None:
 
 @three
 def test_to_leaves_integers() -> None:
-    """Even those in a Parameter, which needs no gradient; the old buffer is unchanged."""
+    """Integers stay, even in a Parameter without gradient; the old buffer is unchanged."""
     module = kata.Module()
     module.table = nn.Parameter(torch.arange(3), requires_grad=False)
     old = torch.tensor([2.0]).sqrt()
     module.register_buffer("mean", old)
     with unchanged(table=module.table, old=old):
         module.to(torch.float64)
-    assert module.mean.dtype == torch.float64, f"mean: yours is {module.mean.dtype}"
+    assert module.mean.dtype == torch.float64, (
+        f"mean: yours is {module.mean.dtype}, expected torch.float64"
+    )
 
 
 @three
@@ -427,4 +431,4 @@ def test_it_is_your_own() -> None:
         count = len([*model.named_parameters()])
 
     expected = len([*PYTORCHS.Model().named_parameters()])
-    assert expected == count, f"yours lists {count} parameters, PyTorch's {expected}"
+    assert expected == count, f"your module lists {count} parameters, PyTorch's {expected}"

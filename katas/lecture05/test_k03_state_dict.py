@@ -93,21 +93,21 @@ def test_a_tree_is_saved() -> None:
 
 
 def test_what_is_saved_is_the_modules_memory() -> None:
-    """Detached, but not a copy: a write to it is a write to the module."""
+    """The tensors are detached, but not copied: a write to one is a write to the module."""
     mine = seeded(YOURS.Model, 0)
     with unchanged(dict(mine.block.first._parameters)):  # noqa: SLF001 - given in the kata
         state = mine.state_dict()
-    assert not state["block.scale"].requires_grad, "yours requires a gradient: detach it"
+    assert not state["block.scale"].requires_grad, "the saved tensor requires a gradient: detach it"
     same = state["block.scale"].data_ptr() == mine.block.scale.data_ptr()
     assert same, "yours is a copy; PyTorch's state dict shares memory with the parameters"
 
 
 def test_yours_goes_into_pytorchs() -> None:
-    """It loads without a complaint."""
+    """Your state dict loads without an error."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 1)
     result = real.load_state_dict(mine.state_dict())
 
-    assert "<All keys matched successfully>" == str(result), f"PyTorch says {result}"
+    assert "<All keys matched successfully>" == str(result), f"PyTorch reports {result}"
 
 
 def test_pytorchs_goes_into_yours() -> None:
@@ -135,8 +135,8 @@ def test_tensors_stay_the_same_objects() -> None:
     after = (mine.block.first.weight, mine.head.mean, mine.block.scale)
 
     for old, new in zip(before, after, strict=True):
-        assert old is new, "yours puts a new tensor there, but the optimizer has the old one"
-    assert mine.head.weight is mine.block.first.weight, "yours unties the weight"
+        assert old is new, "loading put a new tensor there, but the optimizer has the old one"
+    assert mine.head.weight is mine.block.first.weight, "loading untied the weight"
     assert mine.block.scale.requires_grad, "scale no longer requires a gradient"
     assert mine.block.scale.is_leaf, "scale now has a grad_fn: was the copy recorded?"
 

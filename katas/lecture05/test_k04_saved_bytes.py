@@ -60,13 +60,15 @@ def ties(state: Mapping[str, torch.Tensor]) -> list[tuple[str, str]]:
 
 
 def test_a_row_of_a_table() -> None:
-    """Four kilobytes of four million bytes; or all rows of a table but one."""
+    """Save four kilobytes of four million bytes; or all rows of a table but one."""
     table = torch.randn(1000, 1000)
 
     check({"row": table[:1]}, table[:1].nbytes)
     most = compact({"most": table[1:]})["most"]
     kept = most.untyped_storage().nbytes()
-    assert kept == most.nbytes, f"999 rows of 1000: yours keeps {kept} bytes, needs {most.nbytes}"
+    assert kept == most.nbytes, (
+        f"999 rows of 1000: your copy keeps {kept} bytes, expected {most.nbytes}"
+    )
 
 
 def test_what_is_whole_is_not_copied() -> None:
@@ -76,12 +78,12 @@ def test_what_is_whole_is_not_copied() -> None:
     yours = compact(state)
 
     for key, each in state.items():
-        assert each is yours[key], f"{key} covers its whole storage, but yours copies it"
+        assert each is yours[key], f"{key} covers its whole storage, but was copied"
     check(state, x.nbytes)
 
 
 def test_a_tied_weight_stays_tied() -> None:
-    """A model's state dict has it under two keys, as two tensors that share memory."""
+    """A model's state dict has the weight twice, as two tensors that share memory."""
     model = nn.Sequential(nn.Linear(50, 50), nn.Linear(50, 50))
     model[1].weight = model[0].weight
     state = dict(model.state_dict())
@@ -111,7 +113,7 @@ def test_equal_places_in_two_tables() -> None:
 
 
 def test_views_that_begin_at_one_place_may_differ() -> None:
-    """In shape, strides or dtype: each has a copy of its own, with its own values."""
+    """They may in shape, strides or dtype: each has a copy of its own, with its own values."""
     table = torch.randn(40, 40)
     state = {
         "row": table[0, :20],
@@ -121,7 +123,9 @@ def test_views_that_begin_at_one_place_may_differ() -> None:
 
     check(state, 70 * 4)
     bits = compact({"row": table[0, :20], "bits": table[0, :20].view(torch.int32)})["bits"]
-    assert bits.dtype == torch.int32, f"the bits of a row: yours have dtype {bits.dtype}"
+    assert bits.dtype == torch.int32, (
+        f"the bits of a row: yours is {bits.dtype}, expected torch.int32"
+    )
 
 
 def test_a_storage_of_another_dtype() -> None:
@@ -139,5 +143,5 @@ def test_a_second_call_copies_nothing(dtype: torch.dtype) -> None:
     with unchanged(first):
         second = compact(first)
 
-    assert first["x"] is second["x"], "yours copies tensors that are already compact"
-    assert first["x"] is not compact(state)["x"], "yours keeps copies from an earlier call"
+    assert first["x"] is second["x"], "your function copied tensors that are already compact"
+    assert first["x"] is not compact(state)["x"], "your function keeps copies from an earlier call"

@@ -49,12 +49,14 @@ def learns(model: nn.Module, names: list[str], formula: Callable[..., torch.Tens
 
 
 def test_each_layer_of_the_ensemble_learns() -> None:
-    """A list hides modules from the Module that holds it."""
+    """A plain list hides modules from the Module that holds it."""
     model = Ensemble(3, 2)
     names = [f"layers.{n}.{kind}" for n in range(2) for kind in ("weight", "bias")]
 
     learns(model, names, lambda a, b, c, d: ((X @ a.t() + b) + (X @ c.t() + d)) / 2)
-    assert len([*Ensemble(3, 5).parameters()]) == 10, "expected ten parameters for five layers"
+    assert len([*Ensemble(3, 5).parameters()]) == 10, (
+        "the model does not have ten parameters, two for each of five layers"
+    )
     assert model(X).shape == (2, 1), (
         f"expected one number for each row; yours has shape {tuple(model(X).shape)}"
     )
@@ -72,8 +74,12 @@ def test_the_scale_learns() -> None:
     model = Scaled(3)
 
     learns(model, ["scale"], lambda scale: (X + 1) * scale)
-    assert [*model.state_dict()] == ["scale", "offset"], f"saved: {[*model.state_dict()]}"
-    assert torch.equal(model.offset, torch.ones(3)), "the offset has moved"
+    assert [*model.state_dict()] == ["scale", "offset"], (
+        f"saved: {[*model.state_dict()]}, expected scale, then offset"
+    )
+    assert torch.equal(model.offset, torch.ones(3)), (
+        "the step changed the offset, expected a constant"
+    )
 
 
 def test_both_uses_teach_the_tied_weight() -> None:
@@ -88,19 +94,17 @@ def test_the_head_learns_and_the_backbone_does_not() -> None:
     deep = Tuned(nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3))), head)
     trained = [name for name, x in deep.named_parameters() if x.requires_grad]
     assert trained == ["head.weight", "head.bias"], (
-        f"yours trains {trained} in a deep backbone, expected only the head"
+        f"deep backbone: your model trains {trained}, expected only the head"
     )
     model = Tuned(backbone, head)
     hidden = X @ weight.t() + bias
 
     learns(model, ["head.weight", "head.bias"], lambda w, b: hidden @ w.t() + b)
-    assert torch.equal(backbone.weight, weight), "the backbone has moved"
-    assert backbone.weight.grad is None, (
-        "the backbone gets a gradient, which costs time in backward"
-    )
+    assert torch.equal(backbone.weight, weight), "the step changed the backbone, expected it frozen"
+    assert backbone.weight.grad is None, "the backbone got a gradient, which costs time in backward"
     x = X.clone().requires_grad_()
     model(x).sum().backward()
-    assert x.grad is not None, "yours cuts the graph: layers before the backbone may learn"
+    assert x.grad is not None, "x got no gradient: layers before the backbone may learn"
 
 
 def test_an_optimizer_goes_on_after_a_restart() -> None:
@@ -117,12 +121,14 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
         "diverged run is restarted too, and NaN times 0 is NaN"
     )
     assert model.weight is weight, (
-        "restart makes a new Parameter, but the optimizer has the old one"
+        "restart created a new Parameter, but the optimizer has the old one"
     )
     optimizer.zero_grad()
     learns(model, ["weight"], lambda weight: X @ weight)
     optimizer.step()
-    assert not torch.equal(model.weight.detach(), torch.zeros(3)), "the old optimizer moves nothing"
+    assert not torch.equal(model.weight.detach(), torch.zeros(3)), (
+        "after a step of the old optimizer the weight is still zero"
+    )
 
 
 def test_a_resumed_model_goes_on() -> None:
@@ -138,7 +144,9 @@ def test_a_resumed_model_goes_on() -> None:
     values = {key: x.clone() for key, x in state.items()}
     devices.clear()
     model, optimizer = resumed(make, state)
-    assert devices == ["meta"], f"expected one model, made on meta; yours makes models on {devices}"
+    assert devices == ["meta"], (
+        f"expected one model, made on meta; your function made models on {devices}"
+    )
     for key, x in model.state_dict().items():
         assert x.device.type == "cpu", f"{key} is on {x.device}, expected cpu"
         assert x.data_ptr() == state[key].data_ptr(), (
@@ -161,6 +169,8 @@ def test_all_can_be_converted_and_saved() -> None:
             double = model.double()(X.double())
         except RuntimeError as error:
             raise AssertionError(f"{type(model).__name__} in float64: {error}") from None
-        assert double.dtype == torch.float64, f"{type(model).__name__}: {double.dtype}"
+        assert double.dtype == torch.float64, (
+            f"{type(model).__name__} in float64 returns {double.dtype}"
+        )
         count = sum(x.numel() for x in model.state_dict().values())
-        assert count >= 3, f"{type(model).__name__} saves {count} numbers"
+        assert count >= 3, f"{type(model).__name__} saves {count} numbers, expected 3 or more"

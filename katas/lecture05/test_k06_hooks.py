@@ -52,7 +52,7 @@ def test_without_hooks() -> None:
 
 
 def test_hooks_see_what_goes_in_and_out() -> None:
-    """The module, its arguments as a tuple, and the output."""
+    """A hook gets the module, its arguments as a tuple, and the output."""
 
     def program(module: Any, log: list) -> object:
         module.register_forward_pre_hook(lambda m, args: log.append((m is module, args)))
@@ -63,7 +63,7 @@ def test_hooks_see_what_goes_in_and_out() -> None:
 
 
 def test_hooks_run_in_order() -> None:
-    """In the order of registration, except a hook that is prepended."""
+    """Hooks run in the order of registration, except a hook that is prepended."""
 
     def program(module: Any, log: list) -> object:
         for name in "ab":
@@ -107,7 +107,7 @@ def test_a_hook_after_changes_the_output(value: object) -> None:
 
 
 def test_a_removed_hook_is_not_called() -> None:
-    """It removes no other hook: one registered later keeps its own key."""
+    """Removing it removes no other hook: one registered later keeps its own key."""
 
     def program(module: Any, log: list) -> object:
         note = log.append
@@ -128,7 +128,7 @@ def test_a_removed_hook_is_not_called() -> None:
 
 
 def test_one_function_may_be_two_hooks() -> None:
-    """It is called twice, and each can be removed on its own."""
+    """The function is called twice, and each hook can be removed on its own."""
 
     def program(module: Any, log: list) -> object:
         def hook(_module: Any, args: tuple) -> None:
@@ -162,7 +162,7 @@ def test_keys_of_two_modules() -> None:
 
 
 def test_a_hook_may_remove_hooks() -> None:
-    """Itself, or a later one, which still runs in this call."""
+    """It may remove itself, or a later one, which still runs in this call."""
 
     def program(module: Any, log: list) -> object:
         handles: list[Any] = []
@@ -180,7 +180,7 @@ def test_a_hook_may_remove_hooks() -> None:
 
 
 def test_a_hook_before_changes_the_hooks_after() -> None:
-    """In this call, because the later hooks are listed after forward returns."""
+    """It changes this call, because the later hooks are listed after forward returns."""
 
     def program(module: Any, log: list) -> object:
         def hook(m: Any, args: tuple) -> None:
@@ -195,7 +195,7 @@ def test_a_hook_before_changes_the_hooks_after() -> None:
 
 
 def test_a_hook_may_register_hooks() -> None:
-    """They run from the next call on."""
+    """The new hooks run from the next call on."""
 
     def program(module: Any, log: list) -> object:
         def again(m: Any, args: tuple) -> None:
@@ -232,7 +232,7 @@ class Hook:
 
 
 def test_a_handle_keeps_no_hook_alive() -> None:
-    """The handle stays, the module does not: its hooks die with it."""
+    """When the module dies its hooks die with it, although the handle stays."""
     handles = []
 
     def make() -> list[object]:
@@ -248,7 +248,7 @@ def test_a_handle_keeps_no_hook_alive() -> None:
 
 
 def test_a_module_keeps_no_handle_alive() -> None:
-    """Nor does it keep what a call has seen, such as a tensor."""
+    """A module keeps neither handles nor what a call has seen, such as a tensor."""
     module = adder(kata.Hooked)
 
     def make() -> list[object]:
@@ -284,7 +284,7 @@ def test_it_is_your_own() -> None:
         result = module(1, 2)
 
     kinds = [type(handle) for handle in handles]
-    assert kinds == [fresh.Handle] * 3, f"yours returns {kinds}, expected your Handle"
+    assert kinds == [fresh.Handle] * 3, f"the methods return {kinds}, expected your Handle each"
     keys = [handle.key for handle in handles]
     assert len({*keys}) == 3, (
         f"two handles have the same key, expected different ones, even for two modules: {keys}"

@@ -93,17 +93,19 @@ def compare(yours: dict[str, torch.Tensor], twin: nn.Module, why: str) -> None:
 
 
 def test_no_step() -> None:
-    """The parameters are the model's own."""
+    """Without a step the parameters are the model's own."""
     model = made("mlp")
     yours = adapted(model, loss, 0, 0.1)
 
     compare(yours, model, "without a step they are those of the model")
     for name, x in model.named_parameters():
-        assert yours[name] is x, f"{name}: yours is a new tensor without a graph to the model's"
+        assert yours[name] is x, (
+            f"{name}: yours is a new tensor, expected the model's own Parameter"
+        )
 
 
 def test_one_step() -> None:
-    """It is the step of SGD with the given learning rate."""
+    """The step is that of SGD with the given learning rate."""
     model = made("mlp")
     for lr in (0.1, 0.5):
         compare(adapted(model, loss, 1, lr), stepped(model, loss, 1, lr), f"one step, lr={lr}")
@@ -111,7 +113,7 @@ def test_one_step() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_some_steps(name: str) -> None:
-    """Each starts where the last one ended; frozen parameters are not in the result."""
+    """Each step starts where the last one ended; frozen parameters are not in the result."""
     model = made(name)
     expected = stepped(model, other, 3, 0.2)
 
@@ -120,7 +122,7 @@ def test_some_steps(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_stays_as_it_was(name: str) -> None:
-    """Values, gradients and BatchNorm statistics: each call writes to copies."""
+    """Values, gradients and BatchNorm statistics stay: each call writes to copies."""
     model = made(name)
     loss(model).backward()
     with unchanged(model, X):
@@ -130,14 +132,14 @@ def test_the_model_stays_as_it_was(name: str) -> None:
         adapted(model, other, 1, 0.1)
         meta_gradients(model, [(loss, other)], 0.1)
     for key, x in kept.items():
-        assert torch.equal(x, yours[key].detach()), f"{key}: a later call writes to earlier results"
+        assert torch.equal(x, yours[key].detach()), f"{key}: a later call wrote to earlier results"
     begun = adapted(model, loss, 0, 0.1)
     for key, x in model.named_buffers():
         assert begun[key] is not x, f"{key}, no step: yours is the model's own, expected a copy"
 
 
 def test_a_loss_that_fails() -> None:
-    """Its error reaches the caller, and the model is unchanged."""
+    """The loss's error reaches the caller, and the model is unchanged."""
     model = made("normed")
 
     def fails(call: Callable[..., torch.Tensor]) -> torch.Tensor:
@@ -170,7 +172,7 @@ def numerically(
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_the_graph_goes_back_through_all_steps(steps: int) -> None:
-    """Back to the starting point, and through the gradient of each step."""
+    """The graph leads to the starting point, and through the gradient of each step."""
     model = made("mlp")
     tensors = adapted(model, loss, steps, 0.3)
     end = other(lambda *args: torch.func.functional_call(model, tensors, args))
@@ -182,7 +184,7 @@ def test_the_graph_goes_back_through_all_steps(steps: int) -> None:
 
 
 def test_no_learning() -> None:
-    """With lr=0 they are the gradients of only the second loss."""
+    """With lr=0 the results are the gradients of only the second loss."""
     model = made("mlp")
     yours = meta_gradients(model, [(loss, other)], 0.0)
     names = [name for name, _ in model.named_parameters()]
@@ -196,7 +198,7 @@ def test_no_learning() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_gradient_goes_through_the_step(name: str) -> None:
-    """It agrees with finite differences: the step depends on the starting point."""
+    """The result agrees with finite differences: the step depends on the starting point."""
     model = made(name)
     tasks = [(loss, other)]
     yours, expected = meta_gradients(model, tasks, 0.3), numerically(model, tasks, 0.3)

@@ -74,7 +74,7 @@ def test_buffers_are_stacked_too() -> None:
 
 
 def test_one_row() -> None:
-    """An input without a batch dim."""
+    """The input may have no batch dim."""
     compare(models(3), torch.randn(3), "an input of one dim")
 
 
@@ -107,7 +107,7 @@ def test_a_later_call_sees_later_parameters() -> None:
 
 
 def test_a_gradient_by_the_input() -> None:
-    """It is the sum over the models."""
+    """The gradient by the input is the sum over the models."""
     every, x = models(3), torch.randn(5, 3, requires_grad=True)
     (yours,) = torch.autograd.grad(outputs(every, x).square().sum(), x)
     (expected,) = torch.autograd.grad(sum(model(x).square().sum() for model in every), x)
@@ -117,7 +117,7 @@ def test_a_gradient_by_the_input() -> None:
 
 
 def test_models_in_training() -> None:
-    """They stay in training mode, and calls write their statistics to copies."""
+    """The models stay in training mode, and calls write their statistics to copies."""
     every = [model.train() for model in models(3, "normed")]
 
     compare(every, torch.randn(5, 3), "in training")

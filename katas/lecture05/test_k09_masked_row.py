@@ -48,19 +48,19 @@ def test_the_row_of_the_brief() -> None:
     keep = torch.tensor([[False, False], [True, True]])
     found = torch.nn.functional.scaled_dot_product_attention(v, v, v, attn_mask=keep)[0].item()
 
-    assert found == 0, f"the brief says 0, PyTorch says {found}"
+    assert found == 0, f"the brief says 0, PyTorch gives {found}"
 
 
 @pytest.mark.given
 def test_each_program_gives_one_of_three() -> None:
-    """Zero, NaN or the mean, in this PyTorch."""
+    """In this PyTorch each program gives zero, NaN or the mean."""
     found = {name: outcome(name) for name in PROGRAMS}
 
     assert {*found.values()} <= {"zero", "nan", "mean"}, found
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
@@ -71,7 +71,7 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
-    """The prediction is the first row."""
+    """The prediction is what PyTorch gives for the first row."""
     row = predicted()[name]
     is_right = row == outcome(name)
 

@@ -57,16 +57,16 @@ def compare(mine: nn.Module, real: nn.Module, batches: Sequence[torch.Tensor], w
 
 
 def test_what_it_has() -> None:
-    """Two parameters and three buffers, with PyTorch's names, values and dtypes."""
+    """It has two parameters and three buffers, with PyTorch's names, values and dtypes."""
     mine, real = kata.BatchNorm(3), nn.BatchNorm1d(3)
     same_state(mine, real, "a new one")
     names = [name for name, _ in mine.named_parameters()]
 
-    assert names == ["weight", "bias"], f"yours learns {names}, expected weight and bias"
+    assert names == ["weight", "bias"], f"your parameters are {names}, expected weight and bias"
 
 
 def test_a_batch_is_normalised() -> None:
-    """With its own mean and variance, for each channel separately."""
+    """A batch is normalised with its own mean and variance, for each channel separately."""
     mine, real = pair()
     x = batch(4, 3)
     torch.testing.assert_close(
@@ -91,7 +91,7 @@ def test_what_is_remembered_after_three(momentum: float | None) -> None:
 
 @pytest.mark.parametrize("sizes", [(4, 3, 5), (2, 3, 1), (1, 3, 2), (6, 3)])
 def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
-    """All other dims belong to the batch."""
+    """All dims but the second belong to the batch."""
     compare(*pair(), [batch(*sizes)], f"x has the shape {sizes}")
     n, size, *rest = sizes
     compare(*pair(size + 2), [batch(n, size + 2, *rest)], f"{size + 2} channels")
@@ -99,7 +99,7 @@ def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("eps", [1e-5, 0.5])
 def test_evaluation(eps: float) -> None:
-    """It uses the running values, even for a single row, and writes nothing."""
+    """Evaluation uses the running values, even for a single row, and writes nothing."""
     mine, real = pair(eps=eps)
     compare(mine, real, [batch(4, 3)], f"training, eps={eps}")
     mine.eval()
@@ -120,7 +120,7 @@ def test_training_again() -> None:
 
 @pytest.mark.parametrize("momentum", [0.1, None])
 def test_states_go_both_ways(momentum: float | None) -> None:
-    """Yours loads into PyTorch's and vice versa, including the batch count."""
+    """Your state loads into PyTorch's module and vice versa, including the batch count."""
     mine, real = pair(momentum=momentum)
     mine(batch(4, 3))
     real.load_state_dict(mine.state_dict())
@@ -145,7 +145,7 @@ def test_a_batch_far_from_zero() -> None:
 
 @pytest.mark.parametrize("mode", [True, False])
 def test_gradients(mode: bool) -> None:  # noqa: FBT001
-    """In training they go through mean and variance, as finite differences show."""
+    """In training gradients go through mean and variance, as finite differences show."""
     mine, real = pair()
     mine.train(mode)
     real.train(mode)
@@ -161,7 +161,7 @@ def test_gradients(mode: bool) -> None:  # noqa: FBT001
 
 
 def test_buffers_stay_the_same_tensors() -> None:
-    """They are written in place, without history, so that a graph is freed with its batch."""
+    """Buffers are written in place, without history, so a graph is freed with its batch."""
     mine, _ = pair()
     before, state = dict(mine.named_buffers()), mine.state_dict()
     mine(batch(4, 3).requires_grad_())

@@ -74,12 +74,12 @@ def test_a_mask_of_bools_is_one_of_floats() -> None:
     floats = torch.tensor([-1.5, 0.0])
     for dtype in (torch.float32, torch.float64):
         assert additive(floats, dtype) is floats, (
-            f"a float mask, {dtype}: yours returns a different mask"
+            f"a float mask, {dtype}: additive returned a different mask, expected the same object"
         )
 
 
 def test_one_position() -> None:
-    """It sees only itself: two projections of the values."""
+    """A single position sees only itself: two projections of the values."""
     compare(2, 1, rows(1, 1, 2), "one position")
 
 
@@ -90,7 +90,7 @@ def test_one_head() -> None:
 
 @pytest.mark.parametrize("heads", [2, 3, 6])
 def test_heads_see_their_own_features(heads: int) -> None:
-    """Each has a part of the features, and they are joined in order."""
+    """Each head has a part of the features, and the parts are joined in order."""
     compare(6, heads, rows(2, 5, 6), f"{heads} heads")
 
 
@@ -106,7 +106,7 @@ def test_no_look_into_the_future() -> None:
 
 
 def test_a_mask_of_floats_is_added() -> None:
-    """It is added to the scaled scores; -inf forbids."""
+    """A float mask is added to the scaled scores; -inf forbids."""
     mask = torch.arange(16, dtype=torch.float64).view(4, 4).sqrt()
     compare(6, 2, rows(2, 4, 6), "a mask of floats", attn_mask=mask)
     mask[1, 2] = -torch.inf
@@ -128,7 +128,7 @@ def test_padding_and_future() -> None:
 
 
 def test_a_row_without_keys_is_nan() -> None:
-    """The other rows are not."""
+    """The other rows are not NaN."""
     mask = future(4)
     mask[2] = True
 
@@ -148,7 +148,7 @@ def test_the_weights_go_back() -> None:
 
 
 def test_it_is_your_own() -> None:
-    """Torch functions that do all of it must not run."""
+    """Torch functions that do the entire computation must not run."""
     with forbids(
         kata,
         *("torch.nn.functional", "torch.nn.MultiheadAttention", "torch.nn.attention"),

@@ -49,11 +49,11 @@ def test_sums_of_the_brief() -> None:
     x = torch.ones(3).as_subclass(Tagged)
     found = type(x + 1), type(torch.ones(3) + x)
 
-    assert (Tagged, Tagged) == found, f"the brief says Tagged and Tagged, PyTorch says {found}"
+    assert (Tagged, Tagged) == found, f"the brief says Tagged and Tagged, PyTorch returns {found}"
 
 
 def test_every_program_is_predicted() -> None:
-    """Each is True or False; your rows cannot call torch."""
+    """Each row is True or False; your rows cannot call torch."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
@@ -70,6 +70,6 @@ def test_prediction(name: str) -> None:
 
     assert is_right, (
         f"{name}: {PROGRAMS[name].__doc__}\n"
-        f"yours says {row}, but PyTorch disagrees\n"
+        f"your row is {row}, but PyTorch disagrees\n"
         f"rule   {RULES[name]}"
     )

@@ -47,7 +47,7 @@ def plain(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_units_of_operands() -> None:
-    """A Quantity has its own, and so has a subclass; for a number or a plain tensor it is {}."""
+    """A Quantity has its own unit, as has a subclass; for a number or a plain tensor it is {}."""
     special = metres(1.0).as_subclass(Special)
     special.unit = {"m": 1}
     found = [unit_of(each) for each in (metres(1.0), special, 2, 2.5, torch.ones(2))]
@@ -94,7 +94,7 @@ def test_a_sum_wants_one_unit(name: str) -> None:
 
 
 def test_a_number_has_no_metres() -> None:
-    """On either side; a number may be added to a dimensionless quantity."""
+    """Adding one fails on either side; a number may be added to a dimensionless quantity."""
     way = metres(6.0, 8.0)
     for what, program in {
         "way + 1": lambda: way + 1,
@@ -107,7 +107,7 @@ def test_a_number_has_no_metres() -> None:
             program()
         except UnitError:
             refused = True
-        assert refused, f"{what}: yours adds a number to metres, expected a UnitError"
+        assert refused, f"{what}: your code added a number to metres, expected a UnitError"
     ratio = way / metres(2.0, 2.0)
     check(1 - ratio, 1 - plain(ratio), {}, "1 - way / way")
     check(ratio.exp(), plain(ratio).exp(), {}, "exp(way / way)")
@@ -165,9 +165,11 @@ def test_in_place() -> None:
     value = plain(way) * plain(time)
     result = way.mul_(time)
 
-    assert result is way, "yours does not return the tensor that mul_ writes to"
+    assert result is way, "mul_ did not return the tensor that it wrote to"
     check(way, value, {"m": 1, "s": 1}, "way.mul_(time)")
-    assert time.unit == {"s": 1}, f"the other operand: your unit is {time.unit}"
+    assert time.unit == {"s": 1}, (
+        f"the other operand: your unit is {time.unit}, expected {{'s': 1}}"
+    )
 
 
 def test_what_is_not_known() -> None:
@@ -176,14 +178,16 @@ def test_what_is_not_known() -> None:
     root = way.sqrt()
     check(root, plain(way).sqrt(), None, "way.sqrt()")
     check(root * way, plain(root) * plain(way), None, "way.sqrt() * way")
-    assert way.unit == {"m": 1}, f"way itself: your unit is {way.unit}"
+    assert way.unit == {"m": 1}, f"way itself: your unit is {way.unit}, expected {{'m': 1}}"
 
 
 def test_questions_are_answered() -> None:
     """Attributes and functions such as shape, len and backward arrive the same way."""
     way = metres(6.0, 8.0)
-    assert (tuple(way.shape), len(way), way.tolist()) == ((2,), 2, [6.0, 8.0]), "shape, len, tolist"
-    assert "8." in repr(way), f"repr: yours {way!r}"
+    assert (tuple(way.shape), len(way), way.tolist()) == ((2,), 2, [6.0, 8.0]), (
+        "shape, len and tolist, expected (2,), 2 and [6.0, 8.0]"
+    )
+    assert "8." in repr(way), f"repr: yours {way!r}, expected the values in it"
     leaf = metres(6.0, 8.0).requires_grad_()
     leaf.mul(3).sum().backward()
     assert leaf.grad.tolist() == [3.0, 3.0], f"the gradient: yours {leaf.grad}"

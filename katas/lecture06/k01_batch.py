@@ -1,6 +1,6 @@
 """What a batch is: samples, transposed.
 
-A dataset returns samples; the model wants batches. ``collate`` makes them, with surprises:
+A dataset returns samples; the model wants batches. ``collate`` builds them, with surprises:
 
     from torch.utils.data import default_collate
     print(default_collate([("cat", 0.5), ("dog", 1.5)]))

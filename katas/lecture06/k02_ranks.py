@@ -61,7 +61,7 @@ class RankSampler:
 
         - The order is ``range(count)``, or with `shuffle` what ``torch.randperm`` returns for a new
           generator with the seed ``seed + epoch``.
-        - Make its length a multiple of `ranks`: with `drop_last` cut off the end,
+        - Make its length a multiple of `ranks`: with `drop_last` drop the end,
           otherwise repeat the order from its beginning as often as needed. Without samples, yield
           nothing.
         - Rank r takes positions r, r + ranks, r + 2 * ranks, and so on.

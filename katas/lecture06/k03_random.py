@@ -29,7 +29,7 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return, for each pipeline, whether numbers differ between workers and between epochs.
+    """For each pipeline, return whether numbers differ between workers and between epochs.
 
     A worker seeds ``random``, NumPy and torch when it starts. Its seed is a number drawn from the
     loader's generator when the epoch begins (without one, from the global generator), plus the

@@ -1,7 +1,7 @@
 """Perf: one read instead of sixty-four.
 
 Your samples are in one file, and each costs a read of its own: over a network, a round trip. The
-loader knows all indices of a batch, and it will tell you if you ask:
+loader knows all indices of a batch, and passes them on if you ask:
 
     class Records(Dataset):
         def __getitems__(self, indices): ...     # DataLoader finds it, and calls it once per batch
@@ -45,5 +45,5 @@ class Records:
         Indices that follow one another, in whatever order they are listed, share one read. Read no
         bytes that nobody asked for.
         """
-        # TODO: sort the indices, find the runs, read each run, cut it into samples.
+        # TODO: sort the indices, find the runs, read each run, split it into samples.
         raise NotImplementedError("Records.__getitems__")

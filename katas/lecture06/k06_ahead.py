@@ -1,4 +1,4 @@
-"""Work ahead: make the next batch while this one is in use.
+"""Work ahead: load the next batch while this one is in use.
 
     one after the other   load 0 | train 0 | load 1 | train 1 | load 2 | ...
     one ahead             load 0 | train 0 | train 1 | train 2 | ...
@@ -38,7 +38,7 @@ T = TypeVar("T")
 def ahead(source: Iterable[T], depth: int) -> Iterator[T]:
     """Yield the items of `source`, in order, and let one thread work ahead.
 
-    While an item is in use, the thread makes up to `depth` more and then waits; `depth` is at
+    While an item is in use, the thread fetches up to `depth` more and then waits; `depth` is at
     least 1. Only that thread touches the source. If the source raises an error, raise that same
     error here, after the items before it.
 

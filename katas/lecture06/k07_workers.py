@@ -72,7 +72,7 @@ def work(dataset: Sequence[Any], tasks: Connection, batches: Connection) -> None
     """Turn each task into a batch, until a task is None.
 
     A task is a list of indices; its batch is the list of their samples. If the dataset raises an
-    Exception, send a `Failure` with the formatted traceback, and go on with the next task.
+    Exception, send a `Failure` with the formatted traceback, and continue with the next task.
     """
     # TODO: step 1; the Failure is step 3.
     raise NotImplementedError("work")
@@ -90,7 +90,7 @@ class Loader:
         """Yield the batch of each task, in order.
 
         - While batch k is awaited or in use, the tasks up to k + ahead * workers - 1 are out:
-          enough to keep each worker busy, and no more.
+          enough to keep each worker busy, but no more.
         - For a Failure, raise RuntimeError with its text, after the batches before it.
         - For a dead worker, too: "DataLoader worker (pid(s) 7) exited unexpectedly".
         - However this generator ends, end and join its workers. You may terminate one that is

@@ -5,7 +5,7 @@ takes the place of a randomly drawn one, which goes out:
 
     stream   5 6 7 ...  -->  buffer [0 3 1 4]  -->  out: 2 ...
 
-A sample can be late by any number of places. But early? With a buffer of four, sample 9 is not
+A sample can be late by any number of positions. But early? With a buffer of four, sample 9 is not
 among the first six, so a file sorted by class stays nearly sorted.
 
 Write `shuffled`, about 8 lines.

@@ -1,14 +1,14 @@
-"""Stop in mid-epoch, and go on bit for bit.
+"""Stop in mid-epoch, and resume bit for bit.
 
 The job is killed after batch 2. A checkpoint has the model, but what about the data? You need the
-order, the place in it, and the generator that draws crops and flips. And there is a trap, because
+order, the index in it, and the generator that draws crops and flips. And there is a trap, because
 the loader works ahead:
 
     fetched     0 1 2 3 4      the generator has drawn for these
     delivered   0 1 2          the model has seen these
 
 Resume after what was fetched, and 3 and 4 are lost. Resume at 3 with the generator as it is now,
-and their crops change. So keep with each fetched batch the generator's state after it.
+and their crops change. So with each fetched batch, keep the generator's state after it.
 
 Write three methods of `Loader`, about 18 lines.
 
@@ -49,7 +49,7 @@ class Loader:
     def __init__(self, dataset: Samples, size: int, *, seed: int = 0, ahead: int = 2) -> None:
         self.dataset, self.size, self.seed, self.ahead = dataset, size, seed, ahead
         self.generator = torch.Generator().manual_seed(seed)
-        # Where the next batch begins: its epoch, its number, and the generator's state before it.
+        # Where the next batch begins: its epoch, its index, and the generator's state before it.
         self.epoch, self.delivered, self.state = 0, 0, self.generator.get_state()
 
     def fetch(self, indices: list[int]) -> list[Any]:
@@ -71,11 +71,11 @@ class Loader:
         yield
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that a new loader needs to go on; later deliveries must not change it."""
+        """Return all that a new loader needs to resume; later deliveries must not change it."""
         # TODO: where does the next batch begin?
         raise NotImplementedError("Loader.state_dict")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Resume from where `state` was taken."""
         # TODO
         raise NotImplementedError("Loader.load_state_dict")

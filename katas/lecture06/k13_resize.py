@@ -8,7 +8,7 @@ does, the other without. Look:
         print(F.interpolate(x, size=(2, 2), mode="bilinear", antialias=antialias))
     # upper left: 2.5000, and 3.5714
 
-Without it, a new pixel looks at two neighbours, however many old pixels it covers, and ignores the
+Without it, a new pixel uses two neighbours, however many old pixels it covers, and ignores the
 rest. With it, a new pixel averages all old pixels under a tent as wide as two new pixels:
 
     old pixels   |  0  |  1  |  2  |  3  |     centres at 0.5, 1.5, 2.5, 3.5

@@ -39,7 +39,7 @@ def compare(
         where = f"{count} samples, rank {rank} of {ranks}, epoch {epoch}, {seed=}, {drop_last=}"
 
         assert yours == expected, f"{where}: yours {yours}, PyTorch's {expected}"
-        assert yours == again, f"{where}: the second time yours gives {again}, expected {yours}"
+        assert yours == again, f"{where}: the second time yours {again}, expected {yours}"
         assert all(type(each) is int for each in yours), f"{where}: expected ints, yours {yours}"
 
 
@@ -87,7 +87,7 @@ def test_the_epoch_may_change_later() -> None:
     second, head = list(sampler), [*head, *running]
 
     assert first != second, (
-        f"yours gives {first} in both epochs 0 and 1: seed the generator with seed + epoch"
+        f"yours is {first} in both epochs 0 and 1: seed the generator with seed + epoch"
     )
     assert first == head, (
         f"an iteration begun in epoch 0 and continued after set_epoch gives {head}, expected"
@@ -103,7 +103,7 @@ def test_another_seed_of_the_global_generator_changes_nothing() -> None:
         torch.manual_seed(2)
         second = list(RankSampler(20, 2, 0))
 
-    assert first == second, f"yours depends on torch.manual_seed: {first}, then {second}"
+    assert first == second, f"the order depends on torch.manual_seed: {first}, then {second}"
 
 
 @pytest.mark.parametrize("drop_last", [False, True])
@@ -115,7 +115,7 @@ def test_batches(count: int, drop_last: bool) -> None:  # noqa: FBT001 - a param
 
     assert yours == theirs, f"{count} indices by 3, {drop_last=}: yours {yours}, PyTorch's {theirs}"
     assert len({id(each) for each in yours}) == len(yours), (
-        "yours yields the same list object several times"
+        "your code yields the same list object several times"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_batch_does_not_wait_for_the_next_index() -> None:
         for index in count_up():
             taken.append(index)
             assert index < 1000, (
-                "three batches of two need the indices up to 5, but yours asks an endless stream"
+                "three batches of two need indices up to 5, but your code asks an endless stream"
                 f" for index {index}: take one at a time, and yield a batch as soon as it is full"
             )
             yield index
@@ -147,7 +147,7 @@ def test_a_batch_does_not_wait_for_the_next_index() -> None:
         f"batches of an endless stream: yours {found}, expected 0 to 5 in pairs"
     )
     assert list(range(6)) == taken, (
-        f"yours had taken {taken} when it yielded the third batch, expected 0 to 5"
+        f"your code had taken {taken} when it yielded the third batch, expected 0 to 5"
     )
 
 

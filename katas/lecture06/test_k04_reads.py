@@ -22,8 +22,8 @@ class Counted:
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes, and record the read."""
-        assert 0 <= offset <= offset + length <= len(self.data), "yours reads outside the file"
-        assert 0 == offset % self.size == length % self.size, "yours reads part of a sample"
+        assert 0 <= offset <= offset + length <= len(self.data), "your code reads outside the file"
+        assert 0 == offset % self.size == length % self.size, "your code reads part of a sample"
         self.reads.append((offset // self.size, length // self.size))
         return self.data[offset : offset + length]
 
@@ -45,15 +45,15 @@ def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> No
     assert all(type(each) is bytes for each in yours), (
         f"expected each sample as bytes, as __getitem__ returns it; yours {yours}"
     )
-    assert asked == indices, f"yours changed the caller's list of indices to {asked}"
+    assert asked == indices, f"your function changed the caller's list of indices to {asked}"
     assert sorted(reads) == sorted(file.reads), (
-        f"indices {indices}: yours read {file.reads}, expected {reads}, each as (first, how many);"
+        f"indices {indices}: your code read {file.reads}, expected {reads}, as (first, how many);"
         " each read is a round trip, and nobody asked for the bytes between the runs"
     )
     file.reads.clear()
     records.__getitems__(asked)
     assert sorted(reads) == sorted(file.reads), (
-        f"indices {indices}, requested again: yours read {file.reads}, expected {reads};"
+        f"indices {indices}, requested again: your code read {file.reads}, expected {reads};"
         " a dataset that keeps what it has read holds the whole file in memory after an epoch"
     )
 
@@ -99,9 +99,7 @@ def test_the_real_loader_asks_for_batches() -> None:
     batches = list(DataLoader(records, batch_size=16, collate_fn=list))
     naive = 64
 
-    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), (
-        "yours returns the wrong samples"
-    )
+    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), "the samples are wrong"
     assert 4 == len(file.reads), f"reads: yours {len(file.reads)}, bar 4, one by one {naive}"
     file.reads.clear()
     generator = torch.Generator().manual_seed(0)

@@ -40,7 +40,7 @@ def measured(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journe
 
 
 def was_written(tensor: torch.Tensor) -> bool:
-    """Whether somebody has added 1 to the first number, which was 0."""
+    """Return whether somebody has added 1 to the first number, which was 0."""
     return bool(tensor.flatten()[0] == 1.0)
 
 
@@ -84,7 +84,7 @@ def test_an_array_travels_as_bytes() -> None:
     """The whole array is copied each time, and the sender never sees changes to the copy."""
     yours = check(10_000, by_numpy, "an array is pickled by value")
     assert yours.sent > 80_000, (
-        f"10,000 float64 numbers are 80,000 bytes, but yours sent {yours.sent}"
+        f"10,000 float64 numbers are 80,000 bytes, but your `sent` is {yours.sent}"
     )
 
 
@@ -93,7 +93,7 @@ def test_a_larger_tensor_is_no_longer_message() -> None:
     small = check(10, by_queue, "what travels is a handle")
     large = check(10_000, by_queue, "what travels is a handle")
     assert abs(small.sent - large.sent) <= 40, (
-        f"yours sent {small.sent} bytes, then {large.sent} for a larger tensor; expected about the"
+        f"sent: yours {small.sent} bytes, then {large.sent} for a larger tensor; expected about the"
         " same"
     )
     check(10, by_queue, "sizes and strides travel too, those of 40 dims here", dims=40)
@@ -112,9 +112,9 @@ def test_measuring_comes_last() -> None:
         yours = journey(tensor, by_argument)
 
     assert Journey(0, reached=False, shared=False) == yours, (
-        f"yours {yours}: what moved the tensor?"
+        f"yours {yours}, expected a private tensor: what moved it?"
     )
-    assert not tensor.is_shared(), "yours has moved the tensor into shared memory"
+    assert not tensor.is_shared(), "your function moved the tensor into shared memory"
 
 
 @pytest.mark.given

@@ -179,11 +179,13 @@ def test_an_error_comes_in_its_turn() -> None:
     with pytest.raises(KeyError) as caught:
         found.extend(items)
 
-    assert [0, 1] == found, f"before the error yours gave {found}, expected [0, 1]"
-    assert error is caught.value, "yours raised a different error from the source's"
+    assert [0, 1] == found, f"items before the error: yours {found}, expected [0, 1]"
+    assert error is caught.value, (
+        f"your generator raised {caught.value!r}, expected the source's own error"
+    )
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert "broken" in names, (
-        f"the traceback goes through {names}, and does not reach the source's line"
+        f"the traceback goes through {names}, expected it to reach `broken` in the source"
     )
     left = threads() - before
     assert not left, f"the error was raised, but your thread is still running: {lines_of(left)}"
@@ -217,7 +219,7 @@ def test_a_trainer_may_stop_early(used: int) -> None:
         " which has to signal stop, wake up the waiting thread, and join it"
     )
     assert used + 2 == made, (
-        f"after closing, yours asked the source {made - used - 2} more times, expected 0"
+        f"after closing, your thread asked the source {made - used - 2} more times, expected 0"
     )
 
 
@@ -238,7 +240,7 @@ def test_an_item_in_the_making_is_waited_for() -> None:
     left = threads() - before
 
     assert (0, True) == (first, has_begun), (
-        f"yours gave {first}, expected 0; item 1 begun: {has_begun}, expected True"
+        f"the first item: yours {first}, expected 0; item 1 begun: {has_begun}, expected True"
     )
     assert not left, (
         f"closed while item 1 was being made, but your thread is still running: {lines_of(left)}."

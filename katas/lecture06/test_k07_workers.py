@@ -94,7 +94,7 @@ def singles(count: int) -> list[list[int]]:
 
 
 def is_there(pid: int) -> bool:
-    """Whether this process exists, alive or waiting to be joined."""
+    """Return whether this process exists, alive or waiting to be joined."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -120,7 +120,9 @@ def test_a_task_becomes_a_batch() -> None:
     """A batch is a list of samples, in the order of the indices."""
     yours = worked(lambda index: index * 10, [3, 1, 2])
 
-    assert [[30, 10, 20]] == yours, f"task [3, 1, 2]: yours sent {yours}, expected [[30, 10, 20]]"
+    assert [[30, 10, 20]] == yours, (
+        f"task [3, 1, 2]: your worker sent {yours}, expected [[30, 10, 20]]"
+    )
 
 
 @one
@@ -129,7 +131,7 @@ def test_a_worker_goes_on_until_none() -> None:
     yours = worked(str, [1], [], [2, 3])
 
     assert [["1"], [], ["2", "3"]] == yours, (
-        f"three tasks, then None: yours sent {yours}, expected [['1'], [], ['2', '3']]"
+        f"three tasks, then None: your worker sent {yours}, expected [['1'], [], ['2', '3']]"
     )
 
 
@@ -157,7 +159,9 @@ def test_batches_come_in_order(count: int, workers: int) -> None:
     for epoch in range(2):
         yours = list(loader)
 
-        assert yours == expected, f"{workers} workers, epoch {epoch}: yours {yours}, not {expected}"
+        assert yours == expected, (
+            f"{workers} workers, epoch {epoch}: yours {yours}, expected {expected}"
+        )
 
 
 @two
@@ -167,9 +171,9 @@ def test_workers_take_turns() -> None:
         pid for ((_, pid),) in Loader(Samples(lambda i: (i, os.getpid())), singles(7), workers=3)
     ]
 
-    assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}, expected 3"
-    assert os.getpid() not in pids, "yours makes batches in the trainer's own process"
-    assert pids[:3] * 2 == pids[:6], f"yours used {pids}, expected all three in turn"
+    assert 3 == len(set(pids)), f"3 workers: the batches come from the processes {pids}, expected 3"
+    assert os.getpid() not in pids, "your loader makes batches in the trainer's own process"
+    assert pids[:3] * 2 == pids[:6], f"the batches come from {pids}, expected all three in turn"
 
 
 @two
@@ -192,11 +196,11 @@ def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
         next(batches)
         expected = number + 2 * ahead
         assert made(expected, LONG), (
-            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, yours has fewer"
+            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, but fewer are"
         )
         is_too_far = made(expected + 1, SHORT)
         assert not is_too_far, (
-            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, yours has more"
+            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, but more are"
         )
     batches.close()
 
@@ -223,7 +227,7 @@ def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
 
 @three
 def test_a_worker_survives_an_error() -> None:
-    """It sends the traceback in place of the batch, and goes on."""
+    """The worker sends the traceback in place of the batch, and continues."""
     try:
         sent = worked(broken, [1], [2, 3], [4])
     except KeyError as error:
@@ -232,15 +236,15 @@ def test_a_worker_survives_an_error() -> None:
             " loop over tasks"
         ) from error
     assert 3 == len(sent), (
-        f"the dataset raises in the second of three tasks: yours sent {sent}, expected a batch, a"
-        " Failure and a batch"
+        f"the dataset raises in the second of three tasks: your worker sent {sent}, expected a"
+        " batch, a Failure and a batch"
     )
     first, second, third = sent
 
     assert ([1], [16]) == (first, third), (
-        f"before and after the error yours sent {first} and {third}, expected [1] and [16]"
+        f"before and after the error your worker sent {first} and {third}, expected [1] and [16]"
     )
-    assert isinstance(second, Failure), f"yours sent {second}, expected a Failure"
+    assert isinstance(second, Failure), f"your worker sent {second}, expected a Failure"
     assert "KeyError: 'no record 3'" in second.text, (
         f"your text is {second.text!r}, which does not name the error as a traceback does:"
         " KeyError: 'no record 3'"
@@ -263,10 +267,12 @@ def test_an_error_comes_in_its_turn() -> None:
     else:
         text = "no RuntimeError"
 
-    assert [[0], [1], [4]] == found, f"before the error yours gave {found}, expected 0, 1, 4"
-    assert "KeyError: 'no record 3'" in text, f"sample 3 raises a KeyError, but yours says {text!r}"
+    assert [[0], [1], [4]] == found, f"batches before the error: yours {found}, expected 0, 1, 4"
+    assert "KeyError: 'no record 3'" in text, (
+        f"sample 3 raises a KeyError, but your error is {text!r}"
+    )
     assert "in broken" in text, (
-        f"yours says {text!r}, without the worker's traceback, which goes through `broken`"
+        f"your error is {text!r}, without the worker's traceback, which goes through `broken`"
     )
 
 
@@ -279,11 +285,11 @@ def test_a_killed_worker_is_noticed() -> None:
     text, more = outcome(batches)
 
     assert re.search(rf"\b{second}\b.* exited unexpectedly", text), (
-        f"worker {second} was killed; yours says {text!r} after {len(more)} more batches, expected"
+        f"worker {second} was killed; yours is {text!r} after {len(more)} more batches, expected"
         f" 'DataLoader worker (pid(s) {second}) exited unexpectedly'"
     )
     assert len(more) < 10, (
-        f"yours gave {len(more)} more batches: who made those of worker {second}?"
+        f"{len(more)} more batches arrived, expected under 10: worker {second} was killed"
     )
     check_gone({first, second})
 
@@ -314,9 +320,9 @@ def test_a_worker_may_die_in_a_batch() -> None:
         time.sleep(0.01)
     text, found = outcome(batches)
 
-    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3, but yours says {text!r}"
+    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3, but your error is {text!r}"
     assert singles(3) == [first, *found], (
-        f"worker 1 had sent batch 1 before it died: yours gave {[first, *found]}, expected the"
+        f"worker 1 had sent batch 1 before it died: yours {[first, *found]}, expected the"
         " batches 0, 1, 2"
     )
 
@@ -358,5 +364,5 @@ def test_an_error_leaves_no_process() -> None:
     text, _ = outcome(iter(Loader(Samples(broken), singles(50), workers=2)))
     left = set(mp.active_children()) - before
 
-    assert "KeyError" in text, f"sample 3 raises a KeyError, but yours says {text!r}"
+    assert "KeyError" in text, f"sample 3 raises a KeyError, but your error is {text!r}"
     assert not left, f"after an error in the dataset, these processes are left: {left}"

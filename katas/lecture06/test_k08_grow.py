@@ -48,7 +48,7 @@ def check(texts: Sequence[str], labels: Sequence[int]) -> None:
     assert yours == expected, f"yours {yours[:6]}, expected {expected[:6]}"
     for text, label in yours:
         assert (str, int) == (type(text), type(label)), (
-            f"yours gives {type(text)} and {type(label)}, expected str and int"
+            f"the types are {type(text)} and {type(label)}, expected str and int"
         )
     kept = objects(captions)
     assert kept <= 20, (
@@ -79,7 +79,7 @@ def test_the_ends_of_the_list() -> None:
     yours = [captions[-1], captions[-25], captions[24]]
 
     assert [("24", 24), ("0", 0), ("24", 24)] == yours, (
-        f"at -1, -25 and 24 yours gives {yours}, expected the last, the first and the last"
+        f"at -1, -25 and 24: yours {yours}, expected the last, the first and the last"
     )
     for index in (25, -26):
         with pytest.raises(IndexError):
@@ -98,9 +98,9 @@ def test_what_it_was_made_of_may_change() -> None:
     yours, empty = captions[0], len(Captions([], []))
 
     assert ("t0", 0) == yours, (
-        f"the caller changed its list afterwards, and now yours gives {yours}"
+        f"the caller changed its list afterwards, and now yours is {yours}, not ('t0', 0)"
     )
-    assert 0 == empty, f"without captions: yours has length {empty}, expected 0"
+    assert 0 == empty, f"without captions: your length is {empty}, expected 0"
     assert objects(captions) <= 20, (
         f"25 pairs are kept in {objects(captions)} Python objects, expected at most 20"
     )
@@ -157,7 +157,7 @@ def test_a_worker_that_reads_grows_by_next_to_nothing() -> None:
     torch.zeros(2).tolist()
     naive, yours = grown(read_list), grown(read_yours)
 
-    assert yours, "yours raised an error in the worker"
+    assert yours, "your dataset raised an error in the worker"
     for name, most in naive.items():
         bar = most // 4
         assert yours[name] <= bar, (

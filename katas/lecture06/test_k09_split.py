@@ -127,7 +127,7 @@ def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.Monk
     opened = Counter(line.split()[0] for line in log.read_text().splitlines())
 
     assert 6 == len(opened) == opened.total(), (
-        f"six files, each to be opened once: yours opened {dict(opened)}"
+        f"six files, each to be opened once: your workers opened {dict(opened)}"
     )
 
 
@@ -147,5 +147,5 @@ def test_a_file_is_opened_when_its_turn_comes(
     for count in (1, 1, 1, 2):
         line = next(dataset).strip()
         assert count == len(begun), (
-            f"line {line} was yielded, and yours has opened {begun}: expected {count} of 4 files"
+            f"when line {line} was yielded, {begun} had been opened, expected {count} of 4 files"
         )

@@ -37,7 +37,9 @@ def test_how_many_windows(tmp_path: Path, count: int, size: int, expected: int) 
     """The last target needs one more token than the inputs."""
     yours = len(Tokens(written(tmp_path, count), size))
 
-    assert expected == yours, f"{count} tokens, windows of {size}: yours {yours}, not {expected}"
+    assert expected == yours, (
+        f"{count} tokens, windows of {size}: yours {yours}, expected {expected}"
+    )
 
 
 @pytest.mark.parametrize("index", [0, 1])
@@ -58,7 +60,7 @@ def test_windows_look_at_one_memory(tmp_path: Path) -> None:
     apart = fourth.data_ptr() - first.data_ptr()
     assert 3 * 16 * 2 == apart, f"windows 0 and 3 are {apart} bytes apart, expected {3 * 16 * 2}"
     assert fourth.data_ptr() == again.data_ptr(), (
-        "asked for the same window again, yours returned different memory"
+        "asked for the same window again, your function returned different memory"
     )
 
 
@@ -129,7 +131,7 @@ def test_a_batch_reads_no_more_than_its_windows(tmp_path: Path) -> None:
     yours, whole = resident(path), path.stat().st_size // 1024
 
     assert yours <= whole // 2, (
-        f"a batch of two windows: yours has read {yours} of {whole} kB, expected at most half"
+        f"for a batch of two windows {yours} of {whole} kB were read, expected at most half"
     )
 
 
@@ -149,4 +151,6 @@ def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert tokens.window(5).tolist() == yours.tolist(), (
         f"window 5 after unpickling: yours {yours}, expected {tokens.window(5)}"
     )
-    assert len(tokens) == len(again), f"from the pickle: {len(again)} windows, not {len(tokens)}"
+    assert len(tokens) == len(again), (
+        f"from the pickle: {len(again)} windows, expected {len(tokens)}"
+    )

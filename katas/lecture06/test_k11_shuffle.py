@@ -44,18 +44,18 @@ def test_a_buffer_of_one_changes_nothing() -> None:
 
 
 def test_an_item_is_early_by_less_than_the_buffer() -> None:
-    """At place k, the source has given items up to k + size - 1; the last of them may go out."""
+    """At position k, the source has given items up to k + size - 1; the last of them may go out."""
     most = 0
     for seed in range(100):
         yours = list(shuffled(range(30), 4, seeded(seed)))
         early = max(item - place for place, item in enumerate(yours))
         assert early <= 3, (
-            f"buffer 4: in {yours} an item comes {early} places early, expected at most 3"
+            f"buffer 4: in {yours} an item is {early} positions early, expected at most 3"
         )
         most = max(most, early)
 
     assert 3 == most, (
-        f"in 100 runs no item came out 3 places early, the earliest {most}: is your buffer "
+        f"in 100 runs no item was 3 positions early, the earliest only {most}: is your buffer "
         "too small?"
     )
 
@@ -67,7 +67,7 @@ def test_items_may_be_anything() -> None:
     for seed in range(20):
         yours = list(shuffled(items, 2, seeded(seed)))
         assert list(map(id, given_items)) == list(map(id, items)), (
-            f"yours has changed the caller's list {items}"
+            f"your function modified the caller's list {items}"
         )
         assert sorted(map(id, items)) == sorted(map(id, yours)), f"yours {yours}, expected {items}"
     made: list[weakref.ref[torch.Tensor]] = []
@@ -99,9 +99,9 @@ def test_a_stream_without_end() -> None:
     )
     rest = list(islice(yours, 50))
     assert len(asked) <= 56, (
-        f"51 items are out, and yours has asked for {len(asked)} items, expected at most 56"
+        f"51 items are out, and {len(asked)} were asked for, expected at most 56"
     )
-    assert 51 == len({first, *rest}), "yours gave an item twice"
+    assert 51 == len({first, *rest}), "an item was yielded twice"
 
     def broken() -> Iterator[int]:
         yield from range(9)

@@ -69,7 +69,9 @@ def test_the_next_epoch_has_another_order() -> None:
         f"in the second epoch your batches have the sizes {sizes}, expected [3, 3, 3, 2]"
     )
     drawn = {number for batch in first + second for _, number in batch}
-    assert 22 == len(drawn), f"two epochs draw 22 different numbers, yours drew {len(drawn)}"
+    assert 22 == len(drawn), (
+        f"two epochs: your loader drew {len(drawn)} different numbers, expected 22"
+    )
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 3])
@@ -111,7 +113,7 @@ def test_a_stopped_epoch_goes_on(stop: int, ahead: int) -> None:
     expected, yours = resumed(stop, ahead)
 
     assert indices(expected) == indices(yours), (
-        f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: yours delivers {indices(yours)},"
+        f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: yours {indices(yours)},"
         f" expected {indices(expected)}: resume after the last batch delivered"
     )
     assert expected == yours, (
@@ -146,7 +148,7 @@ def test_a_state_is_a_snapshot() -> None:
     assert rest == yours, (
         "a state that is loaded after its loader has moved on leads to different batches"
     )
-    assert yours == list(again), "loading a state and going on changed the state"
+    assert yours == list(again), "loading a state and continuing changed the state"
 
 
 def by_torchdata(stop: int) -> list[list[int]]:
@@ -178,7 +180,7 @@ def test_the_rest_of_an_epoch(stop: int) -> None:
 
     if find_spec("torchdata"):
         assert expected == by_torchdata(stop), "torchdata's loader continues with different batches"
-    assert expected == yours, f"after {stop} batches yours continues with {yours}, not {expected}"
+    assert expected == yours, f"after {stop} batches: yours {yours}, expected {expected}"
 
 
 def test_an_epoch_that_was_left_goes_on() -> None:
@@ -189,7 +191,7 @@ def test_an_epoch_that_was_left_goes_on() -> None:
     yours = [first, *mine]
 
     assert whole == yours, (
-        f"left after one batch, yours continues with {indices(yours[1:])}, expected"
+        f"left after one batch, your loader continues with {indices(yours[1:])}, expected"
         f" {indices(whole[1:])}"
     )
 
@@ -202,5 +204,5 @@ def test_the_global_generator_is_left_alone() -> None:
         mine.load_state_dict(mine.state_dict())
 
     assert 4 == len(batches), (
-        f"11 samples in batches of 3: yours gives {len(batches)} batches, expected 4"
+        f"11 samples in batches of 3: yours {len(batches)} batches, expected 4"
     )

@@ -32,7 +32,7 @@ def check_merge(tokens: list[int], pair: Pair, new: int) -> None:
     yours, expected = merge(given_tokens, pair, new), replaced(tokens, pair, new)
 
     assert yours == expected, f"{pair} in {tokens}: yours {yours}, expected {expected}"
-    assert tokens == given_tokens, f"yours changed the caller's list to {given_tokens}"
+    assert tokens == given_tokens, f"your function changed the caller's list to {given_tokens}"
 
 
 def check_train(data: bytes, count: int) -> None:
@@ -57,7 +57,7 @@ def check_train(data: bytes, count: int) -> None:
         f"{data!r}: yours has {len(merges)} merges, expected at most {count}"
     )
     assert len(merges) == count or left < 2, (
-        f"{data!r}: yours stops after {len(merges)} of {count} merges, but a pair still occurs"
+        f"{data!r}: train stops after {len(merges)} of {count} merges, but a pair still occurs"
         f" {left} times"
     )
 
@@ -104,7 +104,7 @@ def test_tokens_are_bytes() -> None:
 
 
 def test_it_ends_where_no_pair_is_there_twice() -> None:
-    """Merging a pair that occurs once saves nothing."""
+    """Merging a pair that occurs only once saves nothing."""
     for data in (b"", b"a", b"abc", b"aaa", b"aaaa"):
         check_train(data, 10)
 
@@ -116,8 +116,8 @@ def test_a_text(count: int) -> None:
     train(TEXT, count).append((0, 0))
     merges = train(TEXT, count)
     assert (0, 0) not in merges, (
-        "the caller changed the list that yours returned, and the next call returned the changed"
-        " list"
+        "the caller changed the list that your function returned, and the next call returned the"
+        " changed list"
     )
     tokens = encode(TEXT, merges)
     assert decode(tokens, merges) == TEXT, "encoding and decoding changed the text"

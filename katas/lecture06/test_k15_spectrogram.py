@@ -28,7 +28,7 @@ def side_by_side() -> torch.Tensor:
 
 
 def fade(length: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    """Return a window that is not symmetric, so that its place and direction show."""
+    """Return a window that is not symmetric, so that its position and direction show."""
     return (torch.arange(1.0, length + 1, dtype=torch.float64) / length).sqrt().to(dtype)
 
 
@@ -113,7 +113,7 @@ def test_one_tone() -> None:
     """A tone with three periods in a frame is loudest in row 3 of every frame."""
     tone = torch.cos(torch.arange(64, dtype=torch.float64) * 2 * math.pi * 3 / 16)[None]
     yours = spectrogram(tone, fade(16), 16, 4, pad_mode=None)
-    assert yours.shape == (1, 9, 13), f"your shape is {tuple(yours.shape)}, not (1, 9, 13)"
+    assert yours.shape == (1, 9, 13), f"your shape is {tuple(yours.shape)}, expected (1, 9, 13)"
     rows = yours[0].argmax(dim=0).unique().tolist()
     assert rows == [3], f"three periods in a frame: yours is loudest in rows {rows}, expected row 3"
 
@@ -222,7 +222,7 @@ def test_nobody_else_transforms() -> None:
     """Your answer uses frames and torch.fft, and does not call `torch.stft`."""
     with forbids(kata, "torch.stft", "torch.Tensor.stft", operators=["aten::stft"]) as fresh:
         yours = fresh.spectrogram(sound(), fade(8), 8, 4)
-    assert yours.shape == (2, 5, 13), f"your shape is {tuple(yours.shape)}, not (2, 5, 13)"
+    assert yours.shape == (2, 5, 13), f"your shape is {tuple(yours.shape)}, expected (2, 5, 13)"
 
 
 @pytest.mark.parametrize("power", [2.0, None])

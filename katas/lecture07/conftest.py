@@ -130,7 +130,7 @@ class Stream:
         self.free = 0
 
     def launch(self, name: str, time: int) -> Work:
-        """Launch work that takes `time`; the host goes on immediately."""
+        """Launch work that takes `time`; the host continues immediately."""
         start = max(self.free, self.gpu.now)
         self.free = start + time
         return Work(name, start, self.free)
@@ -162,8 +162,8 @@ class Gpu:
     """A model of a device: streams, and a host whose time is `now`.
 
     The time that work takes never changes: everything that may run at once does, and as fast as
-    alone. There is no memory and no data, so no ``record_stream`` and no races; no limit on
-    queued launches, no priorities, no streams of other libraries, and no blocking streams.
+    it would alone. There is no memory and no data, so no ``record_stream`` and no races; no limit
+    on queued launches, no priorities, no streams of other libraries, and no blocking streams.
     """
 
     def __init__(self) -> None:

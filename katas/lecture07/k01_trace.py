@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def hottest(work: Callable[[], object]) -> tuple[str, int, profile]:
-    """Call `work` once under the profiler, and say where its time went on the CPU.
+    """Call `work` once under the profiler, and return where its time went on the CPU.
 
     Return the name (``key``) of the row of ``key_averages()`` with the largest self time, how often
     it ran (``count``), and the finished profile.

@@ -15,7 +15,7 @@ children: for step, what linear and relu leave.
 2. `self_times`: the sums by name, about 14 lines in all.
 
 Traces have a million rows, so don't compare each call with every other: go through the calls of a
-thread in the order in which they begin, with a stack of those that have not ended.
+thread in order of their start, with a stack of those that have not ended.
 
 Begin on paper: t ends, addmm begins. What is on the stack?
 Afterwards read ``_populate_cpu_children`` in ``torch/autograd/profiler_util.py``, in site-packages.
@@ -59,7 +59,7 @@ def read_calls(path: str | Path) -> list[Call]:
 
 
 def parents(calls: Sequence[Call]) -> list[int | None]:
-    """Return for each call the index of its parent, or None.
+    """For each call, return the index of its parent, or None.
 
     A parent begins no later and ends no earlier than its child, in the same thread. If two calls
     begin at once, the longer one is the parent; of two with the same beginning and end, the one

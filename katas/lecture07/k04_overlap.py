@@ -9,7 +9,7 @@ A GPU runs several streams at once, so the sum of its kernels' times says little
 ``sum`` gives 11 + 13 + 5 = 29 of 25, because time that is covered twice is counted twice.
 
 1. `merged`: a sorted list of intervals without overlaps.
-2. `overlap`: for how long two lists are both covered.
+2. `overlap`: the total time that both lists cover.
 3. `breakdown`: the numbers for a trace; about 22 lines in all.
 
 Begin on paper: three intervals, one inside another, one that begins where another ends.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Breakdown(NamedTuple):
-    """How the time of a GPU was spent, in microseconds."""
+    """How a GPU spent its time, in microseconds."""
 
     compute: int
     busy: int
@@ -62,13 +62,13 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def overlap(a: Sequence[Interval], b: Sequence[Interval]) -> int:
-    """Return how long both lists are covered; the intervals of one list may overlap."""
+    """Return the total time that both lists cover; the intervals of one list may overlap."""
     # TODO: how long is the union of the two, and how long is each?
     raise NotImplementedError("overlap")
 
 
 def breakdown(rows: Sequence[Mapping[str, object]]) -> Breakdown:
-    """Return how the time between the first start and the last end on the GPU was spent.
+    """Return how the GPU spent the time between its first start and last end.
 
     Rows are those of a Chrome trace, with "ts" and "dur"; at least one belongs to a GPU. `compute`
     is the time during which a compute kernel runs, `busy` the time during which anything runs on

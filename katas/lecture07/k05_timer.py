@@ -33,7 +33,7 @@ def compare(
     synchronize: Callable[[], object],
     rounds: int = 30,
 ) -> tuple[float, float]:
-    """Return the median time of a call of `f`, and that of a call of `g`.
+    """Return the median time of a call of `f`, and the median time of a call of `g`.
 
     Both only launch work; `synchronize` waits until all launched work is done. `clock` returns the
     current time. Time each of them `rounds` times, one call at a time.

@@ -36,6 +36,6 @@ def plain_step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
 
 
 def step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
-    """Do what `plain_step` does in at most six launches, with at most one new tensor."""
+    """Do what `plain_step` does, in at most six launches, with at most one new tensor."""
     # TODO: one line for m, two for v; the rest is a quotient.
     raise NotImplementedError("step")

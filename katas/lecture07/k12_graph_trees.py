@@ -16,7 +16,7 @@ Begin on paper: a occupies 0 to 4 and is alive. Where does a result of size 3 go
 dead?
 Afterwards read the head of ``torch/_inductor/cudagraph_trees.py``, in site-packages.
 
-Real life differs: weak references tell what is alive, and the caching allocator provides memory. A
+Real life differs: weak references show what is alive, and the caching allocator provides memory. A
 recording is also replayed if fewer results are alive than when it was made: that destroys nothing.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Node:
-    """A recording: the places of the results alive after it, and what was recorded next."""
+    """A recording: the places of the results alive after it, and the recordings that follow it."""
 
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[tuple[str, frozenset[str]], Node] = field(default_factory=dict)

@@ -4,7 +4,7 @@ A run has died, TensorBoard shows nothing of it, and all that is left is a file 
 ``events.out.tfevents...``. Its format, TFRecord, is simple. A file is a sequence of records:
 
     length    CRC of length   message        CRC of message
-    8 bytes   4 bytes         length bytes   4 bytes           least byte first
+    8 bytes   4 bytes         length bytes   4 bytes           lowest byte first
 
 Each message is an ``Event``, a protocol buffer: a sequence of fields. A field begins with a key, a
 varint; its lowest three bits say what follows, the others are the field's number:
@@ -58,9 +58,9 @@ def checked(data: bytes, start: int, end: int) -> bytes:
 
 
 def varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at `place`, and the place after it. Given.
+    """Return the number at `place`, and the index after it. Given.
 
-    Each byte has seven bits of it, the lowest first; the eighth says whether another byte follows.
+    Each byte holds seven bits of the number, lowest bits first; the eighth says if another follows.
     """
     value = shift = 0
     while data[place] & 128:
@@ -79,7 +79,7 @@ def records(data: bytes) -> Iterable[bytes]:
 
 
 def fields(message: bytes) -> Iterable[tuple[int, int | bytes]]:
-    """Return number and value of each field: a varint as an int, everything else as its bytes.
+    """Return the number and value of each field: a varint as an int, anything else as its bytes.
 
     For kind 2, return the bytes without their length.
     """
@@ -95,6 +95,6 @@ def scalars(data: bytes) -> dict[str, list[tuple[int, float]]]:
     and, if it is a scalar, a float32 in field 2.
     """
     found: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    # TODO: fill it.
+    # TODO: fill the dict of points.
     raise NotImplementedError("scalars")
     return dict(found)

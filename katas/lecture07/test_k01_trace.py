@@ -78,7 +78,7 @@ def test_the_hottest_row(name: str) -> None:
         yours, count, prof = hottest(PROGRAMS[name])
     times = own_times(prof)
     calls = Counter(event.name for event in prof.events())
-    assert isinstance(prof, profile), f"yours returns a {type(prof)}, expected {profile}"
+    assert isinstance(prof, profile), f"your function returned a {type(prof)}, expected {profile}"
     assert calls[RUNS[name]], (
         f"{name} runs {RUNS[name]}, but your profile only has {', '.join(calls)}"
     )

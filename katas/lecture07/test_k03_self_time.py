@@ -40,7 +40,7 @@ PICTURE = [
 
 
 def slow_parents(calls: Sequence[Call]) -> list[int | None]:
-    """Return for each call the shortest call around it; in a tie, the last in the list."""
+    """For each call, return the shortest call around it; in a tie, the last in the list."""
     found: list[int | None] = []
     for number, call in enumerate(calls):
         around = [
@@ -179,22 +179,22 @@ class Compared(int):
     count = 0
 
     def __lt__(self, other: int) -> bool:
-        """Count."""
+        """Compare, and count."""
         Compared.count += 1
         return int(self) < int(other)
 
     def __le__(self, other: int) -> bool:
-        """Count."""
+        """Compare, and count."""
         Compared.count += 1
         return int(self) <= int(other)
 
     def __gt__(self, other: int) -> bool:
-        """Count."""
+        """Compare, and count."""
         Compared.count += 1
         return int(self) > int(other)
 
     def __ge__(self, other: int) -> bool:
-        """Count."""
+        """Compare, and count."""
         Compared.count += 1
         return int(self) >= int(other)
 
@@ -208,7 +208,9 @@ def test_a_long_trace() -> None:
     yours = parents(calls)
     count, bar = Compared.count, 60 * size
 
-    assert {size, None} == set(yours), "yours has other parents: `all` is the parent of the rest"
+    assert {size, None} == set(yours), (
+        "the parents are wrong: `all` is the parent of all other calls"
+    )
     assert count <= bar, (
         f"comparisons of times for {size} calls: yours {count}, bar {bar}, all pairs {size**2}"
     )

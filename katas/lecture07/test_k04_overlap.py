@@ -35,7 +35,7 @@ def covered(intervals: Intervals) -> set[int]:
 
 
 def by_the_microsecond(rows: list[dict]) -> Breakdown:
-    """Count microseconds one by one."""
+    """Compute the breakdown by counting microseconds one by one."""
     kinds: dict[str, set[int]] = {"memory": set(), "communication": set(), "compute": set()}
     for row in rows:
         if kind := kind_of(row):

@@ -65,7 +65,7 @@ def measured(machine: Machine, slower: float = 1.05, rounds: int = 30) -> tuple[
 
 
 def check(yours: tuple[float, float], why: str) -> None:
-    """Check that the second is slower by 5 %, give or take 1."""
+    """Check that the second kernel is slower by 5 %, give or take 1."""
     __tracebackhide__ = True
     ratio = yours[1] / yours[0]
     assert ratio == pytest.approx(1.05, abs=0.01), (
@@ -125,7 +125,7 @@ def test_rounds(rounds: int) -> None:
     readings = machine.log.count("clock")
 
     assert calls == {"f": rounds + 1, "g": rounds + 1}, (
-        f"{rounds} rounds: yours makes the calls {calls}, expected {rounds + 1} of each"
+        f"{rounds} rounds: your code made the calls {calls}, expected {rounds + 1} of each"
     )
     assert readings == 4 * rounds, f"the clock was read {readings} times, expected {4 * rounds}"
 

@@ -85,9 +85,9 @@ def test_it_is_done_in_place() -> None:
     places = {name: x.data_ptr() for name, x in every.items()}
     returned: object = step(*every.values(), 1)
 
-    assert returned is None, f"yours returns {returned}, expected None"
+    assert returned is None, f"your function returned {returned}, expected None"
     assert places == {name: x.data_ptr() for name, x in every.items()}, (
-        "yours replaced a storage: write into the old one"
+        "your function replaced a storage: write into the old one"
     )
 
 
@@ -106,11 +106,11 @@ def test_no_launch_is_hidden() -> None:
     with watched_operators() as every:
         step(*ready, 3)
 
-    assert len(seen) >= 3, f"yours launches only {seen}: what changed p, m and v?"
+    assert len(seen) >= 3, f"your function launched only {seen}: what changed p, m and v?"
     names, arithmetic = ([f"aten::{name.split('.')[1]}" for name in each] for each in (seen, plain))
     hidden = (Counter(every) - Counter(names)) & Counter(arithmetic)
     assert not hidden, (
-        f"yours launches {dict(hidden)} in another thread, or where the mode cannot see it"
+        f"your function launched {dict(hidden)} in another thread, or where the mode cannot see it"
     )
 
 

@@ -37,7 +37,7 @@ class Calls(TorchFunctionMode):
         self.here: list[object] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run it; calls made inside it do not count."""
+        """Run the function; calls made inside it do not count."""
         name = getattr(func, "__name__", "")
         copies = name == "cpu" or (name == "to" and "cpu" in words(args[1:], kwargs))
         before = len(self.found)
@@ -156,7 +156,7 @@ def test_one_wait(count: int) -> None:
     """There is one wait, however many batches there are."""
     yours = waits(*setting(count))
     assert len(yours) <= 1, (
-        f"{count} batches: yours waits {len(yours)} times, bar 1: {', '.join(yours)}."
+        f"{count} batches: your code waits {len(yours)} times, bar 1: {', '.join(yours)}."
         " _local_scalar_dense reads a value of a tensor; indexing with a mask asks for a size"
     )
 

@@ -24,9 +24,9 @@ def check(batches: list[Batch]) -> None:
     best = min(finish(batches, order) for order in permutations(indices))
     time = finish(batches, yours)
     assert time == best, (
-        f"{batches}\nyours {yours} ends at {time}, the best order at {best}, the given order at"
-        f" {finish(batches, indices)}. Which copy can no kernel hide, and which kernel can no copy"
-        " hide?"
+        f"{batches}\nyour order {yours} ends at {time}, the best order at {best}, the given order"
+        f" at {finish(batches, indices)}. Which copy can no kernel hide, and which kernel can no"
+        " copy hide?"
     )
 
 
@@ -59,7 +59,7 @@ def test_a_thousand_batches() -> None:
     time = finish(batches, best_order(batches))
     bound = 1 + sum(kernel for _, kernel in batches)
     assert time == bound, (
-        f"yours ends at {time}, expected {bound}: the shortest copy, then only kernels"
+        f"your order ends at {time}, expected {bound}: the shortest copy, then only kernels"
     )
 
 
@@ -77,5 +77,5 @@ def test_the_clock_is_that_of_two_streams(order: list[int], times: list[int]) ->
     kernels.synchronize()
 
     assert gpu.now == finish(batches, order), (
-        f"{batches}, {order}: two streams end at {gpu.now}, not as `finish` says"
+        f"{batches}, {order}: two streams end at {gpu.now}, unlike `finish`"
     )

@@ -57,7 +57,7 @@ class Pair:
             says = "a parameter: yours is not PyTorch's\n".__add__
             torch.testing.assert_close(mine, right, equal_nan=True, msg=says)
             assert (mine.grad is None) == (right.grad is None), (
-                "one parameter has a .grad in one of the two, but not in the other"
+                "a parameter has a .grad in one of the two, but not in the other"
             )
             if right.grad is not None:
                 says = "a gradient after the step: yours is not PyTorch's\n".__add__
@@ -128,7 +128,7 @@ def test_it_does_nothing_until_the_update() -> None:
     pair.yours.unscale(pair.optimizers[0])
     grad = pair.parameters[0][0].grad
     assert grad.tolist() == [1.0, 3.0], (
-        f"after `step` and `unscale` yours {grad.tolist()}, expected [1.0, 3.0]: divide only once"
+        f"after `step` and `unscale`: yours {grad.tolist()}, expected [1.0, 3.0]: divide only once"
     )
 
 

@@ -70,7 +70,7 @@ def test_replay_with_new_values(name: str) -> None:
         says = f"{name}, replayed: yours is not what the program gives\n".__add__
         torch.testing.assert_close(y, program(x), rtol=1e-12, atol=1e-12, msg=says)
     assert place == y.data_ptr(), (
-        "the result has moved: code that kept its address reads old values"
+        "the result is at a new address: code that kept the old one reads old values"
     )
 
 
@@ -124,7 +124,7 @@ def test_a_replay_overwrites_the_last() -> None:
     x.fill_(9)
     graph.replay()
     assert first.tolist() == [10.0, 10.0], f"yours {first.tolist()}, expected the new values"
-    assert kept.tolist() == [2.0, 2.0], "the copy has changed"
+    assert kept.tolist() == [2.0, 2.0], "the replay changed the copy as well"
 
 
 def test_two_graphs_and_a_second_capture() -> None:
@@ -149,7 +149,9 @@ def test_a_model_without_autograd() -> None:
     graph = Graph()
     with unchanged(model=model, x=x):
         y = graph.capture(partial(model, x))
-    assert not y.requires_grad, "yours has an autograd graph, which would know nothing of a replay"
+    assert not y.requires_grad, (
+        "the result requires a gradient, but autograd would know nothing of a replay"
+    )
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.5)
@@ -182,4 +184,4 @@ def test_a_replay_launches_what_was_captured() -> None:
         graph.replay()
     names = [str(call[0]) for call in recorder.calls if "copy_" not in str(call[0])]
     expected = ["aten.exp.default", "aten.add.Tensor", "aten.sum.default"]
-    assert expected == names, f"yours launches {names}, expected {expected}"
+    assert expected == names, f"the replay launched {names}, expected {expected}"

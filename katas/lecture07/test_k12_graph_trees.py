@@ -78,7 +78,7 @@ def test_branches_share_memory() -> None:
         tree.run(name, {name: size}, frozenset("a"))
         ends[name] = tree.current.places[name]
     assert ends == {"B": (4, 7), "C": (4, 9)}, (
-        f"yours {ends}: memory used in one branch is free in another"
+        f"yours {ends}, expected both to start at 4: branches share memory"
     )
 
 
@@ -87,16 +87,16 @@ def test_the_way_matters() -> None:
     tree = Tree()
     assert not tree.run("A", {"a": 4}, NONE)
     assert not tree.run("A", {"a": 4}, NONE), (
-        "yours replays A after A, which has not been recorded: it is not a child of the root"
+        "your tree replayed A after A, which was not recorded: only A after the root was"
     )
     tree.restart()
-    assert tree.run("A", {"a": 4}, NONE), "after a restart, yours does not find the first A again"
-    assert tree.run("A", {"a": 4}, NONE), "after a restart, yours does not find the second A again"
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, the first A was not replayed"
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, the second A was not replayed"
     assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
 
 
 def test_a_grandparent_is_alive() -> None:
-    """Its place is remembered, and a gap below it is used."""
+    """The place of its result is remembered, and a gap below it is used."""
     tree = Tree()
     tree.run("A", {"a": 4, "x": 2}, NONE)
     tree.run("B", {"b": 1}, frozenset("x"))
@@ -128,13 +128,15 @@ def test_which_results_are_alive() -> None:
 
 
 def test_three_things_find_a_recording() -> None:
-    """Sizes do not identify a recording: they were recorded."""
+    """Sizes do not identify a recording: they are part of what was recorded."""
     tree, found = Tree(), []
     for size in (4, 9):
         tree.restart()
         found.append(tree.run("A", {"a": size}, NONE))
     assert found == [False, True], f"replayed: yours {found}, expected only the second time"
-    assert tree.current.places == {"a": (0, 4)}, f"yours {tree.current.places}, recorded (0, 4)"
+    assert tree.current.places == {"a": (0, 4)}, (
+        f"yours {tree.current.places}, expected the recorded (0, 4)"
+    )
 
 
 @given(
@@ -166,7 +168,7 @@ def test_what_is_alive_survives(iterations: list[list[tuple[str, int, set[int]]]
             places = tree.current.places
             for each in alive:
                 assert places.get(each) == held[each], (
-                    f"{each} is alive, but has moved or is missing"
+                    f"{each} is alive, but its place changed or is missing"
                 )
             units = [unit for low, high in places.values() for unit in range(low, high)]
             assert len(units) == len(set(units)), f"two results share memory: {places}"

@@ -99,7 +99,7 @@ def test_one_record() -> None:
 @example([b"ab" * 200, b"", b"abc"])
 @given(st.lists(st.binary(max_size=9), max_size=3))
 def test_a_file_that_grows(messages: list[bytes]) -> None:
-    """Messages may be empty or long; a file cut anywhere has the complete ones."""
+    """Messages may be empty or long; a file truncated anywhere has the complete ones."""
     parts = [record(message) for message in messages]
     data = b"".join(parts)
     ends = list(accumulate(map(len, parts)))
@@ -125,10 +125,12 @@ def test_a_byte_that_has_changed(place: int) -> None:
             says = str(error)
         where = "in the middle" if rest else "at the end"
         assert "are not those that were written" in says, (
-            f"byte {place} of a record {where} is wrong, but yours raises no error: {found}; an"
+            f"byte {place} of a record {where} is wrong, but your code raises no error: {found}; an"
             " incomplete record would be shorter"
         )
-        assert found in ([b"fine"], []), f"byte {place} of a record is wrong: yours gives {found}"
+        assert found in ([b"fine"], []), (
+            f"byte {place} of a record is wrong: yours {found}, expected one record or none"
+        )
 
 
 def test_an_empty_message_is_checked() -> None:
@@ -247,10 +249,10 @@ def test_nobody_else_reads() -> None:
 @pytest.mark.given
 def test_the_given_functions() -> None:
     """A varint may take two bytes; the CRC-32C of 32 zeros is in RFC 3720, and is masked here."""
-    assert (300, 3) == varint(b"\xff\xac\x02", 1), "the given varint has changed"
+    assert (300, 3) == varint(b"\xff\xac\x02", 1), "the given varint was changed"
     crc = 0x8A9136AA
     right = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    assert right == masked_crc(bytes(32)), "the given masked_crc has changed"
+    assert right == masked_crc(bytes(32)), "the given masked_crc was changed"
 
 
 @pytest.mark.given

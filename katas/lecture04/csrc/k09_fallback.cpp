@@ -3,8 +3,8 @@
 // Write one kernel for every operator: it counts the call and lets it continue.
 //
 // A kernel may be boxed: it takes a stack of values instead of arguments, so it fits any schema and
-// can be the fallback of a dispatch key, even for operators that do not exist yet. Yours counts the
-// operators that a program calls:
+// can be the fallback of a dispatch key, even for operators that do not exist yet. Your kernel
+// counts the operators that a program calls:
 //
 //     start(inner=False)
 //     nn.functional.linear(x, weight, bias)
@@ -20,7 +20,7 @@
 //      (redispatchBoxed), or the call recurses forever.
 // 2. Two registrations: count is the fallback for all operators; those of this file fall through.
 //
-// Begin with the second step, and with a count that only lets the operator run.
+// Begin with the second step, and a count that only lets the operator run.
 // Afterwards read torch/library.h (fallback, makeFallthrough), and for a real fallback
 // aten/src/ATen/native/CPUFallback.cpp.
 //

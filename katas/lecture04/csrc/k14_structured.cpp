@@ -77,9 +77,9 @@ TORCH_META_FUNC(tropical_addr)(const Tensor& self, const Tensor& row, const Tens
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: meta");
 }
 
-// Each sets `output` to the requested tensor. A new tensor is contiguous; an out with the right
-// sizes keeps its strides, otherwise resize it (at::native::resize_output); leave self unchanged if
-// it fits.
+// Each class sets `output` to the requested tensor. A new tensor is contiguous; an out with the
+// right sizes keeps its strides, otherwise resize it (at::native::resize_output); leave self
+// unchanged if it fits.
 template <class Structured>
 struct Functional final : Structured {
   void set_output_raw_strided(

@@ -31,7 +31,7 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// How many nodes exist: made and not yet destroyed. The tests use it to find leaks.
+// How many nodes exist: created and not yet destroyed. The tests use it to find leaks.
 std::atomic<int64_t> alive{0};
 
 struct Counted : torch::CustomClassHolder {

@@ -35,7 +35,7 @@ def below(keys: Keys, key: str) -> Keys:
 
 
 def fallthrough(*_: Any) -> Any:
-    """Take the place of a kernel, for a key to skip. Given."""
+    """Mark a key to skip, in place of a kernel. Given."""
     raise AssertionError("a fallthrough kernel is not called")
 
 
@@ -90,9 +90,9 @@ class Operator:
     def redispatch(self, keys: Keys, *args: Any) -> Any:
         """Call the kernel of the highest of `keys` that does not fall through; return its result.
 
-        Call ``kernel(keys, *args)`` with the keys that are left, including its own: it may
-        redispatch below that. If there is no kernel, raise NotImplementedError with the operator's
-        name and the key.
+        Call ``kernel(keys, *args)`` with the keys that are left, including the kernel's own:
+        it may redispatch below that key. If there is no kernel, raise NotImplementedError with the
+        operator's name and the key.
         """
         left = frozenset(key for key in keys if self.kernels.get(key) is not fallthrough)
         kernel = self.kernels.get(highest(left))

@@ -14,7 +14,7 @@ def contents(module: nn.Module) -> dict[str, str]:
 
     "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the names
     in ``vars(module)``, except ``training`` and those that begin with an underscore. Leave out an
-    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``. An object with two names may
+    empty entry, such as the ``bias`` of ``Linear(2, 3, bias=False)``. An object with two names may
     be listed once, under the first.
     """
     saved = module.state_dict()

@@ -18,7 +18,7 @@ class Module:
     """Keeps parameters, buffers and modules, each under its name in a drawer."""
 
     def __init__(self) -> None:
-        # Not by assignment, which would need the drawers.
+        # Not set by assignment, which would need the drawers.
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={})
 
     def drawers(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -102,7 +102,7 @@ class Module:
     def apply(self, function: Callable[[Module], object]) -> Module:
         """Call `function` with each module below, then with self, which is returned.
 
-        How often it gets a module with two names does not matter here.
+        How often `function` gets a module with two names does not matter here.
         """
         for child in self.drawers()[2].values():
             if child is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return equal tensors under the same keys, for which ``torch.save`` writes no extra bytes.
+    """Return equal tensors under the same keys, such that ``torch.save`` writes no extra bytes.
 
     Return a tensor that covers its whole storage as it is. Copy any other; names of the same view
     (equal start, shape, strides and dtype) share one copy. The file then has only the bytes of the

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    # Computes a scalar by calling its argument like the model.
+    # Computes a scalar by calling its argument as it would call the model.
     Loss = Callable[[Callable[..., torch.Tensor]], torch.Tensor]
 
 

@@ -17,7 +17,7 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return, for each pipeline, whether numbers differ between workers and between epochs."""
+    """For each pipeline, return whether numbers differ between workers and between epochs."""
     return {
         "numpy": (True, True),
         # Nobody seeds it: each worker has a copy of what the trainer holds.

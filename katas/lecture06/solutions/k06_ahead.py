@@ -1,4 +1,4 @@
-"""Work ahead: make the next batch while this one is in use."""
+"""Work ahead: load the next batch while this one is in use."""
 
 from __future__ import annotations
 

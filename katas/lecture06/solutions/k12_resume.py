@@ -1,4 +1,4 @@
-"""Stop in mid-epoch, and go on bit for bit."""
+"""Stop in mid-epoch, and resume bit for bit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Loader:
     def __init__(self, dataset: Samples, size: int, *, seed: int = 0, ahead: int = 2) -> None:
         self.dataset, self.size, self.seed, self.ahead = dataset, size, seed, ahead
         self.generator = torch.Generator().manual_seed(seed)
-        # Where the next batch begins: its epoch, its number, and the generator's state before it.
+        # Where the next batch begins: its epoch, its index, and the generator's state before it.
         self.epoch, self.delivered, self.state = 0, 0, self.generator.get_state()
 
     def fetch(self, indices: list[int]) -> list[Any]:
@@ -57,9 +57,9 @@ class Loader:
         self.epoch, self.delivered = self.epoch + 1, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that a new loader needs to go on; later deliveries must not change it."""
+        """Return all that a new loader needs to resume; later deliveries must not change it."""
         return {"epoch": self.epoch, "delivered": self.delivered, "state": self.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Resume from where `state` was taken."""
         self.epoch, self.delivered, self.state = state["epoch"], state["delivered"], state["state"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def hottest(work: Callable[[], object]) -> tuple[str, int, profile]:
-    """Call `work` once under the profiler, and say where its time went on the CPU."""
+    """Call `work` once under the profiler, and return where its time went on the CPU."""
     with profile(activities=[ProfilerActivity.CPU]) as prof:
         work()
     row = max(prof.key_averages(), key=lambda row: row.self_cpu_time_total)

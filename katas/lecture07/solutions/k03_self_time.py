@@ -40,7 +40,7 @@ def read_calls(path: str | Path) -> list[Call]:
 
 
 def parents(calls: Sequence[Call]) -> list[int | None]:
-    """Return for each call the index of its parent, or None."""
+    """For each call, return the index of its parent, or None."""
     order = sorted(range(len(calls)), key=lambda i: (calls[i].start, -calls[i].end))
     found: list[int | None] = [None] * len(calls)
     stacks = defaultdict[int, list[int]](list)

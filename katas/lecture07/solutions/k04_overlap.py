@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Breakdown(NamedTuple):
-    """How the time of a GPU was spent, in microseconds."""
+    """How a GPU spent its time, in microseconds."""
 
     compute: int
     busy: int
@@ -46,14 +46,14 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def overlap(a: Sequence[Interval], b: Sequence[Interval]) -> int:
-    """Return how long both lists are covered; the intervals of one list may overlap."""
+    """Return the total time that both lists cover; the intervals of one list may overlap."""
     alone = sum(end - start for each in (a, b) for start, end in merged(each))
     together = sum(end - start for start, end in merged([*a, *b]))
     return alone - together
 
 
 def breakdown(rows: Sequence[Mapping[str, object]]) -> Breakdown:
-    """Return how the time between the first start and the last end on the GPU was spent."""
+    """Return how the GPU spent the time between its first start and last end."""
     kinds: dict[str, list[Interval]] = {"memory": [], "communication": [], "compute": []}
     for row in rows:
         if kind := kind_of(row):

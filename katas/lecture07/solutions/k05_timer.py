@@ -17,7 +17,7 @@ def compare(
     synchronize: Callable[[], object],
     rounds: int = 30,
 ) -> tuple[float, float]:
-    """Return the median time of a call of `f`, and that of a call of `g`."""
+    """Return the median time of a call of `f`, and the median time of a call of `g`."""
     f()
     g()
     times: tuple[list[float], list[float]] = ([], [])

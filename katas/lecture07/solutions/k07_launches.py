@@ -21,7 +21,7 @@ def plain_step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
 
 
 def step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
-    """Do what `plain_step` does in at most six launches, with at most one new tensor."""
+    """Do what `plain_step` does, in at most six launches, with at most one new tensor."""
     m.lerp_(grad, 1 - BETA1)
     v.mul_(BETA2).addcmul_(grad, grad, value=1 - BETA2)
     root = (1 - BETA2**t) ** 0.5

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Node:
-    """A recording: the places of the results alive after it, and what was recorded next."""
+    """A recording: the places of the results alive after it, and the recordings that follow it."""
 
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[tuple[str, frozenset[str]], Node] = field(default_factory=dict)

@@ -34,9 +34,9 @@ def checked(data: bytes, start: int, end: int) -> bytes:
 
 
 def varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at `place`, and the place after it. Given.
+    """Return the number at `place`, and the index after it. Given.
 
-    Each byte has seven bits of it, the lowest first; the eighth says whether another byte follows.
+    Each byte holds seven bits of the number, lowest bits first; the eighth says if another follows.
     """
     value = shift = 0
     while data[place] & 128:
@@ -57,7 +57,7 @@ def records(data: bytes) -> Iterable[bytes]:
 
 
 def fields(message: bytes) -> Iterable[tuple[int, int | bytes]]:
-    """Return number and value of each field: a varint as an int, everything else as its bytes."""
+    """Return the number and value of each field: a varint as an int, anything else as its bytes."""
     place = 0
     while place < len(message):
         key, place = varint(message, place)

@@ -45,7 +45,7 @@ struct Stub {
 
 // Returns the kernel registered for a device type; if there is none, call refuse. For kCPU, return
 // the registered kernel of the highest level that the processor has; call ask_processor once for
-// each stub, at its first call, and never for other devices. DEFAULT is always registered.
+// each stub, on its first call, and never for other devices. DEFAULT is always registered.
 Kernel Stub::find(c10::DeviceType type) {
   if (type != c10::kCPU) {
     const auto kernel = others[static_cast<size_t>(type)];

@@ -66,7 +66,7 @@ struct Scan : torch::autograd::Function<Scan> {
   }
 
   // Takes g as the only entry of a list; returns the gradients of decay and of input. If g is
-  // undefined, both are Tensor(), and nothing is computed. Compute that of decay only if
+  // undefined, both are Tensor(), and nothing is computed. Compute decay's gradient only if
   // ctx->needs_input_grad(0). Call linear_scan once, and not below autograd, or there is no second
   // derivative. g may have any strides. decay[0] may be NaN without spoiling anything. There may be
   // no steps, or one: slice(0, 1) and slice(0, 0, -1) work for these too.

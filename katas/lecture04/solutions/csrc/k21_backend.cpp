@@ -182,7 +182,7 @@ Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
 }
 
 // Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then runs it on the
-// CPU. That cannot make a view: error_on_views refuses to, instead of silently copying.
+// CPU. The fallback cannot return a view: error_on_views makes it refuse, not copy silently.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   ++fallen[c10::toString(op.operator_name())];
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
