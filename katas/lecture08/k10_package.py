@@ -78,7 +78,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 def serve(runner: Runner) -> Callable[..., object]:
     """Return a function that runs `runner`, or calls `refuse` for the first misfit.
 
-    `serve` reads the metadata, once. The package checks the number of inputs, so pass it
+    The metadata are read once, by `serve`. The package checks the number of inputs, so pass it
     an extra one, too.
     """
     # TODO: return a closure.

@@ -1,4 +1,4 @@
-"""An operator of one's own in Python: schema, fake kernel, gradients, batching rule."""
+"""An operator of your own in Python: schema, fake kernel, gradients, batching rule."""
 
 from __future__ import annotations
 
