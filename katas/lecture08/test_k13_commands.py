@@ -36,7 +36,7 @@ def predicted() -> dict[str, list[str]]:
             first, second = (json.dumps(fresh.commands()) for _ in range(2))
         except ModuleNotFoundError as error:
             raise AssertionError(f"yours imports {error.name}: work it out on paper") from None
-    assert second == first, f"called again, yours returns {second}, expected {first} once more"
+    assert second == first, f"called again, your function returns {second}, expected {first}"
     lines: dict[str, list[str]] = json.loads(first)
     return lines
 

@@ -21,8 +21,8 @@ def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Let each thread store its index at that index."""
     found = extension.op("number")(torch.empty(0, device=device), n).tolist()
     assert list(range(n)) == found, (
-        f"n = {n}: yours begins with {found[:12]}, expected {list(range(min(n, 12)))}: thread t of"
-        " block b comes after b whole blocks"
+        f"n = {n}: yours starts with {found[:12]}, expected {list(range(min(n, 12)))}: thread t"
+        " of block b comes after b whole blocks"
     )
 
 

@@ -260,7 +260,7 @@ def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension)
     check(extension, numbers(4, 5).t(), numbers(5, 4))
     found = indices_of_the_run(source("katas.lecture09", "csrc/k04_strided.cu").read_text("utf-8"))
     assert not found, (
-        f"yours indexes {', '.join(found)}, and the index is known only at run time:"
+        f"your code uses {', '.join(found)}, whose index is known only at run time:"
         " registers cannot be indexed, so sizes and strides are copied to local memory. Let the"
         " loop over dims have a constant bound, and leave it or skip a step inside"
     )

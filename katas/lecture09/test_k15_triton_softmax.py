@@ -122,7 +122,7 @@ def test_a_row_sees_its_columns(n: int, block: int) -> None:
             f"yours is {found.dtype} of shape {tuple(found.shape)}, the block has {block} lanes"
         )
         assert [True] * n + [False] * (block - n) == found.tolist(), (
-            f"row {row}: expected the first {n} of {block} lanes, yours sees {found.tolist()}"
+            f"row {row}: expected the first {n} of {block} lanes, yours is {found.tolist()}"
         )
 
 

@@ -159,8 +159,8 @@ def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]
     )
     assert ran == theirs, (
         f"exceptions in the chunks at {places}: {ran} elements of other chunks had run when your"
-        f" call returned, {theirs} with PyTorch's; a chunk that still runs would use memory that the"
-        " caller has freed"
+        f" call returned, {theirs} with PyTorch's; a chunk that still runs would use memory that"
+        " the caller has freed"
     )
 
 

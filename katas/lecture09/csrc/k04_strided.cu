@@ -23,7 +23,7 @@
 constexpr int MOST_DIMS = 5;
 constexpr int THREADS = 256;
 
-// What the kernel needs to know about three tensors of the same shape, with 0 to 5 dims. An expanded dim
+// What the kernel must know about three tensors of the same shape, with 0 to 5 dims. An expanded dim
 // has stride 0; the stride of a dim of size 1 is never used. Strides count elements.
 struct Layout {
     int dims;

@@ -74,7 +74,7 @@ __device__ Moments<T> of_block(Moments<T> mine) {
     return parts[WARPS];
 }
 
-// Block r handles row r of n elements, and stores its mean and its rstd, 1 / sqrt(variance + eps), where
+// Block r takes row r of n elements, and stores its mean and its rstd, 1 / sqrt(variance + eps), where
 // the variance is squares / n. Each element is loaded twice, by neighbouring threads. Everything is computed in T.
 template <class T>
 __global__ void normalise(int n, T eps, const T* x, const T* weight, const T* bias, T* out, T* mean, T* rstd) {

@@ -1,6 +1,6 @@
 // Let half a warp stop while the other half goes on.
 //
-// Two rows share a warp, and a row is done when a number above the limit is found:
+// Two rows share a warp. Each row is done when a number above the limit is found:
 //
 //   lanes  0 .. 15   row 0   found in step 1, on to the barrier
 //   lanes 16 .. 31   row 1   step 2, step 3, ...

@@ -27,7 +27,7 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// Given: every thread gets the sum of the arguments of all threads of the block, which must all call it.
+// Given: every thread gets the sum of all threads' arguments. All threads of the block must call it.
 template <class T>
 __device__ T sum_of_block(T mine) {
     __shared__ T parts[WARPS];

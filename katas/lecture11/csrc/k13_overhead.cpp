@@ -13,7 +13,7 @@
 //    underscore write to an existing tensor; so do most that end in _out. Turn the numbers into
 //    tensors before the loop.
 //
-// Both must equal Python's loop bit for bit. The map is chaotic: a rounding difference soon becomes visible.
+// Both must equal Python's loop bit for bit. The map is chaotic, so any rounding difference soon shows.
 //
 // Begin on paper: how many tensors does the lean loop need, however many steps it takes?
 // Afterwards open torch/include/ATen/TensorOperators.h, in site-packages: how many operators is 1 - x
