@@ -150,7 +150,7 @@ def test_waits_without_a_long_sleep(
 
 
 def test_a_replica_that_fails(script: str, tmp_path: Path) -> None:
-    """If a replica fails, so does the app; its lines are returned all the same."""
+    """If a replica fails, so does the app; its lines are still returned."""
     app = kata.trainer(script, "--fail", replicas=2)
     state, lines = kata.run_here(app, str(tmp_path / "logs"))
     assert state == "FAILED", f"replica 1 exits with 1: yours {state!r}, expected 'FAILED'"

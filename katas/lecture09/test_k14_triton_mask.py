@@ -539,7 +539,7 @@ def test_one_launch_of_a_program_per_block(
         block = list(range(out.numel()))[program * BLOCK : (program + 1) * BLOCK]
         stored = touched(launch, "store", program)
         assert block == stored, (
-            f"program {program} computes {block[0]} to {block[-1]} of out, each of them once; it"
+            f"program {program} computes {block[0]} to {block[-1]} of out, each element once; it"
             f" stores {len(stored)} elements, {stored[0]} to {stored[-1]}"
         )
 
@@ -586,7 +586,7 @@ class Operators(TorchDispatchMode):
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     """Only torch.empty runs: no glu, no copy that makes x contiguous."""
     x = torch.randn(40, 40).t()
-    # The one tells who calls what, the other sees every thread, whatever modes are off.
+    # The first shows who calls what, the second sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:
         kata.glu(x)
 

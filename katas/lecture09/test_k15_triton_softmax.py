@@ -499,7 +499,7 @@ class Operators(TorchDispatchMode):
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     """Only torch.empty runs: no softmax, no product, no mask of PyTorch's."""
     x = torch.randn(40, 40).t()
-    # The one tells who calls what, the other sees every thread, whatever modes are off.
+    # The first shows who calls what, the second sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:
         kata.softmax(x, 0.5, causal=True)
 
