@@ -4,7 +4,7 @@
 
     print(torch.export.export(Scorer(), (torch.rand(4, 3),)))
 
-There are six placeholders for one input: the graph owns no tensor, so weights arrive as arguments.
+There are six placeholders for one input: the graph owns no tensors, so weights are arguments too.
 And two lines of ``forward`` have left no trace. In `origins` read the signature; in `call` do by
 hand what ``program.module()`` does for you. Six lines.
 
@@ -49,7 +49,7 @@ class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
 def origins(program: ExportedProgram) -> dict[str, str | None]:
     """Return a dict from each placeholder's name, in order, to its tensor's name in the Module.
 
-    The value is None for what the caller passes in.
+    The value is None if the caller passes the tensor in.
     """
     # TODO: a placeholder's name is spec.arg.name.
     raise NotImplementedError("origins")
@@ -60,5 +60,5 @@ def call(program: ExportedProgram, *inputs: torch.Tensor) -> tuple[Any, ...]:
 
     The Module's tensors are in two dicts: ``program.state_dict`` and ``program.constants``.
     """
-    # TODO: use the caller's inputs in their order.
+    # TODO: use the caller's inputs in the order given.
     raise NotImplementedError("call")

@@ -16,8 +16,8 @@ An exported program accepts the shapes of its example and no others:
     rows = Dim("rows", max=64)           y has rows + 1 of them: a derived dim
 
 About 12 lines. Begin on paper: which contracts need one name for two sizes?
-Real life differs: sizes 0 and 1 are special. With an example of one row, AUTO makes a constant and
-logs a warning; the others raise an error.
+Real life differs: sizes 0 and 1 are special. With a one-row example, AUTO makes the size a
+constant and logs a warning; the others raise an error.
 Afterwards open ``torch/export/dynamic_shapes.py`` (`Dim`) in site-packages.
 """
 
@@ -54,7 +54,7 @@ CONTRACTS = {
 
 
 def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
-    """Return for each input of the caller the dims that are constants, with their sizes.
+    """Return the constant dims, with their sizes, for each input of the caller.
 
     ``{"x": {1: 3}}`` for x of shape (n, 3), ``{}`` for an x without constants; return ints, not
     SymInts. Leave out parameters and buffers: ``program.graph_signature.user_inputs`` has the names
@@ -65,9 +65,9 @@ def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
 
 
 def specs() -> dict[str, Any]:
-    """Return a ``dynamic_shapes`` for `Sums` for each contract's name.
+    """Return a dict from each contract's name to its ``dynamic_shapes`` for `Sums`.
 
-    Each is a dict with the keys x and y: ``{dim: Dim}`` for dims that vary, None if none does.
+    Each value is a dict with the keys x and y: ``{dim: Dim}`` for dims that vary, or None.
     """
     # TODO: return one dict of dicts.
     raise NotImplementedError("specs")

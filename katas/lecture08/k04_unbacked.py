@@ -76,16 +76,16 @@ class Condition:
 
 
 def decide(condition: Condition) -> bool | None:
-    """Return True if it holds for every value in the range, False if it holds for none.
+    """Return True if the condition holds for every value in the range, False if for none.
 
-    Return None if that depends on the value.
+    Return None if the answer depends on the value.
     """
     # TODO: compare two ranges.
     raise NotImplementedError("decide")
 
 
 def check(condition: Condition) -> None:
-    """Promise the condition: keep the part of its size's range that fulfils it."""
+    """Promise the condition: keep the part of its size's range that satisfies it."""
     if decide(condition) is False:
         raise RuntimeError(f"expected {condition} to be True, but got False")
     # TODO: change condition.size.
@@ -93,10 +93,10 @@ def check(condition: Condition) -> None:
 
 
 def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
-    """Return the sum of the first `count` elements of a vector; raise if it has fewer.
+    """Return the sum of the first `count` elements of a vector; raise if there are fewer.
 
-    `count` is an int64 tensor without dims; it is not negative, and you need not promise that. A
-    promise's message is only for Python: the artefact has its own.
+    `count` is an int64 tensor without dims; it is never negative, so you need not promise that. A
+    promise's message appears only in Python: the artefact has its own.
     """
     n = count.item()
     # TODO: this branch does not export.
@@ -108,7 +108,7 @@ def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
 def mean_of_positive(x: torch.Tensor) -> torch.Tensor:
     """Return the mean of the positive elements of a vector, or 0 if there are none."""
     found = x[x > 0]
-    # TODO: this one does not export either.
+    # TODO: this branch does not export either.
     if found.shape[0] == 0:
         return x.new_zeros(())
     return found.mean()

@@ -58,7 +58,7 @@ def average(x: torch.Tensor) -> torch.Tensor:
 
 
 def positions(x: torch.Tensor) -> torch.Tensor:
-    """Return x, (n, 3), in its dtype, with 0 added to row 0, 1 to row 1 and so on."""
+    """Return x, (n, 3), with 0 added to row 0, 1 to row 1 and so on, in the dtype of x."""
     return x + torch.tensor([[0.0], [1.0], [2.0], [3.0]])
 
 

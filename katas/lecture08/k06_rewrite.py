@@ -52,7 +52,7 @@ def fold(graph: Graph) -> None:
     Put the new constant where the node was; it may make the next fold possible. Leave a division by
     zero in the graph, so that it raises when it runs. An overflow may stay too, or become the
     64-bit int to which it wraps. Leave the graph's insert point where it is; it is never at a node
-    that folds.
+    that you fold.
     """
     # TODO: toIValue, insertConstant, replaceAllUsesWith, destroy.
     raise NotImplementedError("fold")
@@ -70,5 +70,5 @@ def acts(node: Node) -> bool:
 
 def sweep(graph: Graph) -> None:
     """Destroy nodes that do not act and whose outputs have no uses, until there are none."""
-    # TODO: the order is what matters.
+    # TODO: the order matters.
     raise NotImplementedError("sweep")

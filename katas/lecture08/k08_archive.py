@@ -27,7 +27,7 @@ from zipfile import ZipFile
 import torch
 
 
-# Packages whose names all count as brought.
+# Packages all of whose names count as brought.
 BROUGHT = ("__builtin__", "builtins", "collections", "torch")
 CONFIG = "data/weights/model_weights_config.json"
 DTYPES = {5: torch.int64, 7: torch.float32, 8: torch.float64, 12: torch.bool, 13: torch.bfloat16}
@@ -40,7 +40,7 @@ def records_of(archive: bytes) -> dict[str, bytes]:
 
 
 def numbers(entries: list[dict[str, int]]) -> list[int]:
-    """Return what a .pt2 writes as [{"as_int": 2}, {"as_int": 3}] as [2, 3]. Given."""
+    """Return [2, 3] for [{"as_int": 2}, {"as_int": 3}], as a .pt2 writes it. Given."""
     return [entry["as_int"] for entry in entries]
 
 
@@ -50,7 +50,7 @@ def needs(archive: bytes) -> set[str]:
     A .pt2 has no such record. The opcode GLOBAL has an argument of two words, module and name. A
     TorchScript archive brings the classes of ``__torch__.a.b`` in ``code/__torch__/a/b.py``.
     """
-    # TODO: use genops, then check both ways to be brought.
+    # TODO: use genops, then check both ways in which a name is brought.
     raise NotImplementedError("needs")
 
 

@@ -9,7 +9,7 @@ Its kernels were compiled for the exported shapes. Take the network in
     runner = torch._inductor.aoti_load_package("network.pt2")
     runner(torch.randn(5, 4))                                 no ReLU in rows 2, 3 and 4
 
-You get only a warning. So store in the package what it was made for, and check that.
+You get only a warning. So store in the package what it was compiled for, and check that.
 
 1. `contract` describes the inputs; the given `package` puts this into the metadata.
 2. `serve` compares inputs with it, and refuses inputs that do not fit, before the package runs.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
             """Run the compiled code."""
 
         def get_metadata(self) -> dict[str, str]:
-            """Return the metadata: "input 0", "input 1", and some of PyTorch's own."""
+            """Return the metadata: "input 0", "input 1", and entries that PyTorch itself adds."""
 
 
 def describe(x: torch.Tensor) -> str:
@@ -76,7 +76,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first that does not fit.
+    """Return a function that runs `runner`, or calls `refuse` for the first misfit.
 
     The metadata are read once, by `serve`. The package checks the number of inputs, so pass it
     an extra one, too.

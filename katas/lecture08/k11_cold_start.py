@@ -10,7 +10,7 @@ torch 2.13:
 An AOTInductor package holds a compiled library. The code that loads and runs it is written in C++,
 and ``import torch`` has already loaded that code.
 
-1. `imported`: count honestly, in a fresh Python. This process has imported too much.
+1. `imported`: count in a fresh Python. This process has already imported too much.
 2. `load`: the same answers as the compiled model, and no import. About 9 lines in all.
 
 Begin in ``torch/_inductor/package/package.py``, in site-packages: which object does the work at
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# Given: model_name, run_single_threaded, num_runners, device_index, as Python's loader has them.
+# Given: model_name, run_single_threaded, num_runners, device_index, as load_package sets them.
 DEFAULTS = ("model", False, 1, -1)
 
 
@@ -54,7 +54,7 @@ def imported(program: str) -> set[str]:
 
 
 def load(path: Path) -> Callable[..., list[torch.Tensor]]:
-    """Load a package once, and return a function from its inputs to the list of its outputs.
+    """Load a package once, and return a function that maps its inputs to a list of outputs.
 
     The file may be deleted before the function is called.
     """

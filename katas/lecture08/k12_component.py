@@ -42,7 +42,7 @@ def trainer(script: str, *args: str, replicas: int = 2, lr: float = 0.1) -> AppD
     """Return the app "training" with one role, "trainer".
 
     The role runs this Python (``sys.executable``) with the arguments SCRIPT --lr LR --rank RANK,
-    then `args`. RANK is the number of the replica. The environment variable WORLD_SIZE, a string,
+    then `args`. RANK is the replica's number. The environment variable WORLD_SIZE, a string,
     is the number of replicas. The image is ".", the working directory.
     """
     # TODO: a role with entrypoint, args, env and num_replicas.

@@ -43,7 +43,7 @@ APPS: dict[str, tuple[Role, ...]] = {
 
 
 def commands() -> dict[str, list[str]]:
-    """Return the command lines of each app of `APPS`: one for each replica, role after role.
+    """Return the command lines of each app in `APPS`: one for each replica, role after role.
 
     A line is the entrypoint and its arguments, joined by spaces, as passed to the operating system:
     no shell reads it.

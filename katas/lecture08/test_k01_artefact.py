@@ -79,7 +79,7 @@ def check(program: ExportedProgram, expected: Any, *inputs: torch.Tensor) -> Non
 
 @pytest.mark.given
 def test_python_ran_while_it_was_exported(capsys: pytest.CaptureFixture[str]) -> None:
-    """Export prints a tensor without values; calling the artefact prints and appends nothing."""
+    """Export runs forward on a tensor without values; the artefact prints and appends nothing."""
     model = Scorer()
     program = exported(model, rows(3))
     while_exported = capsys.readouterr().out
@@ -88,7 +88,7 @@ def test_python_ran_while_it_was_exported(capsys: pytest.CaptureFixture[str]) ->
 
     assert "forward of FakeTensor" in while_exported, f"export printed {while_exported!r}"
     assert not while_called, f"the artefact printed {while_called!r}, expected nothing"
-    assert [] == model.shapes, f"{model.shapes} was appended, expected []: export undoes it"
+    assert [] == model.shapes, f"model.shapes is {model.shapes}, expected []: export restores it"
 
 
 def test_origins_of_a_linear() -> None:
@@ -124,7 +124,7 @@ def test_call_with_each_kind() -> None:
 
 
 def test_call_with_two_inputs() -> None:
-    """Inputs keep the caller's order; a second call returns the same, and writes to no input."""
+    """Inputs keep the caller's order; a call changes neither its inputs nor the Module."""
     model = Two()
     first, second = rows(2, torch.float64), rows(2, torch.float64) * 0.7
     program = exported(model, first, second)
@@ -145,7 +145,7 @@ def test_weights_are_arguments() -> None:
 
 
 def test_nobody_else_calls() -> None:
-    """``module()`` puts the tensors back, and that is what you do by hand."""
+    """``module()`` puts the tensors back; you do that by hand."""
     program = exported(nn.Linear(3, 2), rows(3))
     others = "torch.export.ExportedProgram.module", "torch.export.unflatten", "torch.export._unlift"
     with forbids(kata, *others) as fresh:

@@ -64,7 +64,7 @@ def predicted() -> dict[str, tuple[float, float]]:
 
 @pytest.mark.given
 def test_a_trace_only_warns() -> None:
-    """Despite the warning a trace is made, and is right for its example."""
+    """Despite the warning, PyTorch returns a trace, and it is right for its example."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trace = torch.jit.trace(PROGRAMS["sign"], (torch.ones(4),), check_trace=False)
@@ -75,7 +75,7 @@ def test_a_trace_only_warns() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """Each program has a row of two numbers, there are no others, and none comes from torch."""
+    """Each program has a row of two numbers, there are no other rows, and none calls torch."""
     yours = {*predicted()}
 
     assert {*NAMES} == yours, f"yours has rows for {sorted(yours)}; expected {NAMES}"

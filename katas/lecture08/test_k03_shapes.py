@@ -119,7 +119,7 @@ def test_one_dim_is_frozen() -> None:
 
 
 def test_a_tensor_without_constants() -> None:
-    """It has an entry all the same, and the names are those of the Module's inputs."""
+    """An input without dims has an entry too, and the names are those of the Module's inputs."""
     from torch.export import export  # noqa: PLC0415 - imports sympy
 
     yours = frozen(export(Scale(), (rows(4), torch.tensor(0.3))))
@@ -142,7 +142,7 @@ def test_a_constant_next_to_it() -> None:
 
 
 def test_an_example_of_one_row() -> None:
-    """One row would be broadcast, a different program, so AUTO makes it a constant."""
+    """Broadcasting one row would be a different program, so AUTO makes the size a constant."""
     check_frozen(lambda x, y: x.sum(0) + y.sum(0), 4, 1, {"x": {1: 3}, "y": {0: 1, 1: 3}})
 
 
@@ -170,7 +170,9 @@ def test_what_the_contract_allows(name: str) -> None:
             try:
                 yours = program(rows(n), rows(m))
             except (AssertionError, RuntimeError) as error:
-                pytest.fail(f"{name}: {CONTRACTS[name]}\nyours rejects {n} and {m} rows: {error}")
+                pytest.fail(
+                    f"{name}: {CONTRACTS[name]}\nyour program rejects {n} and {m} rows: {error}"
+                )
             says = f"{name}: another answer than the Module's for {n} and {m} rows\n"
             torch.testing.assert_close(yours, Sums()(rows(n), rows(m)), msg=says.__add__)
 
@@ -186,11 +188,13 @@ def test_what_the_contract_forbids(name: str) -> None:
             except (AssertionError, RuntimeError) as error:
                 assert GUARD.search(str(error)), f"expected a guard's error, yours: {error}"  # noqa: PT017
             else:
-                pytest.fail(f"{name}: {CONTRACTS[name]}\nyours accepts {n} and {m} rows; {WHERE}")
+                pytest.fail(
+                    f"{name}: {CONTRACTS[name]}\nyour program accepts {n}, {m} rows; {WHERE}"
+                )
 
 
 def test_free_is_no_request() -> None:
-    """Code that makes a constant of a size is rejected, for x and for y; so is one row."""
+    """Code that makes a size of x or y a constant is rejected; so is an example of one row."""
     spec = specs()["free"]
     for function, n, m in (
         (lambda x, y: x.sum(0) / len(x) + y.sum(0), 8, 5),
@@ -202,11 +206,11 @@ def test_free_is_no_request() -> None:
         except (RuntimeError, ValueError) as error:
             assert re.search("specialized|dynamic", str(error)), f"wrong error: {error}"  # noqa: PT017
         else:
-            pytest.fail(f"yours exports it silently, and accepts only one number of rows; {WHERE}")
+            pytest.fail(f"your spec exports it silently, with a constant number of rows; {WHERE}")
 
 
 def test_specs_are_made_anew() -> None:
-    """A second call returns specs that export too: nothing is used up."""
+    """The specs of a second call export too, and one can be used twice."""
     first, second = specs(), kata.specs()
     for spec in (first["double"], second["double"], first["double"]):
         program = exported(Sums(), 4, 8, spec).module()

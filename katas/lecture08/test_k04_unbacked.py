@@ -83,7 +83,7 @@ def ask_you(checks: list[tuple[str, int]], question: tuple[str, int]) -> object:
 
 
 def compare(checks: list[tuple[str, int]], question: tuple[str, int]) -> None:
-    """Ask both, and compare."""
+    """Ask you and PyTorch, and compare the answers."""
     yours, theirs = ask_you(checks, question), ask_pytorch(checks, question)
     said = [f"u0 {sign} {k}" for sign, k in [*checks, question]]
 
@@ -103,7 +103,7 @@ def test_decide_in_the_picture(sign: str, k: int) -> None:
     theirs = ask_pytorch([(">=", 3), ("<=", 8)], (sign, k))
 
     assert yours is theirs, f"3 <= u0 <= 8, asked u0 {sign} {k}: yours {yours}, PyTorch's {theirs}"
-    assert Unbacked(3, 8) == size, f"deciding must not change the range; it is now {size}"
+    assert Unbacked(3, 8) == size, f"`decide` changed the range to {size}, expected no change"
 
 
 def test_decide_at_the_ends() -> None:
@@ -121,7 +121,7 @@ def test_decide_at_the_ends() -> None:
 
 
 def test_a_check_answers_a_question() -> None:
-    """A promise holds from then on, and so does what follows from it."""
+    """After a promise, what follows from it holds too."""
     compare([(">", 2)], (">", 2))
     compare([(">", 2)], (">", 1))
     compare([(">", 2)], (">", 3))
@@ -137,11 +137,11 @@ def test_checks_add_up() -> None:
 
 
 def test_a_promise_that_cannot_be_kept() -> None:
-    """It raises, and does not change the range."""
+    """Such a promise raises an error, and does not change the range."""
     size = Unbacked(3, 8)
     with pytest.raises(RuntimeError, match="but got False"):
         check(size < 3)
-    assert Unbacked(3, 8) == size, f"yours changed the range to {size}"
+    assert Unbacked(3, 8) == size, f"your `check` changed the range to {size}, expected no change"
     check(size < 4)
     assert Unbacked(3, 3) == size, f"3 <= u0 <= 8, checked u0 < 4: yours {size}, expected 3 to 3"
 
@@ -151,12 +151,12 @@ def test_a_promise_that_cannot_be_kept() -> None:
 @example(checks=[(">=", 10**9)], question=(">", 10**6))
 @example(checks=[(">=", 1), ("<=", 1)], question=("==", 1))
 def test_any_checks(checks: list[tuple[str, int]], question: tuple[str, int]) -> None:
-    """Answers are those of PyTorch's ShapeEnv, whatever was promised before."""
+    """Your answers equal those of PyTorch's ShapeEnv, whatever was promised before."""
     compare(checks, question)
 
 
 def test_nobody_else_decides() -> None:
-    """ShapeEnv and SymPy have these ranges, but here you compute them."""
+    """ShapeEnv and SymPy compute such ranges, but here you do."""
     others = "torch.fx", "torch.SymInt", "torch.utils", "sympy"
     with forbids(kata, *others, allow={"torch._"}) as fresh:
         size = fresh.Unbacked()
@@ -179,7 +179,7 @@ class Program(nn.Module):  # type: ignore[misc, unused-ignore]
 
 @cache
 def artefact(function: Callable[..., torch.Tensor], *args: Any) -> Any:
-    """Return the exported function, callable; if it does not export, say why."""
+    """Return the exported function as a callable; if it does not export, say why."""
     from torch.export import export  # noqa: PLC0415 - imports sympy
 
     try:
@@ -223,7 +223,7 @@ def test_first_keeps_its_promise() -> None:
 
 @pytest.mark.parametrize("name", ["some", "near", "none", "zeros", "nan", "inf"])
 def test_mean_exports(name: str) -> None:
-    """One artefact handles vectors with and without positive elements: it has both branches."""
+    """One artefact handles vectors with and without positive elements, so it has both branches."""
     vectors = {
         "some": X,
         "near": X.new_tensor([0.1, -0.7, 0, 0.9]).sin(),

@@ -1,4 +1,4 @@
-"""Tests of k05_repairs: each program is exported, and answers like the original."""
+"""Tests of k05_repairs: each program is exported, and gives the original's answers."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def check(name: str, program: Callable[..., torch.Tensor], x: torch.Tensor, what
         torch.testing.assert_close(
             each, expected(name, x), rtol=1e-12, atol=0, equal_nan=True, msg=says
         )
-    assert yours.data_ptr() != x.data_ptr(), f"{name}, {what}: yours returns its input"
+    assert yours.data_ptr() != x.data_ptr(), f"{name}, {what}: your function returned its input"
     torch.testing.assert_close(x, before, rtol=0, atol=0, msg="the input has changed\n".__add__)
 
 
 @pytest.mark.given
 @pytest.mark.parametrize("name", PROGRAMS[:-1])
 def test_python_answers(name: str) -> None:
-    """Called from Python on the example's rows, each program is right from the start."""
+    """Called from Python with four rows, each program is right from the start."""
     check(name, getattr(kata, name), numbers(4), "called by Python")
     check(name, getattr(kata, name), numbers(4, -1), "called by Python, with a negative sum")
 
@@ -160,14 +160,14 @@ def test_positions_keeps_the_dtype() -> None:
 
 
 def test_flip_is_still_a_choice() -> None:
-    """Both branches also work when Python calls it."""
+    """Both branches of `flip` also work when Python calls it."""
     artefact("flip")
     for sign in (1, -1):
         check("flip", kata.flip, numbers(4, sign), "called by Python")
 
 
 def test_pair_is_still_a_pair() -> None:
-    """Its fields have the same names, and hold the tensors that were passed in."""
+    """The fields of a Pair keep their names, and hold the tensors that were passed in."""
     x = numbers(4)
     pair = argument("distance", x)
     leaves, spec = torch.utils._pytree.tree_flatten(pair)  # noqa: SLF001 - export's own way in

@@ -213,20 +213,20 @@ def test_constant_tensors_stay(operands: tuple[object, object]) -> None:
     before = str(graph)
     fold(graph)
     assert str(graph) == before, (
-        f"{operands[0]!r} + {operands[1]!r}: yours\n{graph}\nexpected no change: fold is for two"
+        f"{operands[0]!r} + {operands[1]!r}: yours\n{graph}\nexpected no change: fold only two"
         f" ints, and in TorchScript a bool is not an int\n{before}"
     )
 
 
 def test_the_insert_point_stays() -> None:
-    """Code that goes on building the graph appends at its end, or at the old insert point."""
+    """Code that goes on building the graph inserts at its end, or at the old insert point."""
     graph = parse(BRIEF)
     last = list(graph.nodes())[-1]
     graph.setInsertPoint(last)
     fold(graph)
     graph.insertConstant(7)
     assert list(graph.nodes())[-1].kind() == last.kind(), (
-        f"the insert point was before aten::add, but yours moved it to the end:\n{graph}"
+        f"the insert point was before aten::add, but your fold moved it to the end:\n{graph}"
     )
     graph = parse(BRIEF)
     fold(graph)
@@ -239,19 +239,19 @@ def test_the_insert_point_stays() -> None:
         ) from None
     last = list(graph.nodes())[-1]
     assert last.kind() == "prim::Constant", (
-        f"after your fold, the graph inserts elsewhere, not at the end:\n{graph}"
+        f"after your fold, a new node is not inserted at the end:\n{graph}"
     )
     graph = parse(OVERFLOW)
     fold(graph)
     graph.insertConstant(7)
     last = list(graph.nodes())[-1]
     assert last.kind() == "prim::Constant", (
-        f"the insert point was at the end; after an overflow, the graph inserts elsewhere:\n{graph}"
+        f"after an overflow, a new node is not inserted at the end:\n{graph}"
     )
 
 
 def test_nothing_is_left_of_a_dead_chain() -> None:
-    """A chain of three unused nodes goes; a node with one used output of two stays."""
+    """A chain of three unused nodes is removed; a node with one used output of two stays."""
     check_sweep("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()
@@ -312,7 +312,9 @@ def test_attributes_are_written() -> None:
         graph = torch.jit.script(Counts()).graph.copy()
     sweep(graph)
     kinds = [node.kind() for node in graph.nodes()]
-    assert kinds[-1:] == ["prim::SetAttr"], f"yours removes the write to an attribute:\n{graph}"
+    assert kinds[-1:] == ["prim::SetAttr"], (
+        f"your sweep removed the write to an attribute:\n{graph}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -353,7 +355,7 @@ graph(%x : Tensor, %flag : bool, %m : str, %l : int[], %n : int):
 
 
 def test_branches_that_lead_nowhere() -> None:
-    """The If that prints stays, with what it prints; the other goes, with everything in it."""
+    """An If that prints stays, with what it prints; the other If is removed with its blocks."""
     check_sweep("""
 graph(%x : Tensor, %flag : bool):
   %1 : int = prim::Constant[value=2]()

@@ -95,8 +95,10 @@ def test_the_rest_is_the_same() -> None:
     after = records(aged(archive, 4))
     assert list(after) == list(before), f"records: yours {list(after)}, expected {list(before)}"
     other = [name for name in before if before[name] != after[name]]
-    assert other == ["archive/version"], f"yours changes {other}, expected only archive/version"
-    assert archive == given, "yours changed the archive it was given"
+    assert other == ["archive/version"], (
+        f"your function changed {other}, expected only archive/version"
+    )
+    assert archive == given, "your function changed the archive it was given"
 
 
 def test_extra_files_are_the_users() -> None:

@@ -107,7 +107,7 @@ def without(archive: bytes, *records: str) -> bytes:
 
 
 def test_a_pickled_module_needs_its_class(files: dict[str, bytes], tmp_path: Path) -> None:
-    """Names of PyTorch and Python are not needed; torchmodels is neither."""
+    """Names of PyTorch and Python are not needed; torchmodels belongs to neither."""
     yours = needs(files["torch.save"])
     (tmp_path / "net.pt").write_bytes(files["torch.save"])
     unsafe = torch.serialization.get_unsafe_globals_in_checkpoint(tmp_path / "net.pt")
@@ -118,7 +118,7 @@ def test_a_pickled_module_needs_its_class(files: dict[str, bytes], tmp_path: Pat
 
 
 def test_a_state_dict_needs_nothing(files: dict[str, bytes]) -> None:
-    """A state dict only names what PyTorch brings."""
+    """A state dict names only what PyTorch brings."""
     yours = needs(files["state_dict"])
     assert yours == set(), f"needed: yours {yours}, expected nothing"
 
@@ -158,7 +158,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     # To code that searches the bytes, the text looks like an import.
     content = [Trap(os.mkdir), Trap(os.mkdir), Trap(os.chdir), "\ncmodels\nNet\n"]
     yours = needs(written(lambda file: torch.save(content, file)))
-    assert not trace.exists(), "yours ran the code that the pickle names"
+    assert not trace.exists(), "your function ran the code that the pickle names"
     expected = {f"{os.mkdir.__module__}.{name}" for name in ("mkdir", "chdir")}
     assert yours == expected, f"needed: yours {yours}, expected {expected}"
 
@@ -184,7 +184,7 @@ def test_what_is_needed_decides_who_can_load(
             right[kind] = "loads"
         except ModuleNotFoundError:
             right[kind] = "fails"
-    assert yours == right, f"without the class\nby your needs {yours}\nPyTorch      {right}"
+    assert yours == right, f"loads without the class\nby your needs {yours}\nPyTorch      {right}"
 
 
 def loaded(archive: bytes) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def loaded(archive: bytes) -> dict[str, Any]:
 
 
 def test_weights(files: dict[str, bytes]) -> None:
-    """All names are there, in order, and all values equal to the bit."""
+    """All names are there, in order, and all values are bitwise equal."""
     yours, right = weights(files["pt2"]), loaded(files["pt2"])
     assert list(yours) == list(right), f"names: yours {list(yours)}, PyTorch's {list(right)}"
     for name, theirs in right.items():
@@ -221,12 +221,14 @@ def test_one_record_is_one_memory(files: dict[str, bytes]) -> None:
     """A tied weight is tied again, and two halves of a tensor share its memory."""
     yours = weights(files["pt2"])
     yours["tied"][0, 0] = 8.0
-    assert yours["linear.weight"][0, 0] == 8.0, "yours has two copies of the tied weight"
+    assert yours["linear.weight"][0, 0] == 8.0, "your result has two copies of the tied weight"
     start = {name: yours[name].untyped_storage().data_ptr() for name in ("left", "right")}
-    assert start["left"] == start["right"], "yours has two copies of the row of left and right"
+    assert start["left"] == start["right"], (
+        "your result has two copies of the memory of left and right"
+    )
     again = weights(files["pt2"])
     assert again["tied"][0, 0] != 8.0, (
-        "a write to the first call's result shows in the second call's"
+        "a write to the first call's result changed the second call's result"
     )
 
 

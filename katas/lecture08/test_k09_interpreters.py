@@ -82,8 +82,10 @@ def predicted() -> set[str]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         names: set[str] = fresh.shared()
-        assert names == fresh.shared(), "called again, yours returns different rows"
-    assert names <= set(ROWS), f"yours names {sorted(names - set(ROWS))}, which are not in ROWS"
+        assert names == fresh.shared(), "called again, your function returns different rows"
+    assert names <= set(ROWS), (
+        f"your answer has {sorted(names - set(ROWS))}, expected only names in ROWS"
+    )
     return names
 
 
@@ -99,7 +101,7 @@ def test_row(row: str) -> None:
     yours = row in predicted()
     change, question = map(shlex.quote, ROWS[row])
     assert yours == changes(row), (
-        f"{row}: yours says {'shared' if yours else 'own'}, the experiment disagrees.\n"
+        f"{row}: your answer is {'shared' if yours else 'own'}, the experiment disagrees.\n"
         f"{PLACES[row]} Run it:\n"
         f"python -m katas.lecture08.test_k09_interpreters {change} {question}"
     )

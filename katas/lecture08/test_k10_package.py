@@ -121,12 +121,14 @@ def test_what_fits_is_run() -> None:
         results = [run(x, y), run(x, y)]
     assert results == [1, 2], f"results: yours {results}, expected the runner's [1, 2]"
     same = all(a is x and b is y for a, b in runner.ran)
-    assert same, "expected the tensors themselves: a copy costs time and memory"
+    assert same, (
+        "the package got copies, expected the tensors themselves: a copy costs time and memory"
+    )
 
 
 @pytest.mark.parametrize("kind", MISFITS)
 def test_what_does_not_fit_is_refused(kind: str) -> None:
-    """A misfit is refused as the first input or the second, and the package does not run."""
+    """A misfit is refused, be it the first input or the second, and the package does not run."""
     x, misfit = torch.zeros(2, 4), MISFITS[kind]
     runner = Standin(x, x)
     run = serve(runner)
@@ -136,7 +138,7 @@ def test_what_does_not_fit_is_refused(kind: str) -> None:
         assert message == expected, (
             f"{kind}: yours {message or 'does not refuse it'}\nexpected {expected}"
         )
-    assert not runner.ran, f"{kind}: yours ran the package all the same"
+    assert not runner.ran, f"{kind}: your function ran the package all the same"
 
 
 def test_the_first_misfit_is_named() -> None:
@@ -146,12 +148,12 @@ def test_the_first_misfit_is_named() -> None:
 
 
 def test_inputs_are_counted_by_the_package() -> None:
-    """The package's own error about the number of inputs arrives."""
+    """The caller gets the package's own error about the number of inputs."""
     run = serve(Standin(torch.zeros(2), torch.zeros(2)))
     for number in (1, 3):
         with pytest.raises(RuntimeError, match="expected inputs vector size"):
             pytest.fail(
-                f"{number} of two inputs: yours returns {run(*[torch.zeros(2)] * number)}, expected"
+                f"{number} of two inputs: yours is {run(*[torch.zeros(2)] * number)}, expected"
                 " the package's own RuntimeError, 'expected inputs vector size': pass it all inputs"
             )
 
@@ -165,7 +167,7 @@ def test_metadata_are_read_once() -> None:
     for run, length in zip(runs, (2, 3), strict=True):
         run(torch.zeros(length))
         run(torch.zeros(length))
-        assert refused(run, torch.zeros(5 - length)), "yours mixes up two packages"
+        assert refused(run, torch.zeros(5 - length)), "your function mixes up two packages"
     asked = first.asked, second.asked
     assert asked == (1, 1), (
         f"after the calls, the metadata were read {asked} times, expected once each: each read"
@@ -187,7 +189,7 @@ def test_the_package_has_your_contract(request: pytest.FixtureRequest) -> None:
 @inductor
 @built
 def test_the_package_is_served(request: pytest.FixtureRequest) -> None:
-    """A fitting input gives the network's result; five rows give wrong numbers unless refused."""
+    """An input that fits gives the network's result; five rows are refused."""
     contract(export_network())
     runner = load(request.getfixturevalue("aoti_package"))
     run = serve(runner)
@@ -202,7 +204,9 @@ def test_the_package_is_served(request: pytest.FixtureRequest) -> None:
     five = MISFITS["five rows"]
     with suppress(RuntimeError):  # a PyTorch that rejects it by itself is welcome, too
         assert (runner(five) < 0).any(), "expected the bare package to miss the ReLU of five rows"
-    assert refused(run, five), "five rows: yours returns what the bare package returns"
+    assert refused(run, five), (
+        "five rows: your function returned what the bare package returns, expected an error"
+    )
 
 
 @inductor

@@ -1,4 +1,4 @@
-"""Tests of k11_cold_start: Python's audit hook hears every import, even a hidden one."""
+"""Tests of k11_cold_start: Python's audit hook reports every import, even a hidden one."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ def test_a_module_and_what_it_imports() -> None:
             sys.modules.pop(name, None)
     right = {"kata_probe_a", "kata_probe_b"}
     assert right == yours, f"yours {sorted(yours)[:5]} ({len(yours)}), expected {sorted(right)}"
-    assert not more, f"yours imports {sorted(more)} in this process, expected it in another"
+    assert not more, (
+        f"your function imported {sorted(more)} in this process, expected that in another"
+    )
 
 
 def test_the_program_prints() -> None:
@@ -124,7 +126,7 @@ def test_a_program_that_fails() -> None:
     """A failing program raises an error, which is better than a wrong count."""
     with pytest.raises(subprocess.CalledProcessError):
         pytest.fail(
-            f"the program exits with 3, but yours returns {kata.imported(EXITS)}, expected a"
+            f"the program exits with 3, but yours is {kata.imported(EXITS)}, expected a"
             " CalledProcessError: subprocess.run has an argument for that"
         )
 
@@ -164,7 +166,7 @@ def test_the_file_may_be_gone(
     found = [run(torch.zeros(2, 4))[0].shape for _ in range(2)]
     assert found == [(2, 3)] * 2, f"shapes: yours {found}, expected (2, 3) twice"
     assert counted.made <= 1, (
-        f"yours loaded the package {counted.made} times for two answers, expected once: each"
+        f"your code loaded the package {counted.made} times for two answers, expected once: each"
         " load unpacks the file and opens its library"
     )
 
@@ -172,7 +174,7 @@ def test_the_file_may_be_gone(
 @needs_package
 @pytest.mark.time_limit(600)
 def test_no_module_more(request: pytest.FixtureRequest) -> None:
-    """From the file to the first answer, a fresh process imports nothing."""
+    """Loading the file and answering once, a fresh process imports nothing."""
     path = package(request)
     done = subprocess.run(  # noqa: S603 - the program above
         [sys.executable, "-c", PROGRAM, str(path)],
@@ -182,11 +184,11 @@ def test_no_module_more(request: pytest.FixtureRequest) -> None:
         check=False,
         cwd=request.config.rootpath,
     )
-    assert not done.returncode, f"in a fresh process yours fails:\n{done.stderr[-1500:]}"
+    assert not done.returncode, f"your program fails in a fresh process:\n{done.stderr[-1500:]}"
     answers, more, heard = json.loads(done.stdout.splitlines()[-1])
-    assert len(answers) == 1, f"yours returns {len(answers)} outputs, expected a list of one"
+    assert len(answers) == 1, f"yours has {len(answers)} outputs, expected a list of one"
     assert not more, (
         f"modules imported before the first answer: yours {len(more)}, expected 0;"
         f" the first are {', '.join(more[:6])}"
     )
-    assert not heard, f"yours still causes {heard[:3]}, expected no import and no new process"
+    assert not heard, f"your code causes {heard[:3]}, expected no import and no new process"

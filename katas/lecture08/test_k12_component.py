@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.backend("torchx")
 # A replica prints its arguments and what it found in the environment. It is slow on purpose,
-# so that closing a runner too early shows. Replica 1 fails only when replica 0 is done, so that
+# so that a runner closed too early is noticed. Replica 1 fails only when replica 0 is done, so that
 # both have printed all lines.
 SCRIPT = """
 import os, sys, time
@@ -70,7 +70,7 @@ def test_torchx_takes_the_component() -> None:
     from torchx.specs.file_linter import validate  # noqa: PLC0415 - may be missing
 
     assert kata.__file__
-    assert not validate(kata.__file__, "trainer"), "TorchX's linter refuses the component"
+    assert not validate(kata.__file__, "trainer"), "TorchX's linter rejects the component"
 
 
 def test_the_app() -> None:
@@ -86,7 +86,7 @@ def test_the_app() -> None:
 
 
 def test_its_command() -> None:
-    """The number of a replica is not known yet, so there is a macro in its place."""
+    """The replica's number is not known yet, so a macro takes its place."""
     yours = command(kata.trainer("fit.py", "--fast", "7", lr=1.2345678))
     own = ["--lr", "1.2345678", "--rank", "${replica_id}"]
     right = [sys.executable, "fit.py", *own, "--fast", "7"]
@@ -132,7 +132,7 @@ def test_two_replicas_run_here(script: str, tmp_path: Path) -> None:
 def test_waits_without_a_long_sleep(
     script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Polling every ten seconds is for a cluster."""
+    """Poll more often than every ten seconds, which is meant for a cluster."""
     import torchx.runner.api  # noqa: PLC0415 - may be missing
 
     slept: list[float] = []
@@ -144,11 +144,13 @@ def test_waits_without_a_long_sleep(
 
     monkeypatch.setattr(torchx.runner.api.time, "sleep", sleep)
     kata.run_here(kata.trainer(script, replicas=1), str(tmp_path / "logs"))
-    assert max(slept, default=0) <= 0.5, f"yours sleeps {max(slept)} s, expected 0.1 at a time"
+    assert max(slept, default=0) <= 0.5, (
+        f"your runner sleeps {max(slept)} s at a time, expected 0.1"
+    )
 
 
 def test_a_replica_that_fails(script: str, tmp_path: Path) -> None:
-    """If a replica fails, so does the app; its lines are returned all the same."""
+    """If a replica fails, so does the app; its lines are still returned."""
     app = kata.trainer(script, "--fail", replicas=2)
     state, lines = kata.run_here(app, str(tmp_path / "logs"))
     assert state == "FAILED", f"replica 1 exits with 1: yours {state!r}, expected 'FAILED'"
@@ -184,12 +186,12 @@ def test_the_runner_is_closed(script: str, tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(Runner, name, spy)
     kata.run_here(kata.trainer(script, replicas=1), str(tmp_path / "logs"))
     assert ["schedule", "close"] == calls, (
-        f"yours calls {calls}, expected one schedule and then one close"
+        f"your calls are {calls}, expected one schedule and then one close"
     )
 
 
 def test_the_app_stays_as_it_is(script: str, tmp_path: Path) -> None:
-    """TorchX writes this machine's PATH into the roles, and Slurm would get it."""
+    """TorchX writes this machine's PATH into the roles; without a copy, Slurm would get it."""
     app = kata.trainer(script)
     before = copy.deepcopy(app)
     for name, *options in (("run_here", str(tmp_path / "logs")), ("sbatch_script",)):
@@ -200,7 +202,7 @@ def test_the_app_stays_as_it_is(script: str, tmp_path: Path) -> None:
             " TorchX a copy whose roles are copies too"
         )
         same = before == app
-        assert same, f"yours changes the app in {name}, expected it unchanged"
+        assert same, f"{name} changed the app, expected it unchanged"
 
 
 def test_the_script_for_slurm(script: str) -> None:
@@ -221,7 +223,9 @@ def test_the_script_for_slurm(script: str) -> None:
 def test_nothing_is_submitted(script: str, tmp_path: Path) -> None:
     """At most, a dry run asks Slurm for its partitions."""
     kata.sbatch_script(kata.trainer(script))
-    assert not (tmp_path / "called-sbatch").exists(), "yours calls sbatch, expected a dry run"
+    assert not (tmp_path / "called-sbatch").exists(), (
+        "your function called sbatch, expected a dry run"
+    )
 
 
 def test_another_app_for_slurm(script: str) -> None:

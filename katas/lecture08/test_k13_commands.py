@@ -36,7 +36,7 @@ def predicted() -> dict[str, list[str]]:
             first, second = (json.dumps(fresh.commands()) for _ in range(2))
         except ModuleNotFoundError as error:
             raise AssertionError(f"yours imports {error.name}: work it out on paper") from None
-    assert second == first, f"called again, yours returns {second}, expected {first} once more"
+    assert second == first, f"called again, your function returns {second}, expected {first}"
     lines: dict[str, list[str]] = json.loads(first)
     return lines
 
@@ -87,7 +87,7 @@ def test_app(name: str) -> None:
     right = [filled_in(role, n) for role in APPS[name] for n in range(role.num_replicas)]
 
     assert len(yours) == len(right), (
-        f"{name}: yours runs {len(yours)} commands, TorchX a different number. {RULES[name]}"
+        f"{name}: yours has {len(yours)} commands, TorchX a different number. {RULES[name]}"
     )
     wrong = [line for line, expected in zip(yours, right, strict=True) if line != expected]
     assert not wrong, f"{name}: yours {wrong}, which is not what TorchX runs. {RULES[name]}"

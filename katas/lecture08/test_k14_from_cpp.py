@@ -1,4 +1,4 @@
-"""Tests of k14_from_cpp: eager mode is the oracle, and a C program runs it without Python."""
+"""Tests of k14_from_cpp: compared with eager mode; then a C program runs without Python."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPERATORS = {
     *("copy_", "_to_copy", "to", "clone", "contiguous", "narrow", "slice", "select", "as_strided"),
     *("view", "cat", "pad", "constant_pad_nd", "from_blob", "detach", "alias"),
 }
-# A program that knows libraries by their paths only. Its tensors end where memory does.
+# A program that loads libraries by path. Its arrays end where accessible memory ends.
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -120,7 +120,7 @@ class Model:
             self.write(x, y[2:])
         outside = (y[:2].unique().tolist(), y[rows + 2 :].unique().tolist())
         assert outside == ([123.0], [123.0]), (
-            f"{rows} rows: yours wrote outside y: {outside} instead of the old values"
+            f"{rows} rows: your code wrote {outside} outside y, expected the old values there"
         )
         return y[2 : rows + 2]
 
@@ -174,7 +174,7 @@ def test_two_rows(request: pytest.FixtureRequest, extension: Extension) -> None:
 def test_any_number_of_rows(
     rows: int, request: pytest.FixtureRequest, extension: Extension
 ) -> None:
-    """In batches of two, the last may have only one row, and no row may be left out."""
+    """In batches of two, the last batch may have only one row, and no row may be left out."""
     with Model(extension, package(request, extension)) as model:
         x = inputs(rows)
         compare(model.answer(x), x)
@@ -196,13 +196,13 @@ def test_rows_do_not_meet(request: pytest.FixtureRequest, extension: Extension) 
 
 
 def test_no_run_too_many(request: pytest.FixtureRequest, extension: Extension) -> None:
-    """The runs are half as many as the rows, rounded up; matrix products are counted."""
+    """Two rows take one run, and so does a last single row; matrix products are counted."""
     path = package(request, extension)
     loader = torch._C._aoti.AOTIModelPackageLoader(str(path), *DEFAULTS)  # noqa: SLF001 - the class of this kata, bound to Python
     x = inputs(2)
     with watched_operators() as names:
         loader.run([x])
-    # Operators that an answer may use itself prove nothing.
+    # Operators that your own code may call prove nothing.
     inner = {name: n for name, n in Counter(names).items() if name[6:] not in OPERATORS}
     assert inner, f"a run of the package calls {names}, expected a matrix product among them"
     with Model(extension, path) as model:
@@ -233,7 +233,7 @@ def test_loaded_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A loader unpacks the archive into a folder, and removes that when it is closed."""
+    """A loader unpacks the archive into a folder, and removes the folder when it is closed."""
     copy = tmp_path / "network.pt2"
     shutil.copy(package(request, extension), copy)
     folder = tmp_path / "unpacked"
@@ -251,7 +251,7 @@ def test_loaded_once(
         with pytest.raises(AssertionError) as thrown:
             Model(extension, copy)
         assert str(thrown.value), (
-            "yours swallows the exception for a missing file, expected it to pass through"
+            "your code swallows the exception for a missing file, expected it to pass through"
         )
     found = len(libraries & unpacked(folder))
     assert found == 0, f"unpacked after close: yours {found}, expected 0"
@@ -282,16 +282,16 @@ def test_a_program_without_python(
         command, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
     assert done.returncode >= 0, (
-        f"{rows} rows: yours ends by signal {-done.returncode}; did it touch memory beyond x or y?"
+        f"{rows} rows: signal {-done.returncode} killed your code: did it leave x or y?"
     )
-    assert not done.returncode, f"yours fails: {done.stderr[:1500]}"
+    assert not done.returncode, f"your code fails: {done.stderr[:1500]}"
     assert "was resized" not in done.stderr, (
-        f"{rows} rows: yours runs the package on a shape other than (2, 4), so it writes beyond"
+        f"{rows} rows: your code runs the package on a shape other than (2, 4), so it writes beyond"
         f" its output:\n{done.stderr[:300]}"
     )
     lines = done.stdout.splitlines()
     numbers = [float(line) for line in lines if not line.startswith("loaded")]
-    assert len(lines) == len(numbers), f"yours loads Python: {lines[-1]}"
+    assert len(lines) == len(numbers), f"your code loads Python, expected none: {lines[-1]}"
     compare(torch.tensor(numbers).reshape(rows, 3), inputs(rows))
     forbids_tokens(
         source("katas.lecture08", "csrc/k14_from_cpp.cpp"), "torch::jit", "fork", "system", "dlopen"

@@ -58,12 +58,12 @@ def programs(size: int) -> int:
 
 
 def arguments(x: torch.Tensor) -> tuple[int, int, int, int]:
-    """Return what the kernel learns about `x`: size of the result, n, row and column stride.
+    """Return what the kernel is told about `x`: size of the result, n, row and column stride.
 
     Raise ValueError "glu: expected a matrix with an even number of columns, got shape (3, 5)" for
     any other shape.
     """
-    # TODO: check the shape; four numbers.
+    # TODO: check the shape; return four numbers.
     raise NotImplementedError("arguments")
 
 
@@ -81,9 +81,9 @@ def lanes(program: int, size: int, n: int, row_stride: int, column_stride: int) 
 def vector_width(places: torch.Tensor, mask: torch.Tensor, element_size: int) -> int:
     """Return how many neighbouring lanes one instruction can serve.
 
-    A thread of an H100 moves at most 16 bytes at once, so begin with 16 // element_size lanes, cut
-    the block into groups of that many, and halve until each group is fit: none of its lanes stands
-    for an element, or all do, with places p, p + 1, p + 2, ... where p is a multiple of its size.
+    A thread of an H100 moves at most 16 bytes at once, so begin with 16 // element_size lanes,
+    split the block into groups of that many, and halve until each group is fit: none of its lanes
+    stands for an element, or all do, with places p, p + 1, ... where p is a multiple of its size.
     """
     # TODO: the widest groups that are all fit.
     raise NotImplementedError("vector_width")
@@ -101,5 +101,5 @@ def glu(x: torch.Tensor) -> torch.Tensor:
     x is float32 or float16 with any strides. The result is new and contiguous, by torch.empty on
     x's device; no other operator of PyTorch runs.
     """
-    # TODO: make the result, launch the kernel.
+    # TODO: allocate the result, launch the kernel.
     raise NotImplementedError("glu")

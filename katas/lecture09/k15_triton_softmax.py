@@ -3,22 +3,22 @@
 Attention scales scores, masks them and takes the softmax: three operators, each of which reads a
 matrix and writes one. A kernel that holds a row as a block reads once and writes once.
 
-In k14_triton_mask a masked lane could hold anything: nobody looked. Here every lane takes part in
-the maximum and in the sum:
+In k14_triton_mask a masked lane could hold anything, since nothing read it. Here every lane takes
+part in the maximum and in the sum:
 
   lanes           0    1    2    3 (masked)
   loaded         -50  -51  -50   0            the maximum is 0, exp(-50) almost 0
   to be held     ?
 
-1. block_length, rows_of: which block, and whose rows.
-2. seen: the lanes that a row sees; with `causal`, columns up to its number.
+1. block_length, rows_of: a block's length, a program's rows.
+2. seen: the lanes that a row sees; with `causal`, columns up to the row's index.
 3. reduce, by halves, and softmax_block: one row, in PyTorch.
 4. softmax_kernel and softmax: the same with tl.max and tl.sum, and a loop over the program's rows.
 
 About 27 lines; only step 4 needs Triton.
 
 - Scores are float32: scale * x may be larger than any float16.
-- Load what is seen once, nothing else, and store each element once.
+- Load each element that is seen once, and no other; store each once.
 
 Begin on paper: what must a masked lane hold, before or after the scale?
 Afterwards read should_use_persistent_reduction in torch/_inductor/choices.py.
@@ -53,7 +53,7 @@ def block_length(n: int) -> int:
 
 
 def rows_of(program: int, programs: int, rows: int) -> range | list[int]:
-    """Return the rows of a program: its own number, then each that is `programs` further on."""
+    """Return a program's rows: the row of its own index, then every `programs`-th after it."""
     # TODO: from the program's own row on, in steps.
     raise NotImplementedError("rows_of")
 
@@ -67,7 +67,7 @@ def seen(row: int, n: int, block: int, *, causal: bool = False) -> torch.Tensor:
 def reduce(
     block: torch.Tensor, combine: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
-    """Return one number of a block (a tensor without dims).
+    """Reduce a block to one number, a tensor without dims.
 
     Combine the first half with the second, ``combine(first, second)``, then the halves of the
     result, until one element is left: 10 calls for 1024.
@@ -95,11 +95,11 @@ def softmax_kernel(
 
 
 def softmax(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch.Tensor:
-    """Return the softmax of each row of ``scale * x``, by one launch.
+    """Return the softmax of each row of ``scale * x``, in one launch.
 
     x is float32 or float16 of shape (rows, n) with any strides; scale is not 0. A program for each
     row, but at most PROGRAMS. The result is new and contiguous, by torch.empty; no other operator
     of PyTorch runs, nor tl.softmax. An empty result needs no launch.
     """
-    # TODO: make the result, launch the kernel.
+    # TODO: allocate the result, launch the kernel.
     raise NotImplementedError("softmax")

@@ -9,16 +9,16 @@ masks, in which precision:
   x (BLOCK_M, k)   ->   out tile = x @ w.t() + bias, then relu
 
 1. step: what a program loads in one step along k.
-2. accumulate: the sum so far, plus the product of what was loaded.
+2. accumulate: the running sum, plus the product of what was loaded.
 3. linear_kernel: both in Triton, then bias and relu. Its tile, the store and the launch
    are given.
 
 About 23 lines.
 
 - Beyond k both blocks hold 0: 0 * inf is NaN.
-- tl.dot cuts float32 to tf32, 10 bits of mantissa, unless input_precision says otherwise. PyTorch
-  does not.
-- Sums are float32, bias included, and are rounded once.
+- tl.dot reduces float32 to tf32, 10 bits of mantissa, unless input_precision says otherwise.
+  PyTorch does not.
+- Sums are float32, including the bias, and are rounded once.
 
 Begin on paper: what shape does p have in x's block, and in w's?
 Afterwards read torch/_inductor/kernel/templates/triton_mm.py.jinja.
@@ -67,7 +67,7 @@ def step(
     BLOCK_N, so that their product is a tile. Places count elements from the first one; masks say
     which lanes stand for an element.
     """
-    # TODO: rows and columns of the tile, places along k; two blocks of places, two masks.
+    # TODO: rows and columns of the tile, indices along k; two blocks of places, two masks.
     raise NotImplementedError("step")
 
 
@@ -76,7 +76,7 @@ def accumulate(total: torch.Tensor, a: torch.Tensor, b: torch.Tensor, step: Step
 
     a and b are float32 or float16, and may hold anything where the step's masks are False.
     """
-    # TODO: what must a lane hold that stands for no element?
+    # TODO: what must a lane hold if it stands for no element?
     raise NotImplementedError("accumulate")
 
 

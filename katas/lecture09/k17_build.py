@@ -11,12 +11,12 @@ shared libraries can build it:
 SOURCE (given) is written for PyTorch's stable ABI, and for any namespace. Write these three, about
 23 lines.
 
-- Each build makes <name>.so: no lib prefix, no Python version in the name.
+- Each build produces <name>.so: no lib prefix, no Python version in the name.
 - Each compiles with -O3, and defines KATA_NAMESPACE.
-- By itself load optimizes nothing, and takes each library for a Python module.
+- By default, load optimizes nothing, and treats each library as a Python module.
 
-Begin with CMake: run configure_command by hand, and read what it prints. It may say that it does
-not find kineto; never mind.
+Begin with CMake: run configure_command by hand, and read what it prints. It may say that it
+cannot find kineto; ignore that.
 Afterwards read with_options and __init__ of BuildExtension in torch/utils/cpp_extension.py.
 Real life differs: a CUDA source adds nvcc, and an architecture for each GPU.
 """
@@ -77,13 +77,13 @@ LIBRARY_IMPL(KATA_NAMESPACE, CPU, m) {
 
 
 def cmake_lists(name: str, source: str, namespace: str) -> str:
-    """Return the text of a CMakeLists.txt that makes <name>.so from `source`, in the same folder.
+    """Return the text of a CMakeLists.txt that builds <name>.so from `source`, in the same folder.
 
     CMake 3.18, only C++, the package Torch, a MODULE target `name`, linked with ${TORCH_LIBRARIES};
-    KATA_NAMESPACE defined as `namespace`; C++20, and an error if there is none. Write down no
-    folder.
+    KATA_NAMESPACE defined as `namespace`; C++20, and an error if there is none. Write no folder
+    into it.
     """
-    # TODO: find Torch, add the library, say what is special about it.
+    # TODO: find Torch, add the library, set what the docstring lists.
     raise NotImplementedError("cmake_lists")
 
 

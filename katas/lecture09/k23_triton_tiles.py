@@ -1,6 +1,6 @@
 """Which tile next? The order of programs decides how often memory is read.
 
-A matrix product x @ w.t() is cut into tiles, and a program computes one. It needs a strip of rows
+A matrix product x @ w.t() is split into tiles, and a program computes one. It needs a strip of rows
 of x and a strip of rows of w. Programs that run at the same time share strips through the cache.
 Of 16 x 16 tiles, 16 at a time:
 
@@ -10,7 +10,7 @@ Of 16 x 16 tiles, 16 at a time:
                  2  6 10 14
                  3  7 11 15
 
-1. tile: the tile of a program, by arithmetic. A kernel has only its number.
+1. tile: the tile of a program, by arithmetic. A kernel knows only its index.
 2. traffic: the elements that come from memory.
 
 About 13 lines, without Triton.
@@ -27,10 +27,10 @@ from __future__ import annotations
 def tile(program: int, tiles_m: int, tiles_n: int, group: int) -> tuple[int, int]:
     """Return the row and the column of a program's tile among `tiles_m` rows of `tiles_n` tiles.
 
-    Groups have `group` rows of tiles, the last perhaps fewer. Within a group the programs go down
-    its rows, then on to the next column. Use arithmetic alone: a kernel has no lists.
+    Groups have `group` rows of tiles, the last one perhaps fewer. Within a group the programs go
+    down its rows, then move to the next column. Use arithmetic alone: a kernel has no lists.
     """
-    # TODO: which group, which place in it, how many rows the group has.
+    # TODO: the group, the position in it, the number of its rows.
     raise NotImplementedError("tile")
 
 
@@ -38,7 +38,7 @@ def traffic(m: int, n: int, k: int, block_m: int, block_n: int, group: int, wave
     """Return how many elements of x (m, k) and w (n, k) come from memory.
 
     Tiles are block_m by block_n, and smaller at the edges. Programs 0 to wave - 1 run at the
-    same time, then the next `wave`. What a wave needs is loaded once, and forgotten after it.
+    same time, then the next `wave`. What a wave needs is loaded once, and forgotten afterwards.
     """
     # TODO: for each wave, the strips of x and of w that its tiles need.
     raise NotImplementedError("traffic")

@@ -1,7 +1,7 @@
 """Find out what custom_op registers.
 
 One decorator, and autograd, fake tensors and version counters know your operator. Look at what it
-left in the dispatcher:
+registered:
 
     @torch.library.custom_op("mine::scale", mutates_args={"x"}, device_types="cpu")
     def scale(x: torch.Tensor) -> None:
@@ -12,7 +12,7 @@ left in the dispatcher:
 Write kernels, about 5 lines: the keys in such a dump.
 
 Begin by guessing which key goes away with mutates_args=().
-Afterwards read _register_to_dispatcher in torch/_library/custom_ops.py, and find each of them.
+Afterwards read _register_to_dispatcher in torch/_library/custom_ops.py, and find each key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from __future__ import annotations
 def kernels(name: str) -> set[str]:
     """Return the dispatch keys under which an operator, such as "aten::relu", has a kernel.
 
-    Only those registered for the operator itself, in the dispatcher's words: "CPU", "Autograd".
+    Include only those registered for the operator itself, as the dispatcher prints them: "CPU",
+    "Autograd".
     Keys that the dump calls inactive are the same registrations again.
     """
     # TODO: read the lines of the dump.

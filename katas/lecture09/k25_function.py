@@ -1,6 +1,6 @@
 """One autograd function for grad, jvp and vmap.
 
-In most tutorials, a Function's forward takes ctx. torch.func.grad refuses it:
+In most tutorials, a Function's forward takes ctx. torch.func.grad rejects that:
 
     RuntimeError: ... it must override the setup_context staticmethod ...
 
@@ -11,7 +11,7 @@ output, and saves what is needed:
 
 1. forward and setup_context: save x and y, for backward and for forward mode.
 2. backward: a gradient for x, and None for eps, which is a float.
-3. jvp: from the tangent of x to that of y.
+3. jvp: map the tangent of x to that of y.
 4. vmap: let PyTorch generate the rule.
 
 About 10 lines.

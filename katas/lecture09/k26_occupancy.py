@@ -30,6 +30,6 @@ KERNELS: dict[str, tuple[int, int, int]] = {
 
 
 def blocks() -> dict[str, int]:
-    """Return for each kernel how many of its blocks are on a multiprocessor at the same time."""
+    """For each kernel, return how many of its blocks are on a multiprocessor at the same time."""
     # TODO: return {"one_warp": ..., "half_full": ...}
     raise NotImplementedError("blocks")

@@ -1,4 +1,4 @@
-"""Tests of k01_grid: each thread of a launch knows its number."""
+"""Tests of k01_grid: each thread of a launch knows its index."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ THREADS = 4
 
 
 def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
-    """Let each thread store its number where it belongs."""
+    """Let each thread store its index at that index."""
     found = extension.op("number")(torch.empty(0, device=device), n).tolist()
     assert list(range(n)) == found, (
-        f"n = {n}: yours begins with {found[:12]}, expected {list(range(min(n, 12)))}: thread t of"
-        " block b comes after b whole blocks"
+        f"n = {n}: yours starts with {found[:12]}, expected {list(range(min(n, 12)))}: thread t"
+        " of block b comes after b whole blocks"
     )
 
 
 @pytest.mark.parametrize("n", [4, 3, 1])
 def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
-    """A block alone: the number in the block is the number in the grid; not all have an element."""
+    """In a single block, the index in the block is the index in the grid; not all threads store."""
     check(extension, n, device)
 
 
@@ -40,13 +40,13 @@ def test_several_blocks(extension: CudaExtension, device: str, n: int) -> None:
 
 @pytest.mark.parametrize(("n", "blocks"), [(1, 1), (4, 1), (5, 2), (8, 2), (10, 3)])
 def test_the_launch(extension: CudaExtension, n: int, blocks: int) -> None:
-    """As many blocks as elements take, rounded up; each thread stores one element, or none."""
+    """Launch as many blocks as n elements take, rounded up; a thread stores at most one element."""
     check(extension, n)
     launches = extension.launches()
-    assert 1 == len(launches), f"yours launches {len(launches)} kernels, expected one"
+    assert 1 == len(launches), f"your code launches {len(launches)} kernels, expected one"
     grid, block = launches[0].grid, launches[0].block
     assert ((blocks, 1, 1), (THREADS, 1, 1)) == (grid, block), (
-        f"n = {n}: expected {blocks} blocks of {THREADS} threads, yours launches {grid} of {block}"
+        f"n = {n}: expected {blocks} blocks of {THREADS} threads, your grid is {grid} of {block}"
     )
     storing = launches[0].active_threads
     assert n == storing, f"n = {n}: {storing} threads store something, expected {n}, one for each"
@@ -54,6 +54,6 @@ def test_the_launch(extension: CudaExtension, n: int, blocks: int) -> None:
 
 @pytest.mark.parametrize(("grid", "block"), [(5, 8), (1, 96), (7, 33)])
 def test_any_block(extension: CudaExtension, grid: int, block: int) -> None:
-    """A larger launch: blockDim is known when the kernel runs, so do not count on 4."""
+    """In a larger launch blockDim is not 4, so the kernel must not assume 4."""
     with extension.simulated(grid=grid, block=block):
         check(extension, 40 if grid * block >= 40 else 8)

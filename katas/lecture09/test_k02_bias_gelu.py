@@ -42,18 +42,18 @@ FORWARD = "lecture09_k02.bias_gelu.default"
 BACKWARD = "lecture09_k02.bias_gelu_backward.default"
 SHAPES = [(3,), (1, 1), (2, 3, 4), (0, 3), (3, 0), (0,), (2, 0, 3)]
 CHECKS = ["test_schema", "test_autograd_registration", "test_faketensor"]
-# What makes, fills and looks at tensors. Arithmetic is the kernel's own.
+# Operators that allocate, fill and inspect tensors. Arithmetic is up to the kernel.
 MEMORY = re.compile(
     r"aten::((new_)?(empty|zeros|ones|full)(_like|_strided|_permuted)?|zero_|fill_|detach|alias"
     r"|contiguous|view|reshape|_unsafe_view|as_strided|slice|select|unsqueeze|squeeze|resize_|set_)$"
 )
-# Kernels without the dispatcher's record, and guards behind which the tests see nothing.
+# Kernels that bypass the dispatcher, and guards that hide calls from the tests.
 HIDDEN = (
     *("at::gelu", "at::gelu_out", "at::tanh", "at::redispatch", "redispatch", "redispatchBoxed"),
     *("ExcludeDispatchKeyGuard", "IncludeDispatchKeyGuard", "ForceDispatchKeyGuard"),
     *("TorchDispatchModeTLS", "PythonTorchFunctionTLS", "PythonDispatcherTLS"),
 )
-# Larger than what the C library keeps for later: 36 MiB of float32.
+# Larger than what malloc keeps for reuse: 36 MiB of float32.
 LARGE = (9 * 2**10, 2**10)
 STATUS = Path("/proc/self/status")
 
@@ -72,7 +72,7 @@ class Log(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the name and go on; saving and unpacking a tensor detaches it, which is no work."""
+        """Note the name and go on; ignore detach, which saving and unpacking a tensor calls."""
         if func is not torch.ops.aten.detach.default:
             self.names.append(str(func))
         return func(*args, **(kwargs or {}))
@@ -94,7 +94,7 @@ def gradients(
 
 
 def leaves(*shape: int, x: bool = True, bias: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a random input and bias, in float64, that require grad or not."""
+    """Return a random input and bias, in float64, that require grad as asked."""
     return (
         torch.randn(shape, dtype=torch.float64).requires_grad_(x),
         torch.randn(shape[-1], dtype=torch.float64).requires_grad_(bias),
@@ -114,7 +114,7 @@ def work(function: Callable[[], object]) -> tuple[set[str], int]:
 
 
 def computing(called: set[str]) -> list[str]:
-    """Return those of these operators that do more than make tensors."""
+    """Return those of these operators that do more than allocate tensors."""
     return sorted(name for name in called if not MEMORY.match(name))
 
 
@@ -140,7 +140,7 @@ def growth(function: Callable[[], object]) -> int:
 
 @step_one
 def test_zero_and_the_ends(extension: Extension) -> None:
-    """GELU keeps 0, lets large numbers pass and stops large negative ones."""
+    """GELU keeps 0 and large numbers, and maps large negative numbers to 0."""
     x = torch.tensor([-3000.0, -30.0, 0.0, 30.0, 3000.0, math.nan])
 
     *found, last = extension.op("bias_gelu")(x, torch.zeros(6)).tolist()
@@ -165,7 +165,7 @@ def test_the_bias_is_added_first(extension: Extension) -> None:
 @step_one
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype) -> None:
-    """The tanh approximation, to which the constants belong; erf differs by up to 5e-4."""
+    """The constants belong to the tanh approximation; erf differs from it by up to 5e-4."""
     x, bias = 3 * torch.randn(50, 7, dtype=dtype), torch.randn(7, dtype=dtype)
     output = extension.op("bias_gelu")(x, bias)
 
@@ -227,12 +227,12 @@ def strided(draw: st.DrawFn, *, count: int) -> list[torch.Tensor]:
 @given(tensors=strided(count=1))
 @example(tensors=[TRANSPOSED, TRANSPOSED[0]])
 def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) -> None:
-    """Of both inputs, which stay as they are; the output is row-major."""
+    """Inputs may have any strides, and are not changed; the output is row-major."""
     bias_gelu = extension.op("bias_gelu")
     with unchanged(input=tensors[0], bias=tensors[1]):
         output = bias_gelu(*tensors)
     with unchanged(output=output):
-        # Other values, which the memory of the first output would show.
+        # Other values, so that a reused output buffer is noticed.
         bias_gelu(tensors[0] + 1, tensors[1])
 
     torch.testing.assert_close(output, reference(*tensors), rtol=1e-12, atol=1e-12)
@@ -241,13 +241,13 @@ def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) 
 
 @step_one
 def test_forward_is_fused(extension: Extension) -> None:
-    """One tensor is allocated, the output, and no operator of ATen computes."""
+    """Only the output is allocated, and no operator of ATen computes."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = torch.randn(64, 32), torch.randn(32)
     called, allocated = work(lambda: bias_gelu(x, bias))
 
     found = computing(called)
-    assert [] == found, f"your kernel calls {found}: write the loop"
+    assert [] == found, f"your kernel calls {found}, expected no ATen operator: write the loop"
     assert 4 * 64 * 32 == allocated, (
         f"{allocated} bytes were allocated for an output of {4 * 64 * 32}: each tensor between "
         "input and output is written to memory and read again"
@@ -257,7 +257,7 @@ def test_forward_is_fused(extension: Extension) -> None:
 
 @step_one
 def test_forward_takes_one_pass(extension: Extension) -> None:
-    """No buffer between two loops, whoever allocates it: z is written and read again there."""
+    """There is no buffer for z between two loops, whoever allocates it."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = torch.ones(LARGE), torch.zeros(LARGE[1])
     bias_gelu(x[:1], bias)
@@ -271,7 +271,7 @@ def test_forward_takes_one_pass(extension: Extension) -> None:
 
 @step_two
 def test_the_slope_at_zero_and_at_the_ends(extension: Extension) -> None:
-    """A half at zero, since gelu(x) - gelu(-x) is x; at the ends 0 and 1."""
+    """The slope is a half at zero, since gelu(x) - gelu(-x) is x; at the ends it is 0 and 1."""
     backward = extension.op("bias_gelu_backward")
     x = torch.tensor([[-3000.0, -30.0, 0.0, 30.0, 3000.0, math.nan]])
     for_input, for_bias = backward(torch.ones(1, 6), x, torch.zeros(6))
@@ -316,19 +316,21 @@ def test_backward_of_any_shape(extension: Extension, shape: tuple[int, ...]) -> 
 
 @step_two
 def test_backward_is_fused(extension: Extension) -> None:
-    """Two tensors are allocated, the two gradients."""
+    """Only the two gradients are allocated."""
     backward = extension.op("bias_gelu_backward")
     grad, x, bias = torch.randn(64, 32), torch.randn(64, 32), torch.randn(32)
     called, allocated = work(lambda: backward(grad, x, bias))
 
     found = computing(called)
-    assert [] == found, f"your kernel calls {found}: write the loop"
-    assert 4 * 65 * 32 == allocated, f"{allocated} bytes for gradients of {4 * 65 * 32}"
+    assert [] == found, f"your kernel calls {found}, expected no ATen operator: write the loop"
+    assert 4 * 65 * 32 == allocated, (
+        f"{allocated} bytes were allocated for gradients of {4 * 65 * 32}"
+    )
 
 
 @step_two
 def test_backward_takes_one_pass(extension: Extension) -> None:
-    """What the loop adds up is added up as it goes: no second loop over a kept gradient."""
+    """The loop also sums grad_bias: there is no second loop over a kept gradient."""
     backward = extension.op("bias_gelu_backward")
     x, bias = torch.ones(LARGE), torch.zeros(LARGE[1])
     backward(x[:1], x[:1], bias)
@@ -357,7 +359,7 @@ def test_gradients_are_rounded_once(extension: Extension) -> None:
 
 @step_two
 def test_a_sum_is_rounded_once(extension: Extension) -> None:
-    """Three equal rows: three times a rounded number is not the rounded threefold."""
+    """With three equal rows, three times a rounded number is not the rounded triple."""
     x, bias, grad = torch.randn(1, 2000), torch.randn(2000), torch.rand(1, 2000)
     rows = (grad.repeat(3, 1), x.repeat(3, 1), bias)
     _, for_bias = extension.op("bias_gelu_backward")(*rows)
@@ -389,7 +391,7 @@ def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tenso
 @step_three
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_each_kernel_checks(extension: Extension, place: str) -> None:
-    """With the given function: what would fail on the CPU must fail on meta tensors too."""
+    """Call the given check: what fails on the CPU must fail on meta tensors too."""
     forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
     x, bias = torch.zeros(2, 3, device=place), torch.zeros(3, device=place)
     for wrong in (bias[:2], bias[0], x):
@@ -405,7 +407,7 @@ def test_each_kernel_checks(extension: Extension, place: str) -> None:
 
 @step_three
 def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
-    """Shapes, dtypes and strides, and no data: 8 TB cost nothing to plan with."""
+    """Meta kernels return shapes, dtypes and strides without data, even for 8 TB."""
     forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
     for x, bias in ((torch.rand(4, 3).t(), torch.rand(4)), (torch.rand(3).double(),) * 2):
         real = forward(x, bias), *backward(x, x, bias)
@@ -414,7 +416,7 @@ def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
         for one, other in zip(real, fake, strict=True):
             real_one = one.shape, one.dtype, one.stride(), "meta"
             found = other.shape, other.dtype, other.stride(), other.device.type
-            assert real_one == found, f"the CPU kernel makes {real_one}, your Meta kernel {found}"
+            assert real_one == found, f"the CPU kernel returns {real_one}, your Meta kernel {found}"
     huge = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
     found = forward(huge, huge[0]).shape
     assert huge.shape == found, f"input is 2^20 by 2^20, yours is {tuple(found)}"
@@ -435,7 +437,7 @@ def test_symbols_stay_symbols(extension: Extension) -> None:
 
 @step_four
 def test_gradients_arrive(extension: Extension) -> None:
-    """The autograd kernel brings the two kernels together."""
+    """The autograd kernel connects the two kernels."""
     x, bias = leaves(5, 3)
     output = extension.op("bias_gelu")(x, bias)
     grad = torch.randn_like(output)
@@ -448,7 +450,7 @@ def test_gradients_arrive(extension: Extension) -> None:
 @step_four
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3), (0, 3)], ids=str)
 def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
-    """Finite differences, for both inputs and for each alone."""
+    """Compare with finite differences, for both inputs and for each alone."""
     bias_gelu = extension.op("bias_gelu")
     for x, bias in ((True, True), (True, False), (False, True)):
         assert torch.autograd.gradcheck(bias_gelu, leaves(*shape, x=x, bias=bias)), (
@@ -458,12 +460,12 @@ def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
 
 @step_four
 def test_the_graph_has_one_node(extension: Extension) -> None:
-    """And without gradients there is none."""
+    """The output has a grad_fn of BiasGelu, and none where no gradient is needed."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = leaves(2, 3)
     node = bias_gelu(x, bias).grad_fn
 
-    assert node is not None, "the output has no grad_fn: backward would not come here"
+    assert node is not None, "the output has no grad_fn, so backward would not call your function"
     before = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert "BiasGelu" in node.name(), f"expected a node of BiasGelu, yours is {node.name()}"
     assert [id(x), id(bias)] == [id(leaf) for leaf in before], (
@@ -480,7 +482,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
 @step_four
 def test_only_the_inputs_are_saved(extension: Extension) -> None:
-    """Not their sum, nor a copy that is contiguous: it would have to live until backward."""
+    """Save the inputs: their sum, or a contiguous copy, would have to live until backward."""
     x = torch.randn(3, 2, dtype=torch.float64).t().requires_grad_()
     bias = torch.randn(6, dtype=torch.float64)[::2].requires_grad_()
     saved: list[int] = []
@@ -500,7 +502,7 @@ def test_only_the_inputs_are_saved(extension: Extension) -> None:
 @step_four
 @pytest.mark.parametrize("changed", ["input", "bias"])
 def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> None:
-    """Its version counter tells, if it was saved by save_for_backward."""
+    """The version counter reveals a change, if the tensor was saved by save_for_backward."""
     x, bias = leaves(2, 3)
     result = extension.op("bias_gelu")(x, bias).sum()
     with torch.no_grad():
@@ -512,7 +514,7 @@ def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> N
 
 @step_four
 def test_each_direction_is_one_operator(extension: Extension) -> None:
-    """One kernel forward, one backward: each makes contiguous itself what has to be."""
+    """One kernel runs forward and one backward: each calls contiguous itself where it needs to."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = leaves(2, 3)
     transposed = torch.randn(3, 2, dtype=torch.float64).t().requires_grad_()
@@ -531,7 +533,7 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
 
 @step_five
 def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:
-    """Gradients do not depend on whether they will be differentiated; but they have a history."""
+    """A recorded backward gives the same gradients, with a history."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = leaves(4, 2, 3)
     grad = torch.randn(4, 2, 3, dtype=torch.float64)
@@ -546,7 +548,7 @@ def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:
 @step_five
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3), (0, 3)], ids=str)
 def test_gradgradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
-    """Second derivatives, by both inputs and by each alone."""
+    """Check second derivatives, with respect to both inputs and to each alone."""
     bias_gelu = extension.op("bias_gelu")
     for x, bias in ((True, True), (True, False), (False, True)):
         assert torch.autograd.gradgradcheck(bias_gelu, leaves(*shape, x=x, bias=bias)), (
@@ -557,7 +559,7 @@ def test_gradgradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> N
 
 @pytest.mark.parametrize("check", [*CHECKS, "test_aot_dispatch_dynamic"])
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """PyTorch examines it too: schema, keys, fake tensors, traced forward and backward."""
+    """PyTorch's opcheck passes: schema, keys, fake tensors, traced forward and backward."""
     bias_gelu = extension.op("bias_gelu").default
     for arguments in (leaves(4, 3), leaves(3, x=False, bias=False)):
         bias_gelu(*arguments)
@@ -568,7 +570,7 @@ def test_opcheck_agrees(extension: Extension, check: str) -> None:
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_opcheck_agrees_about_backward(extension: Extension, check: str) -> None:
-    """It is an operator like any other."""
+    """PyTorch's opcheck accepts the backward operator too."""
     backward = extension.op("bias_gelu_backward").default
     x, bias = leaves(4, 3, x=False, bias=False)
     backward(x, x, bias)

@@ -54,13 +54,13 @@ def launched(extension: CudaExtension, n: int) -> Launch:
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
-    """One element: the other 255 threads of the block must not touch it."""
+    """With one element, the other 255 threads of the block must not touch it."""
     check(extension, 1, device)
 
 
 @pytest.mark.parametrize("n", [255, 256, 257, 1000])
 def test_blocks_begin_where_others_end(extension: CudaExtension, device: str, n: int) -> None:
-    """Around one block and a few: each thread finds its own element, and none past the end."""
+    """Around a multiple of the block size, each thread finds its element, and none past the end."""
     check(extension, n, device)
 
 
@@ -68,7 +68,7 @@ def test_blocks_begin_where_others_end(extension: CudaExtension, device: str, n:
 def test_a_thread_goes_on_to_further_elements(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """More elements than threads: the loop goes on in steps of the whole grid."""
+    """If there are more elements than threads, the loop goes on in steps of the whole grid."""
     check(extension, n, device)
 
 
@@ -77,7 +77,7 @@ def test_no_elements(extension: CudaExtension, device: str) -> None:
     actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
     assert (0,) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
     if device == "cpu":
-        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
+        assert [] == extension.launches(), "expected no launch, not even of one idle block"
 
 
 def test_special_values_are_computed_like_others(extension: CudaExtension, device: str) -> None:
@@ -116,12 +116,12 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     launch = launched(extension, n)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, (
-        f"n = {n}: expected {blocks} blocks, yours launches {launch.grid}"
+        f"n = {n}: expected {blocks} blocks, your code launches {launch.grid}"
     )
 
 
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
-    """2 n loads and n stores, no more: nothing is computed twice, or copied before."""
+    """The kernel makes 2 n loads and n stores: nothing is computed twice, or copied before."""
     n = 3 * MOST_BLOCKS * THREADS
     launch = launched(extension, n)
     for kind, expected in (("read", 2 * n), ("write", n)):
@@ -145,13 +145,13 @@ def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
 
 
 def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
-    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    """In `with torch.cuda.stream(s)` the launch goes to s, not to the default stream."""
     with extension.simulated(stream=11):
         check(extension, 300)
 
 
 def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which must be returned."""
+    """A launch does not raise; return the error that cudaGetLastError() reports."""
     with extension.refused():
         check(extension, 300)
 
@@ -160,7 +160,7 @@ def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
 def test_the_kernel_is_right_for_any_launch(
     extension: CudaExtension, grid: int, block: int
 ) -> None:
-    """Other blocks and another grid: gridDim and blockDim say how many, no constant does."""
+    """With other launches, use gridDim and blockDim, not constants."""
     with extension.simulated(grid=grid, block=block):
         check(extension, 1000)
 
@@ -179,7 +179,7 @@ def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: 
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the source: no double, and no literal without an f in float arithmetic."""
+    """The source has no double, and no literal without an f in float arithmetic."""
     check(extension, 100)
     forbids_doubles(source("katas.lecture09", "csrc/k03_axpy.cu"))
 
@@ -191,4 +191,4 @@ def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
     assert 0 == ptx.count("mul.f32", "add.f32"), (
         f"product and sum are separate instructions:\n{ptx.table()}"
     )
-    assert 0 == ptx.count("*.f64*"), f"yours computes in double: is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"your kernel uses double: is an f missing?\n{ptx.table()}"

@@ -1,4 +1,4 @@
-"""Tests of k04_strided: a kernel over views, which lie in memory by sizes and strides."""
+"""Tests of k04_strided: a kernel that reads views through their sizes and strides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# Names that the compiler knows, and those of types and conversions.
+# Names that the compiler knows, and names of types and conversions.
 CONSTANT = re.compile(r"\bconstexpr\s+[\w:]+\s+(\w+)|#define\s+(\w+)|[<,]\s*int\s+(\w+)(?=\s*[>,])")
 WORDS = {"int", "unsigned", "long", "size_t", "int64_t", "static_cast"}
 # Pointers to floats, and shared arrays.
@@ -113,13 +113,13 @@ def launched(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> Laun
 
 
 def test_contiguous_tensors(extension: CudaExtension, device: str) -> None:
-    """The stride of the last dim is 1, that of each other dim the size of what is right of it."""
+    """The stride of the last dim is 1, and every other stride the product of the sizes after it."""
     check(extension, numbers(7, device=device), numbers(7, device=device))
     check(extension, numbers(2, 3, 4, device=device), numbers(2, 3, 4, device=device))
 
 
 def test_every_other_element(extension: CudaExtension, device: str) -> None:
-    """A vector with a stride: its elements are apart, those of the result are not."""
+    """A vector may have a stride; the result is contiguous."""
     check(extension, numbers(14, device=device)[::2], numbers(21, device=device)[::3])
 
 
@@ -127,7 +127,7 @@ def test_part_of_a_matrix(extension: CudaExtension, device: str) -> None:
     """A slice of both dims: rows begin where those of the whole matrix do, however long it is."""
     x, y = numbers(9, 10, device=device), numbers(4, 8, device=device)
     check(extension, x[2:8:2, 3:9], y[1:, 1:7])
-    # Equal strides do not make them contiguous.
+    # Equal strides do not imply contiguous tensors.
     check(extension, x[2:5, 3:9], x[5:8, 2:8])
     check(extension, *numbers(2, 2, 70_000, device=device)[:, :, ::69_999])
 
@@ -145,7 +145,7 @@ def test_transposed(extension: CudaExtension, device: str, which: str) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 4), (3, 1), (4,), (1, 1), ()])
 def test_expanded(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
-    """Broadcasting makes strides of 0: one element of memory appears at many indices."""
+    """Broadcasting gives strides of 0: one element of memory appears at many indices."""
     check(extension, numbers(3, 4, device=device), numbers(*shape, device=device))
     check(extension, numbers(*shape, device=device).expand(3, 4), numbers(3, 4, device=device))
 
@@ -165,7 +165,7 @@ def test_sizes_of_one(extension: CudaExtension, device: str) -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
 def test_five_dims(extension: CudaExtension, device: str, order: tuple[int, ...]) -> None:
-    """As many dims as are allowed, all of different sizes."""
+    """Five dims, the most allowed, have five different sizes."""
     sizes = [6, 2, 5, 3, 4]
     x = numbers(*sizes, device=device).permute(order)
     y = numbers(*(x.size(dim) for dim in (4, 3, 2, 1, 0)), device=device).permute(4, 3, 2, 1, 0)
@@ -226,7 +226,7 @@ def test_a_thread_goes_on_to_further_elements(
 
 
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
-    """2 n loads and n stores: sizes and strides come with the launch, they are not read."""
+    """The kernel makes 2 n loads and n stores: sizes and strides are arguments, not loaded."""
     x = numbers(8, 4, 7, 3, 64).permute(4, 1, 3, 0, 2)
     launch = launched(extension, x, numbers(7))
     assert 2 * x.numel() == launch.count("global", "read").accesses, (
@@ -250,17 +250,17 @@ def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExt
 
 @pytest.mark.parametrize("grid", [1, 3])
 def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, grid: int) -> None:
-    """A grid-stride loop goes on until all is done, however few blocks there are."""
+    """A grid-stride loop covers all elements, however few blocks there are."""
     with extension.simulated(grid=grid):
         check(extension, numbers(40, 50).t(), numbers(50, 40))
 
 
 def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension) -> None:
-    """By the text: what a loop with a constant bound counts, or constants."""
+    """Array indices in the source are constants, or count a loop with a constant bound."""
     check(extension, numbers(4, 5).t(), numbers(5, 4))
     found = indices_of_the_run(source("katas.lecture09", "csrc/k04_strided.cu").read_text("utf-8"))
     assert not found, (
-        f"yours indexes {', '.join(found)}, and the index is known only at run time:"
+        f"your code uses {', '.join(found)}, whose index is known only at run time:"
         " registers cannot be indexed, so sizes and strides are copied to local memory. Let the"
         " loop over dims have a constant bound, and leave it or skip a step inside"
     )
@@ -268,8 +268,8 @@ def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension)
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_needs_no_local_memory(ptx: Ptx) -> None:
-    """Compiled for a GPU: no array is indexed by what is known only at run time."""
-    assert ptx.count("ld.global*"), f"nothing is loaded:\n{ptx.table()}"
+    """Compiled for a GPU, no array is indexed by a value known only at run time."""
+    assert ptx.count("ld.global*"), f"no ld.global, expected loads:\n{ptx.table()}"
     local = ptx.count("ld.local*", "st.local*")
     assert 0 == local, (
         f"{local} loads and stores of local memory: sizes and strides were copied to where they can"

@@ -41,24 +41,24 @@ def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
-    """One element: the other 255 threads have none, and take part with 0."""
+    """With one element, the other 255 threads take part with 0."""
     check(extension, 1, device)
 
 
 @pytest.mark.parametrize("n", [2, 31, 32, 33, 255, 256, 257, 1000, 1023, 1024, 1025, GRID])
 def test_blocks_put_their_sums_together(extension: CudaExtension, device: str, n: int) -> None:
-    """One block and several: the second launch sums up what the first one left in partial."""
+    """The second launch sums what the first one left in partial, for one block or several."""
     check(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [GRID + 1, 3 * GRID - 5])
 def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str, n: int) -> None:
-    """More elements than threads: each thread first adds up its own."""
+    """If there are more elements than threads, each thread first sums its own."""
     check(extension, n, device)
 
 
 def test_no_elements(extension: CudaExtension, device: str) -> None:
-    """The sum of nothing is 0, not what happened to be in memory."""
+    """The sum of no elements is 0, not whatever was in memory."""
     actual = extension.op("block_sum")(torch.empty(0, device=device))
     assert () == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
     assert 0.0 == actual.item(), f"the sum of no elements is {actual.item()}, expected 0"
@@ -78,7 +78,7 @@ def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
 def test_infinity_and_nan_reach_the_sum(
     extension: CudaExtension, device: str, where: int, values: list[float], expected: float
 ) -> None:
-    """Special values go through every addition, as they do in torch.sum."""
+    """Special values propagate as they do in torch.sum."""
     x = torch.ones(1001, device=device)
     x[where : where + len(values)] = torch.tensor(values, device=device)
     actual = extension.op("block_sum")(x).cpu()
@@ -103,8 +103,8 @@ def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: 
 
 
 def test_the_bits_are_the_same_at_every_call(extension: CudaExtension, device: str) -> None:
-    """Addition of floats depends on the order, so the order must not depend on who is first."""
-    # Terms that cancel: what an addition loses is not hidden by a large sum.
+    """Float addition depends on the order, so the order must not depend on which block is first."""
+    # The terms cancel, so that a large sum does not hide what an addition loses.
     x = torch.randn(GRID, device=device)
     found = {extension.op("block_sum")(x).item().hex() for _ in range(8)}
     assert 1 == len(found), (
@@ -146,7 +146,7 @@ def test_each_element_is_read_once_by_neighbouring_threads(
         r"//.*", "", source("katas.lecture09", "csrc/k05_block_sum.cu").read_text("utf-8")
     )
     assert "gridDim.x" in code, (
-        "yours never uses gridDim.x: 64 blocks are the most on the CPU, and 1,024 on a GPU,"
+        "your kernel never uses gridDim.x: 64 blocks are the most on the CPU, and 1,024 on a GPU,"
         " where steps of 64 blocks would add elements several times"
     )
 
@@ -169,9 +169,9 @@ def test_log2_of_the_threads_barriers(extension: CudaExtension) -> None:
 
 @pytest.mark.parametrize("n", [GRID, 3 * GRID])
 def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension, n: int) -> None:
-    """Neighbours stay at work, so that whole warps are done: at most 64 wavefronts per block.
+    """Adjacent threads keep working, so that whole warps finish: at most 64 wavefronts per block.
 
-    However many elements a thread has: it adds them up in a register.
+    That holds for any number of elements per thread, which it sums in a register.
     """
     check(extension, n)
     for launch in extension.launches():
@@ -189,20 +189,20 @@ def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension,
 
 
 def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
-    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    """In `with torch.cuda.stream(s)` the launch goes to s, not to the default stream."""
     with extension.simulated(stream=11):
         check(extension, 300)
 
 
 @pytest.mark.parametrize("launch", [1, 2])
 def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) -> None:
-    """The first or the second; cudaGetLastError() has the error, which must be returned."""
+    """Either launch may fail; return the error that cudaGetLastError() reports."""
     with extension.refused(launch):
         check(extension, 300)
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the source: no double, and no literal without an f in float arithmetic."""
+    """The source has no double, and no literal without an f in float arithmetic."""
     check(extension, 1000)
     forbids_doubles(source("katas.lecture09", "csrc/k05_block_sum.cu"))
 
@@ -210,6 +210,6 @@ def test_nothing_is_in_float64(extension: CudaExtension) -> None:
 @pytest.mark.backend("nvcc")
 def test_nvcc_adds_in_float32(ptx: Ptx) -> None:
     """Compiled for a GPU: barriers, shared memory, and nothing in float64."""
-    assert ptx.count("bar.sync*", "barrier.*"), f"yours has no barrier:\n{ptx.table()}"
-    assert ptx.count("add*.f32"), f"nothing is added in float32:\n{ptx.table()}"
-    assert 0 == ptx.count("*.f64*"), f"yours computes in double:\n{ptx.table()}"
+    assert ptx.count("bar.sync*", "barrier.*"), f"your kernel has no barrier:\n{ptx.table()}"
+    assert ptx.count("add*.f32"), f"no add.f32, expected additions in float32:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"your kernel computes in double:\n{ptx.table()}"

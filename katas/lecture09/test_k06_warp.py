@@ -55,18 +55,18 @@ def launched(extension: CudaExtension, rows: int, columns: int) -> tuple[Launch,
     """Return what the kernel did, and the number of its warps."""
     check(extension, rows, columns)
     launches = extension.launches()
-    assert 1 == len(launches), f"yours launches {len(launches)} kernels, one is given"
+    assert 1 == len(launches), f"your code launches {len(launches)} kernels, expected the given one"
     return launches[0], rows * -(-columns // WARP)
 
 
 def test_one_column(extension: CudaExtension, device: str) -> None:
-    """One element is its own sum; the other 31 lanes of the warp have none."""
+    """One element is its own sum; the other 31 lanes of the warp have no element."""
     check(extension, 1, 1, device)
 
 
 @pytest.mark.parametrize("columns", [2, 3, 16, 31, 32])
 def test_one_warp(extension: CudaExtension, device: str, columns: int) -> None:
-    """At most 32 columns: shuffles alone, in a warp that is full or not."""
+    """Up to 32 columns need only shuffles, in a full warp or a partial one."""
     check(extension, 1, columns, device)
 
 
@@ -74,19 +74,19 @@ def test_one_warp(extension: CudaExtension, device: str, columns: int) -> None:
 def test_a_warp_adds_what_the_warps_before_have(
     extension: CudaExtension, device: str, columns: int
 ) -> None:
-    """Several warps, the last of them full or not: totals go through shared memory."""
+    """With several warps, the last one full or not, totals go through shared memory."""
     check(extension, 1, columns, device)
 
 
 @pytest.mark.parametrize("columns", [992, 993, 1023, 1024])
 def test_the_longest_rows(extension: CudaExtension, device: str, columns: int) -> None:
-    """31 and 32 warps: the totals of a row fill a warp of their own, or nearly so."""
+    """With 31 or 32 warps, the totals of a row nearly or entirely fill a warp."""
     check(extension, 1, columns, device)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 1), (5, 32), (4, 100)])
 def test_each_row_by_itself(extension: CudaExtension, device: str, rows: int, columns: int) -> None:
-    """A row begins where its block says, and with nothing from the row before."""
+    """A row begins at the index of its block, and adds nothing from the row before."""
     check(extension, rows, columns, device)
 
 
@@ -101,7 +101,7 @@ def test_any_matrix(extension: CudaExtension, rows: int, columns: int) -> None:
 def test_what_stands_before_an_infinity_does_not_feel_it(
     extension: CudaExtension, device: str, column: int, value: float
 ) -> None:
-    """Sums before a special value are as without it, sums from there on are what it makes them."""
+    """A special value changes the sums from its column on, and none before."""
     x = torch.ones(1, 100, device=device)
     x[0, column] = value
     expected = x.cumsum(1)[0].tolist()
@@ -130,13 +130,13 @@ def test_opposite_infinities_are_nan_from_the_second_on(
 
 
 def test_neighbouring_threads_read_and_write_each_element_once(extension: CudaExtension) -> None:
-    """1024 loads and stores per row, 32 floats of a warp in 4 sectors of 32 bytes."""
+    """A row takes 1024 loads and stores, and a warp's 32 floats fill 4 sectors of 32 bytes."""
     launch, warps = launched(extension, 2, 1024)
     for kind in ("read", "write"):
         count = launch.count("global", kind)
         assert 2 * 1024 == count.accesses, (
-            f"2 x 1024 elements: yours has {count.accesses} accesses of kind {kind!r}, one for each"
-            f" would do: keep the element in a register\n{launch.table()}"
+            f"2 x 1024 elements: yours has {count.accesses} accesses of kind {kind!r}, one per"
+            f" element would do: keep the element in a register\n{launch.table()}"
         )
         assert 4 * warps == count.sectors, (
             f"yours: {count.sectors} sectors of kind {kind!r} for {warps} warps, {4 * warps} would"
@@ -146,7 +146,7 @@ def test_neighbouring_threads_read_and_write_each_element_once(extension: CudaEx
 
 @pytest.mark.parametrize("columns", [320, 1024])
 def test_two_barriers(extension: CudaExtension, columns: int) -> None:
-    """Lanes need no barrier: one after the totals, one after their sums."""
+    """Two barriers are enough: one after the totals, one after their sums."""
     launch, _ = launched(extension, 2, columns)
     each = launch.barriers / 2
     assert each <= MOST_BARRIERS, (
@@ -157,7 +157,7 @@ def test_two_barriers(extension: CudaExtension, columns: int) -> None:
 
 @pytest.mark.parametrize("columns", [320, 1024])
 def test_shared_memory_holds_one_float_per_warp(extension: CudaExtension, columns: int) -> None:
-    """The total of a warp, and the sum of totals: at most 2 values per warp are stored."""
+    """At most 2 values per warp go to shared memory: its total, and the sum of totals."""
     launch, warps = launched(extension, 2, columns)
     stored = launch.count("shared", "write", "atomic").accesses
     assert stored >= warps - 2, (
@@ -173,7 +173,7 @@ def test_shared_memory_holds_one_float_per_warp(extension: CudaExtension, column
 
 @pytest.mark.parametrize("columns", [320, 1024])
 def test_few_wavefronts_of_shared_memory(extension: CudaExtension, columns: int) -> None:
-    """At most 5 wavefronts per warp: nobody adds up all the totals before it one by one."""
+    """At most 5 wavefronts per warp: no thread sums the totals before it one by one."""
     launch, warps = launched(extension, 2, columns)
     shared = launch.count("shared").wavefronts
     assert shared <= MOST_SHARED * warps, (
@@ -193,16 +193,16 @@ def test_five_shuffles_make_a_warps_sums(extension: CudaExtension, columns: int)
     )
     code = re.sub(r"//.*", "", source("katas.lecture09", "csrc/k06_warp.cu").read_text("utf-8"))
     assert "__activemask" not in code, (
-        "yours calls __activemask(), which says which lanes are here now, not which are still to"
-        " come: nothing forces lanes that took the same branch to run together"
+        "your kernel calls __activemask(), which says which lanes are active now, not which are"
+        " still to come: nothing forces lanes that took the same branch to run together"
     )
 
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_makes_instructions_of_shuffles(ptx: Ptx) -> None:
-    """Compiled for a GPU: lanes read each other's registers."""
-    assert ptx.count("shfl.sync*"), f"yours has no shuffle:\n{ptx.table()}"
+    """Compiled for a GPU, lanes read each other's registers."""
+    assert ptx.count("shfl.sync*"), f"your kernel has no shuffle:\n{ptx.table()}"
     assert 0 == ptx.count("ld.local*", "st.local*"), (
-        "yours uses local memory, which holds arrays whose index is not known at compile time:\n"
+        "your kernel uses local memory, for an array whose index is unknown at compile time:\n"
         f"{ptx.table()}"
     )

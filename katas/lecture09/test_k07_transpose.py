@@ -47,7 +47,7 @@ def launched(extension: CudaExtension, n: int, m: int) -> Launch:
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
-    """One element: all other threads stay off the matrix, and still reach the barrier."""
+    """With one element, all other threads touch nothing, and still reach the barrier."""
     check(extension, 1, 1, device)
 
 
@@ -58,7 +58,7 @@ def test_a_square_of_32(extension: CudaExtension, device: str) -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(64, 64), (128, 128)])
 def test_tiles_change_places_too(extension: CudaExtension, device: str, n: int, m: int) -> None:
-    """A tile of the upper right moves to the lower left, besides being transposed itself."""
+    """A tile at the upper right moves to the lower left, and is also transposed itself."""
     check(extension, n, m, device)
 
 
@@ -74,12 +74,12 @@ def test_rows_of_the_result_are_n_long(
     ("n", "m"), [(31, 33), (33, 31), (1, 32), (33, 1), (1, 1025), (1023, 1), (65, 257), (255, 30)]
 )
 def test_edges(extension: CudaExtension, device: str, n: int, m: int) -> None:
-    """Sizes around a tile: the last ones are cut off, on the right in x, below in out."""
+    """At sizes around a tile, the last tiles are partial, on the right in x, below in out."""
     check(extension, n, m, device)
 
 
 def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
-    """Negative zero, infinities, subnormal numbers and NaN with a payload arrive as they were."""
+    """Negative zero, infinities, subnormal numbers and NaN with a payload are copied unchanged."""
     words = [-(1 << 31), 1, 0x7F800000, -(1 << 23), 0x7FC01234, 0x7FC00000, 0x3F800000, 0x80, 0]
     x = torch.tensor(words * 5, dtype=torch.int32, device=device).reshape(3, 15)
     actual = extension.op("transpose")(x.view(torch.float32)).view(torch.int32)
@@ -107,7 +107,7 @@ def test_each_element_is_loaded_and_stored_once(extension: CudaExtension, n: int
 @pytest.mark.parametrize(("n", "m"), ALIGNED)
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_each_sector_is_touched_once(extension: CudaExtension, kind: str, n: int, m: int) -> None:
-    """They are n m / 8, 4 per request of 32 lanes: a warp goes along rows, reading and writing."""
+    """There are n m / 8 sectors, 4 per request of 32 lanes: a warp reads and writes along rows."""
     launch = launched(extension, n, m)
     sectors = launch.count("global", kind).sectors
     verb, matrix = {"read": ("read", "x"), "write": ("written", "out")}[kind]
@@ -120,7 +120,7 @@ def test_each_sector_is_touched_once(extension: CudaExtension, kind: str, n: int
 @pytest.mark.parametrize(("n", "m"), UNALIGNED)
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_odd_sizes_are_no_slower_way(extension: CudaExtension, kind: str, n: int, m: int) -> None:
-    """Where rows begin inside a sector, at most twice as many sectors as hold the matrix."""
+    """If rows begin inside a sector, up to twice as many sectors as hold the matrix are touched."""
     launch = launched(extension, n, m)
     sectors = launch.count("global", kind).sectors
     assert n * m // 4 >= sectors, (
@@ -145,4 +145,6 @@ def test_nvcc_moves_bits(ptx: Ptx) -> None:
     assert ptx.count("st.shared*"), f"no tile in shared memory:\n{ptx.table()}"
     computing = ("add*.f*", "sub*.f*", "mul*.f*", "fma*.f*", "cvt*.f*")
     assert 0 == ptx.count(*computing), f"expected no arithmetic on floats:\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), (
+        f"your kernel uses local memory:\n{ptx.table()}"
+    )

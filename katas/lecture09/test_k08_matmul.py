@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 # The loads are counted for sizes rounded up to it.
 ROUND = 32
-# How many threads each number that is loaded must serve.
+# How many threads each loaded number must serve.
 SERVED = 16
 WHOLE = [(64, 64, 64), (32, 96, 64), (96, 32, 128)]
 # Along k, m and n one more than whole tiles, or one less; and less than a tile along one.
@@ -71,13 +71,13 @@ def launched(extension: CudaExtension, m: int, k: int, n: int) -> Launch:
 
 
 def test_one_product(extension: CudaExtension, device: str) -> None:
-    """One element in each: all the rest of the tiles is 0."""
+    """With one element in each matrix, the rest of the tiles is 0."""
     check(extension, 1, 1, 1, device)
 
 
 @pytest.mark.parametrize("k", [16, 32, 160])
 def test_a_tile_of_the_result(extension: CudaExtension, device: str, k: int) -> None:
-    """One tile of 16 x 16: the sum goes on from one pair of tiles to the next along k."""
+    """For one tile of out, the sum continues from one pair of tiles to the next along k."""
     check(extension, 16, k, 16, device)
 
 
@@ -101,20 +101,20 @@ def test_many_tiles(extension: CudaExtension, device: str, m: int, k: int, n: in
     ],
 )
 def test_edges(extension: CudaExtension, device: str, m: int, k: int, n: int) -> None:
-    """Sizes around a tile and far from one: what is beyond an edge adds nothing."""
+    """Whatever the sizes, nothing beyond an edge is added."""
     check(extension, m, k, n, device)
 
 
 def test_nothing_to_sum(extension: CudaExtension, device: str) -> None:
-    """Where k is 0 all sums are empty, and the kernel stores them: zeros."""
+    """If k is 0, all sums are empty, and the kernel stores zeros."""
     check(extension, 35, 0, 20, device)
     if device == "cpu":
         count = len(extension.launches())
-        assert 1 == count, f"expected one launch, since out has elements, yours makes {count}"
+        assert 1 == count, f"expected one launch, since out has elements, found {count}"
 
 
 def test_infinities_do_not_meet_the_padding(extension: CudaExtension, device: str) -> None:
-    """0 * inf is NaN: beyond k both tiles hold 0, not the last row or column once more."""
+    """0 * inf is NaN, so beyond k both tiles hold 0, not a repeated row or column."""
     a = torch.ones(20, 19, device=device)
     b = torch.ones(19, 21, device=device)
     a[:, -1] = inf
@@ -137,7 +137,7 @@ def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) 
 
 
 def test_a_zero_of_the_matrix_meets_infinity(extension: CudaExtension, device: str) -> None:
-    """That zero is no padding: 0 * inf is NaN, whichever of the two matrices holds the zero."""
+    """A zero of a or b is not padding: 0 * inf is NaN, whichever matrix holds the zero."""
     a, b = torch.ones(3, 4, device=device), torch.ones(4, 5, device=device)
     a[1, 2], b[2, 3], a[0, 1], b[1, 0] = 0.0, inf, inf, 0.0
     expected = (a[:, :, None] * b[None]).sum(1)
@@ -208,7 +208,7 @@ def test_no_bank_is_asked_twice(extension: CudaExtension, m: int, k: int, n: int
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the source: no double, and no literal without an f in float arithmetic."""
+    """The source has no double, and no literal without an f in float arithmetic."""
     check(extension, 20, 20, 20)
     forbids_doubles(source("katas.lecture09", "csrc/k08_matmul.cu"))
 
@@ -220,5 +220,7 @@ def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
     assert 0 == ptx.count("mul*.f32"), (
         f"a product and its sum are separate instructions:\n{ptx.table()}"
     )
-    assert 0 == ptx.count("*.f64*"), f"yours computes in double: is an f missing?\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"your kernel uses double: is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), (
+        f"your kernel uses local memory:\n{ptx.table()}"
+    )

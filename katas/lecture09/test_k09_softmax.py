@@ -44,7 +44,7 @@ def check(extension: CudaExtension, x: torch.Tensor) -> None:
         f" its row sums to {actual[place[:-1]].sum().item():.7g}{why}"
     )
     masked = actual[(x == -INF) & (expected == 0)]
-    assert not masked.any(), f"expected 0 for what is masked, found {masked.max().item():.3g}"
+    assert not masked.any(), f"expected 0 for masked elements, found {masked.max().item():.3g}"
 
 
 def one_launch(extension: CudaExtension) -> Launch:
@@ -56,12 +56,12 @@ def one_launch(extension: CudaExtension) -> Launch:
 
 
 def test_two_elements(extension: CudaExtension, device: str) -> None:
-    """exp(0) = 1 and exp(log(3)) = 3: a quarter and three quarters, the other threads are idle."""
+    """exp(0) = 1 and exp(log(3)) = 3 give a quarter and three quarters; other threads are idle."""
     check(extension, torch.tensor([[0.0, math.log(3.0)]], device=device))
 
 
 def test_each_row_has_its_own_sum(extension: CudaExtension, device: str) -> None:
-    """Rows are normalised apart from each other, in any number of dims."""
+    """Rows are normalised separately, in any number of dims."""
     check(extension, torch.randn(7, 5, device=device))
     check(extension, torch.randn(2, 3, 2, 9, device=device))
     check(extension, torch.randn(4, device=device))
@@ -69,7 +69,7 @@ def test_each_row_has_its_own_sum(extension: CudaExtension, device: str) -> None
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
 def test_rows_of_any_length(extension: CudaExtension, device: str, n: int) -> None:
-    """Around a warp and a block: no element is left out, and none belongs to the next row."""
+    """At sizes around a warp and a block, no element is left out, and none is from the next row."""
     check(extension, 3.0 * torch.randn(3, n, device=device))
 
 
@@ -81,7 +81,7 @@ def test_only_differences_count(extension: CudaExtension, device: str, offset: f
 
 @pytest.mark.parametrize("n", [64, 1000, 5000])
 def test_the_maximum_grows(extension: CudaExtension, device: str, n: int) -> None:
-    """Each element is a little larger than all before it: the sum so far is corrected."""
+    """Each element is a little larger than all before it, so the running sum is corrected."""
     rising = torch.linspace(-4.0, 4.0, n, device=device)
     check(extension, torch.stack([rising, rising.flip(0)]))
 
@@ -118,7 +118,7 @@ def test_a_causal_mask(extension: CudaExtension, device: str) -> None:
 
 
 def test_a_row_of_minus_infinity_is_nan(extension: CudaExtension, device: str) -> None:
-    """Nothing to share 1 among: 0 / 0. The rows around it do not notice."""
+    """A row of only -inf is 0 / 0, NaN; the rows around it are unaffected."""
     x = torch.randn(3, 50, device=device)
     x[1] = -INF
     check(extension, x)
@@ -129,7 +129,7 @@ def test_a_row_of_minus_infinity_is_nan(extension: CudaExtension, device: str) -
 def test_infinity_and_nan_spread_over_the_row(
     extension: CudaExtension, device: str, special: float, others: str
 ) -> None:
-    """An infinity minus itself is NaN, and so is the sum: the whole row is, and no other."""
+    """An infinity minus itself is NaN, so the whole row is NaN, and no other row."""
     x = torch.randn(4, 300, device=device)
     if others == "masked":
         x[:, ::2] = -INF
@@ -163,7 +163,7 @@ def test_any_matrix(extension: CudaExtension, x: torch.Tensor) -> None:
 def test_each_element_is_read_twice_and_written_once(
     extension: CudaExtension, shape: tuple[int, int]
 ) -> None:
-    """A pass for maximum and sum, a pass for the results: a third would be a half more."""
+    """One pass for maximum and sum, one for the results: a third would load half as much again."""
     check(extension, torch.randn(shape))
     launch, elements = one_launch(extension), math.prod(shape)
     loads = launch.count("global", "read", "atomic").accesses
@@ -182,7 +182,7 @@ def test_each_element_is_read_twice_and_written_once(
 def test_neighbouring_threads_touch_neighbouring_elements(
     extension: CudaExtension, shape: tuple[int, int]
 ) -> None:
-    """8 elements are a sector of 32 bytes: all of it is used when it is moved."""
+    """8 elements are a sector of 32 bytes, and a sector that is moved is used entirely."""
     check(extension, torch.randn(shape))
     launch, pieces = one_launch(extension), math.prod(shape) // 8
     read = launch.count("global", "read").sectors
@@ -197,7 +197,7 @@ def test_neighbouring_threads_touch_neighbouring_elements(
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the source: no double, and no literal without an f in float arithmetic."""
+    """The source has no double, and no literal without an f in float arithmetic."""
     check(extension, torch.randn(3, 100))
     forbids_doubles(source("katas.lecture09", "csrc/k09_softmax.cu"))
 
@@ -206,7 +206,9 @@ def test_nothing_is_in_float64(extension: CudaExtension) -> None:
 def test_nvcc_uses_the_exponential_of_the_hardware(ptx: Ptx) -> None:
     """Compiled for a GPU: 2 to the power of a float32, nothing in float64, no local memory."""
     assert ptx.count("ex2.approx*"), (
-        f"yours does not use the exponential of the hardware:\n{ptx.table()}"
+        f"no ex2.approx, expected the hardware's exponential:\n{ptx.table()}"
     )
-    assert 0 == ptx.count("*.f64*"), f"yours computes in double: is an f missing?\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"your kernel uses double: is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), (
+        f"your kernel uses local memory:\n{ptx.table()}"
+    )

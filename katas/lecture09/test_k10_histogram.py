@@ -61,7 +61,7 @@ def test_a_few_values(extension: CudaExtension, device: str, name: str) -> None:
 def test_values_out_of_range_are_counted_nowhere(
     extension: CudaExtension, device: str, name: str
 ) -> None:
-    """Neither in the first bin nor in the last, and certainly not next to them."""
+    """Values out of range count neither in the first bin nor in the last, nor next to them."""
     lowest, highest = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max
     values = [-1, 0, 3, 4, 5, lowest, highest]
     check(extension, name, torch.tensor(values, dtype=torch.int32, device=device), 4)
@@ -73,7 +73,7 @@ def test_values_out_of_range_are_counted_nowhere(
 def test_all_threads_count_in_one_bin(
     extension: CudaExtension, device: str, name: str, n: int
 ) -> None:
-    """The same value n times: not one of them may get lost."""
+    """The same value n times is counted n times."""
     check(extension, name, torch.full((n,), 2, dtype=torch.int32, device=device), 3)
 
 
@@ -82,7 +82,7 @@ def test_all_threads_count_in_one_bin(
 def test_more_and_fewer_bins_than_threads(
     extension: CudaExtension, device: str, name: str, bins: int
 ) -> None:
-    """Every bin counts, also where a block has more of them than threads."""
+    """Every bin is counted, even if there are more bins than threads in a block."""
     check(extension, name, draw(2000, -2, bins + 2, device), bins)
 
 
@@ -103,18 +103,18 @@ def test_any_values(extension: CudaExtension, name: str, n: int, bins: int) -> N
 
 @BOTH
 def test_each_value_is_read_once(extension: CudaExtension, name: str) -> None:
-    """32 neighbouring ints are 4 sectors of 32 bytes, and nobody reads them again."""
+    """32 neighbouring ints are 4 sectors of 32 bytes, and each is read once."""
     n = 3 * MOST_BLOCKS * THREADS
     launch = launched(extension, name, draw(n, 0, 256), 256)
     read = launch.count("global", "read")
     assert read.sectors <= n // 8, (
-        f"{read.sectors} sectors were read, the values are {n // 8}: which values do the threads"
+        f"{read.sectors} sectors were read, expected at most {n // 8}: which values do the threads"
         f" 0 to 31 read at the same time?\n{launch.table()}"
     )
 
 
 def test_global_counts_take_one_atomic_for_each_value(extension: CudaExtension) -> None:
-    """A value in range is one atomicAdd, a value out of range is none."""
+    """A value in range takes one atomicAdd, a value out of range none."""
     n, bins = 10_000, 64
     values = draw(n, -16, bins + 16)
     inside = int(((values >= 0) & (values < bins)).sum())
@@ -130,7 +130,7 @@ def test_global_counts_take_one_atomic_for_each_value(extension: CudaExtension) 
 def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
     extension: CudaExtension, low: int
 ) -> None:
-    """Values by the thousand meet in shared memory; global memory gets sums."""
+    """Values are counted in shared memory; global memory gets only sums."""
     n, bins = 4 * MOST_BLOCKS * THREADS, 256
     values = draw(n, low, bins if low >= 0 else bins - low)
     counted = int(((values >= 0) & (values < bins)).sum())
@@ -151,7 +151,7 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
 
 
 def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None:
-    """Setting to 0 and adding up are work for all threads, each next to its neighbours."""
+    """All threads of a block set bins to 0 and add them up, each next to its neighbours."""
     # The threads of a warp meet neighbouring bins, and none of them finds its bin empty alone.
     bins, number = 2 * THREADS, torch.arange(2 * MOST_BLOCKS * THREADS, dtype=torch.int32)
     values = number % THREADS + THREADS * (number // (MOST_BLOCKS * THREADS))
@@ -170,7 +170,7 @@ def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None
 @BOTH
 @pytest.mark.parametrize("grid", [1, 3])
 def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, name: str, grid: int) -> None:
-    """A grid-stride loop goes on until all is counted, however few blocks there are."""
+    """A grid-stride loop counts all values, however few blocks there are."""
     with extension.simulated(grid=grid):
         check(extension, name, draw(2000, -2, 20), 18)
 
@@ -182,6 +182,8 @@ def test_nvcc_makes_instructions_of_atomics(ptx: Ptx) -> None:
         added = ptx.count(f"atom.{space}*.add*", f"red.{space}*.add*")
         assert added, f"no atomic addition on {space} memory:\n{ptx.table()}"
     assert 0 == ptx.count("atom*.cas*"), (
-        f"yours compiles an atomic operation to a loop:\n{ptx.table()}"
+        f"an atomic operation of yours compiles to a loop:\n{ptx.table()}"
     )
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), (
+        f"your kernel uses local memory:\n{ptx.table()}"
+    )

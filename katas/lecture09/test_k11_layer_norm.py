@@ -84,7 +84,7 @@ def total(launches: list[Launch], *kinds: str) -> tuple[int, int, str]:
 
 
 def test_two_elements(extension: CudaExtension, device: str) -> None:
-    """1 and 3 are 1 less and 1 more than 2; their variance is 1, for which n divides, not n - 1."""
+    """The variance of 1 and 3 is 1: divide by n, not by n - 1."""
     x = torch.tensor([[1.0, 3.0]], device=device)
     one, zero = torch.ones(2, device=device), torch.zeros(2, device=device)
     out, mean, rstd = extension.op("layer_norm_forward")(x, one, zero, 0.0)
@@ -97,14 +97,14 @@ def test_two_elements(extension: CudaExtension, device: str) -> None:
 def test_each_row_has_its_own_mean(
     extension: CudaExtension, device: str, dtype: torch.dtype
 ) -> None:
-    """Rows are normalised apart, in any number of dims; columns have their weight and bias."""
+    """Rows are normalised separately, in any number of dims; weight and bias are per column."""
     for shape in ((7, 5), (2, 3, 2, 9), (4,)):
         forward(extension, torch.randn(shape, dtype=dtype, device=device), eps=0.0)
 
 
 @pytest.mark.parametrize("eps", [0.5, 1e-3, 1e-12])
 def test_eps_is_added_to_the_variance(extension: CudaExtension, device: str, eps: float) -> None:
-    """Under the root, not outside it; a small eps is not lost, and a large one counts."""
+    """Add eps under the root; neither a small nor a large eps is lost."""
     x = torch.tensor([1.0, 0.1, 0.01], device=device)[:, None] * torch.randn(3, 20, device=device)
     forward(extension, x, eps=eps)
 
@@ -114,7 +114,7 @@ def test_eps_is_added_to_the_variance(extension: CudaExtension, device: str, eps
 def test_rows_of_any_length(
     extension: CudaExtension, device: str, n: int, dtype: torch.dtype
 ) -> None:
-    """Around a warp and a block: parts of a row are of different sizes, and may be empty."""
+    """At sizes around a warp and a block, parts of a row differ in size, and may be empty."""
     x = torch.randn(3, n, dtype=dtype, device=device)
     # A part that is smaller than the others has a different mean.
     x[1, n // 2 :] += 5.0
@@ -125,7 +125,7 @@ def test_rows_of_any_length(
 @BOTH
 @pytest.mark.parametrize("n", [40, 300, 2000])
 def test_a_large_mean(extension: CudaExtension, device: str, n: int, dtype: torch.dtype) -> None:
-    """Squares of large numbers have no digits left for a small variance."""
+    """Squares of large numbers leave no digits for a small variance."""
     x = torch.randn(4, n, dtype=dtype, device=device)
     x += 1e3 if dtype == torch.float32 else 1e8
     forward(extension, x, large=True, only_out=True)
@@ -133,7 +133,7 @@ def test_a_large_mean(extension: CudaExtension, device: str, n: int, dtype: torc
 
 @BOTH
 def test_equal_elements(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
-    """The variance is exactly 0: a little less makes rstd NaN, a little more too small."""
+    """Equal elements have variance 0: a little less makes rstd NaN, a little more too small."""
     values = torch.cat([torch.tensor([0.0, 1.0, 0.1, -7.3]), 300.0 * torch.randn(20)])
     x = values.to(dtype).to(device)[:, None].repeat(1, 600)
     one, zero = torch.ones(600, dtype=dtype, device=device), torch.zeros(600, device=device)
@@ -154,7 +154,7 @@ def test_a_long_row(extension: CudaExtension, device: str, dtype: torch.dtype) -
 def test_infinity_and_nan_spread_over_the_row(
     extension: CudaExtension, device: str, special: float
 ) -> None:
-    """No mean, no variance: the whole row is NaN, and no other."""
+    """A row with NaN has no mean and no variance: the whole row is NaN, and no other."""
     x = torch.randn(4, 300, device=device)
     x[0, 0] = x[1, 131] = x[3, -1] = special
     forward(extension, x, only_out=True)
@@ -177,7 +177,7 @@ def test_any_matrix(extension: CudaExtension, x: torch.Tensor, eps: float) -> No
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_forward_reads_a_row_twice(extension: CudaExtension, shape: tuple[int, int]) -> None:
-    """One pass for mean and variance, one for the results: along the row, with weight and bias."""
+    """One pass computes mean and variance, one the results with weight and bias, along the row."""
     forward(extension, torch.randn(shape))
     pieces = math.prod(shape) // 8
     _, read, table = total(extension.launches(), "read")
@@ -193,16 +193,20 @@ def test_forward_reads_a_row_twice(extension: CudaExtension, shape: tuple[int, i
 
 
 def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
-    """By the source above the given part: a kernel for float uses no double."""
+    """In the source above the given part, a kernel for float uses no double."""
     forward(extension, torch.randn(3, 100))
     forbids_doubles(source("katas.lecture09", "csrc/k11_layer_norm.cu"), given="// ---- given:")
 
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_computes_in_t(ptx: Ptx) -> None:
-    """Compiled for a GPU: a kernel for float uses no double, nor the other way round."""
-    assert ptx.count("*.f32*"), f"nothing is computed in float32:\n{ptx.table()}"
-    assert ptx.count("*.f64*"), f"nothing is computed in float64:\n{ptx.table()}"
+    """Compiled for a GPU, a float kernel uses no double, and a double kernel no float."""
+    assert ptx.count("*.f32*"), (
+        f"no .f32 instruction, expected arithmetic in float32:\n{ptx.table()}"
+    )
+    assert ptx.count("*.f64*"), (
+        f"no .f64 instruction, expected arithmetic in float64:\n{ptx.table()}"
+    )
     both = [
         kernel
         for kernel, found in ptx.kernels.items()

@@ -1,4 +1,4 @@
-"""Tests of k12_barriers: each bug has its test, and then the structure, which has to stay."""
+"""Tests of k12_barriers: each bug has its test; more tests check that the structure stays."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def launched(extension: CudaExtension, name: str, n: int = FULL) -> Launch:
 def test_neighbours_are_added_when_they_are_loaded(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Smooth: what a thread adds was loaded by others, and may not be there yet."""
+    """Smooth: a thread adds what others load, which may not be loaded yet."""
     check(extension, "smooth", n, device)
 
 
@@ -89,7 +89,7 @@ def test_nothing_is_loaded_past_the_end(extension: CudaExtension, device: str, n
 def test_a_step_of_the_scan_reads_before_it_writes(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Scan: every thread reads what was there before the step; one with nothing to read waits."""
+    """Scan: every thread reads values from before the step; one with nothing to read waits."""
     check(extension, "scan", n, device)
 
 
@@ -97,13 +97,13 @@ def test_a_step_of_the_scan_reads_before_it_writes(
 def test_threads_without_an_element_come_to_the_barriers(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Scan: the last block has fewer elements than threads, and none of these returns early."""
+    """Scan: the last block has fewer elements than threads, and no thread returns early."""
     check(extension, "scan", n, device)
 
 
 @pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 256])
 def test_one_block_adds_up_its_sums(extension: CudaExtension, device: str, n: int) -> None:
-    """Sum: half of the threads add, and what they add is there; a warp does not run in lockstep."""
+    """Sum: half of the threads add what others have stored; a warp does not run in lockstep."""
     check(extension, "sum", n, device)
 
 
@@ -114,16 +114,16 @@ def test_no_block_disturbs_another(extension: CudaExtension, device: str, n: int
 
 
 def test_the_sum_of_nothing_is_0(extension: CudaExtension, device: str) -> None:
-    """Sum: no elements, no launch, and a total all the same."""
+    """Sum: without elements there is no launch, and the total is 0."""
     check(extension, "sum", 0, device)
     if device == "cpu":
-        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
+        assert [] == extension.launches(), "expected no launch, not even of one idle block"
 
 
 @pytest.mark.given
 @pytest.mark.parametrize("name", ["smooth", "scan"])
 def test_no_elements(extension: CudaExtension, device: str, name: str) -> None:
-    """No elements, no launch, nothing to write."""
+    """Without elements, there is no launch, and nothing is written."""
     x = draw(0, device)
     assert (0,) == tuple(extension.op(name)(x).shape)
 
@@ -138,19 +138,19 @@ def test_any_number_of_elements(extension: CudaExtension, name: str, n: int) -> 
 @ALL
 @pytest.mark.parametrize("n", [1, 256, 257, 32 * 256, 32 * 256 + 1])
 def test_the_grid_stays(extension: CudaExtension, name: str, n: int) -> None:
-    """The blocks keep their work: taking it away is no way to stop them interfering."""
+    """The grids stay as they are: fewer blocks are no way to stop them interfering."""
     launch = launched(extension, name, n)
     blocks = (n + THREADS - 1) // THREADS
     blocks = min(blocks, MOST_BLOCKS) if name == "sum" else blocks
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, (
-        f"n = {n}: expected {blocks} blocks, yours launches {launch.grid}"
+        f"n = {n}: expected {blocks} blocks, your code launches {launch.grid}"
     )
 
 
 @pytest.mark.parametrize(("name", "extra"), [("smooth", 2), ("scan", 0), ("sum", 0)])
 def test_global_memory_is_read_once(extension: CudaExtension, name: str, extra: int) -> None:
-    """Threads get each other's elements from shared memory, and not by a load of their own."""
+    """Threads get each other's elements from shared memory, not by loads of their own."""
     launch = launched(extension, name)
     loads, most = launch.count("global", "read").accesses, FULL + extra * FULL // THREADS
     assert loads <= most, (
@@ -162,7 +162,7 @@ def test_global_memory_is_read_once(extension: CudaExtension, name: str, extra: 
 def test_there_are_no_more_barriers_than_needed(
     extension: CudaExtension, name: str, most: int
 ) -> None:
-    """A barrier after every line is not a way to find the one that was missing."""
+    """A barrier after every line is no fix for a missing barrier."""
     launch = launched(extension, name)
     found = launch.barriers / launch.grid[0]
     assert found <= most, f"{name}: {found:g} barriers per block, {most} would do"
@@ -172,11 +172,11 @@ def test_there_are_no_more_barriers_than_needed(
 def test_threads_work_together_in_shared_memory(
     extension: CudaExtension, name: str, most: int
 ) -> None:
-    """Each thread does its part of the work; no thread does that of the others."""
+    """Each thread does its part of the work; no thread does the others' part."""
     launch = launched(extension, name)
     loads, moved = launch.count("shared", "read"), launch.count("shared")
     table = launch.table()
-    assert moved.accesses > 0, f"{name}: yours no longer uses shared memory\n{table}"
+    assert moved.accesses > 0, f"{name}: your kernel no longer uses shared memory\n{table}"
     assert loads.accesses <= most * launch.threads, (
         f"{name}: {loads.accesses / launch.threads:.1f} shared loads per thread,"
         f" {most} would do\n{table}"
@@ -188,7 +188,7 @@ def test_threads_work_together_in_shared_memory(
 
 
 def test_a_block_adds_to_the_total_once(extension: CudaExtension) -> None:
-    """Atomics are for what is left to add when the block is done, and for nothing before it."""
+    """A block uses an atomic operation only for its total, and nowhere before."""
     launch = launched(extension, "sum")
     inside = launch.count("shared", "atomic").accesses
     assert 0 == inside, (
@@ -203,7 +203,7 @@ def test_a_block_adds_to_the_total_once(extension: CudaExtension) -> None:
 
 @ALL
 def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension, name: str) -> None:
-    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    """In `with torch.cuda.stream(s)` the launch goes to s, not to the default stream."""
     with extension.simulated(stream=11):
         check(extension, name, 300)
 
@@ -211,6 +211,6 @@ def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension, name
 @pytest.mark.given
 @ALL
 def test_a_launch_that_fails_is_reported(extension: CudaExtension, name: str) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which must be returned."""
+    """A launch does not raise; return the error that cudaGetLastError() reports."""
     with extension.refused():
         check(extension, name, 300)

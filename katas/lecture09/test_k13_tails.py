@@ -1,4 +1,4 @@
-"""Tests of k13_tails: each bug has its test, and then the structure, which has to stay."""
+"""Tests of k13_tails: each bug has its test; more tests check that the structure stays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def row_sum(x: torch.Tensor) -> torch.Tensor:
 
 
 def compare(name: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
-    """Compare element by element; all of them are exact, and NaN is NaN."""
+    """Compare element by element; all of them are exact, and NaN equals NaN."""
     assert expected.shape == actual.shape, f"{name}: the shape is {tuple(actual.shape)}"
     other = (expected != actual) & ~(expected.isnan() & actual.isnan())
     wrong = other.nonzero().flatten().tolist()
@@ -63,7 +63,7 @@ def check_row_sum(extension: CudaExtension, rows: int, n: int, device: str = "cp
 
 
 def check_differences(extension: CudaExtension, n: int, device: str = "cpu") -> None:
-    """Subtract neighbours, none of which are equal; they rise, and fall once."""
+    """Subtract neighbours, no two of which are equal; they rise, and fall once."""
     rising = torch.randint(1, 300_000, (n,), dtype=torch.int32, device=device).cumsum(
         0, dtype=torch.int32
     )
@@ -88,7 +88,7 @@ def test_the_grid_reaches_the_last_vector(extension: CudaExtension, device: str,
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 1023, 1025, 1027, 2047, 4098])
 def test_what_makes_no_vector_is_scaled_too(extension: CudaExtension, device: str, n: int) -> None:
-    """Scale: up to 3 elements are left when the last whole vector is done, and nothing more."""
+    """Scale: up to 3 elements follow the last whole vector, and nothing after them is touched."""
     check_scale(extension, n, device)
 
 
@@ -97,7 +97,7 @@ def test_what_makes_no_vector_is_scaled_too(extension: CudaExtension, device: st
 def test_a_tensor_may_begin_between_vectors(
     extension: CudaExtension, device: str, n: int, start: int
 ) -> None:
-    """Scale: where no float4 can be loaded, elements can."""
+    """Scale: where no float4 can be loaded, load single elements."""
     check_scale(extension, n, device, start)
 
 
@@ -105,7 +105,7 @@ def test_a_tensor_may_begin_between_vectors(
 def test_warps_are_added_up_by_lanes_that_the_mask_names(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Row sum: there are 8 warps, and so 8 parts; nobody reads from a lane that is not there."""
+    """Row sum: 8 warps have 8 parts; no lane reads from a lane that does not take part."""
     check_row_sum(extension, 2, n, device)
 
 
@@ -113,7 +113,7 @@ def test_warps_are_added_up_by_lanes_that_the_mask_names(
 def test_lanes_without_an_element_come_to_the_shuffle(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Row sum: the mask names all 32 lanes, so all of them must get there."""
+    """Row sum: the mask names all 32 lanes, so all of them must reach the shuffle."""
     check_row_sum(extension, 3, n, device)
 
 
@@ -127,20 +127,20 @@ def test_nothing_to_add_or_to_write(extension: CudaExtension, device: str) -> No
         assert (0,) == tuple(found.shape), f"{name}: yours has shape {tuple(found.shape)}"
         if device == "cpu":
             names = [launch.kernel for launch in extension.launches()]
-            assert [] == names, f"{name}: there is nothing to write, but yours launches {names}"
+            assert [] == names, f"{name}: there is nothing to write, but your code launches {names}"
 
 
 @pytest.mark.parametrize("n", [33, 65, 257, 1025])
 def test_the_last_lane_of_a_warp_has_a_neighbour(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Differences: the last lane needs an element of another warp, out of a shuffle's reach."""
+    """Differences: the last lane needs an element of another warp, which no shuffle reaches."""
     check_differences(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [2, 3, 31, 32, 100, 255, 256, 1000])
 def test_the_last_element_is_handed_on(extension: CudaExtension, device: str, n: int) -> None:
-    """Differences: the thread of the last element has nothing to store, but something to give."""
+    """Differences: the thread of the last element stores nothing, but others need its element."""
     check_differences(extension, n, device)
 
 
@@ -164,7 +164,7 @@ def test_differences_of_any_number_of_elements(extension: CudaExtension, n: int)
 
 @pytest.mark.parametrize("start", ON)
 def test_scale_loads_four_at_a_time(extension: CudaExtension, start: int) -> None:
-    """Only what fills no vector goes one by one, and the address decides, not the offset."""
+    """Only elements in no vector go one by one, and the address decides, not the offset."""
     for n in (1, 1021, 1024, 1025, 5000):
         check_scale(extension, n, start=start)
         launch, most = one_launch(extension), n // 4 + 3
@@ -188,7 +188,7 @@ def test_scale_loads_four_at_a_time(extension: CudaExtension, start: int) -> Non
 
 @pytest.mark.parametrize("start", OFF)
 def test_scale_is_still_shared_by_threads(extension: CudaExtension, start: int) -> None:
-    """One by one does not mean by one thread; and no element is loaded twice."""
+    """A misaligned tensor has a thread for each element, and no element is loaded twice."""
     n = 2050
     check_scale(extension, n, start=start)
     launch = one_launch(extension)
@@ -211,7 +211,7 @@ def test_scale_is_still_shared_by_threads(extension: CudaExtension, start: int) 
 
 @pytest.mark.parametrize("n", [24, 256, 1000])
 def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
-    """Warps add up in registers; shared memory is for one number from each."""
+    """Warps sum in registers; shared memory holds one number from each warp."""
     rows = 3
     check_row_sum(extension, rows, n)
     launch = one_launch(extension)
@@ -242,7 +242,7 @@ def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
 
 @pytest.mark.parametrize("n", [64, 257, 1500])
 def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
-    """A neighbour's element comes from the neighbour: it is loaded once, except one per warp."""
+    """A shuffle gets a neighbour's element: each is loaded once, except for one per warp."""
     check_differences(extension, n)
     launch, warps = one_launch(extension), (n + 31) // 32
     table = launch.table()
@@ -253,10 +253,10 @@ def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
         f"{loads.accesses} loads for {n} elements and {warps} warps\n{table}"
     )
     assert loads.sectors <= (n + 7) // 8 + warps, f"{loads.sectors} sectors\n{table}"
-    assert 0 == launch.count("shared").accesses, f"yours uses shared memory\n{table}"
+    assert 0 == launch.count("shared").accesses, f"your kernel uses shared memory\n{table}"
     found, all_warps = launch.warp_operations, launch.threads // 32
     assert n // 32 <= found <= 2 * all_warps, f"{found} shuffles and votes for {all_warps} warps"
-    # The lane says who has no neighbour: a difference of 0 does not.
+    # The lane index says which lane has no neighbour: a difference of 0 does not.
     extension.op("differences")(torch.ones(n, dtype=torch.int32))
     loads = one_launch(extension).count("global", "read")
     assert loads.accesses <= n + warps, (
@@ -266,7 +266,7 @@ def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_moves_four_floats_at_a_time(extension: CudaExtension, ptx: Ptx) -> None:
-    """Compiled for a GPU: a load of 4 floats and a store of 4 floats, and a tail."""
+    """Compiled for a GPU, scale has a load of 4 floats, a store of 4 floats, and a tail."""
     check_scale(extension, 1025)
     for space in ("ld.global", "st.global"):
         assert ptx.count(f"{space}*.v4*"), f"no {space} of 4 floats:\n{ptx.table()}"

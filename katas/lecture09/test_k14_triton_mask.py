@@ -32,7 +32,7 @@ step_one = pytest.mark.step(1, "what the launch knows")
 step_two = pytest.mark.step(2, "lanes")
 step_three = pytest.mark.step(3, "vectors")
 step_four = pytest.mark.step(4, "the kernel")
-# What the interpreter and the tests' count of loads run themselves, besides torch.empty.
+# Operators that the interpreter and the tests run themselves, besides torch.empty.
 ALLOWED = {
     *("aten::empty", "aten::new_empty", "aten::set_", "aten::copy_", "aten::as_strided"),
     *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
@@ -68,17 +68,17 @@ STRIDED = {
     ("size", "count"), [(1024, 1), (102_400, 100), (1, 1), (1023, 1), (1025, 2), (0, 0)]
 )
 def test_a_rest_takes_a_program_too(size: int, count: int) -> None:
-    """Rounded up: the last block may have fewer elements; without elements there is no block."""
+    """The number of blocks is rounded up; without elements there is no block."""
     found = kata.programs(size)
     assert count == found, (
-        f"{size} elements take {count} blocks of 1024, yours makes {found}: every block has "
+        f"{size} elements take {count} blocks of 1024, yours is {found}: every block has "
         "an element, and the last may have fewer than 1024"
     )
 
 
 @step_one
 def test_what_a_kernel_is_told() -> None:
-    """It gets an address and no tensor: the size of the result, n and the strides are ints."""
+    """The kernel gets an address, not a tensor: the size of the result, n and strides are ints."""
     for x, told in (
         (torch.randn(32, 64), (1024, 32, 64, 1)),
         (torch.randn(10, 7).t(), (35, 5, 1, 7)),
@@ -93,7 +93,7 @@ def test_what_a_kernel_is_told() -> None:
 @step_one
 @pytest.mark.parametrize("shape", [(3, 5), (4,), (), (2, 3, 4)])
 def test_other_shapes_are_an_error(shape: tuple[int, ...]) -> None:
-    """Found by the CPU, before anything is launched."""
+    """The CPU raises the error, before anything is launched."""
     message = f"glu: expected a matrix with an even number of columns, got shape {shape}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         kata.arguments(torch.randn(shape))
@@ -115,7 +115,7 @@ def test_the_lanes_of_one_full_block() -> None:
 
 @step_two
 def test_blocks_are_of_one_length() -> None:
-    """1024 lanes, also where there are 3 elements: the length is known before any launch."""
+    """A block has 1024 lanes even for 3 elements: its length is known before any launch."""
     found = kata.lanes(0, 3, 3, 6, 1)
     kinds = [(tuple(each.shape), each.dtype) for each in found]
     assert [((BLOCK,), torch.int64)] * 3 == kinds[:3], f"left, right and out are {kinds[:3]}"
@@ -124,7 +124,7 @@ def test_blocks_are_of_one_length() -> None:
 
 @step_two
 def test_a_program_begins_where_the_last_one_ended() -> None:
-    """Program p has the elements from p * 1024 on: all that it knows is its number."""
+    """Program p has the elements from p * 1024 on: it knows only its own index."""
     for program in (1, 3):
         found = kata.lanes(program, 5000, 5000, 10000, 1)
         first = program * BLOCK
@@ -135,7 +135,7 @@ def test_a_program_begins_where_the_last_one_ended() -> None:
 @step_two
 @pytest.mark.parametrize(("program", "size"), [(0, 1), (0, 1023), (1, 1025)])
 def test_the_last_block_is_masked(program: int, size: int) -> None:
-    """Its first lanes stand for the elements that are left, the others for nothing."""
+    """The first lanes of the last block stand for the remaining elements, the others for none."""
     found = kata.lanes(program, size, 1, 2, 1).mask
     left = size - program * BLOCK
     assert torch.equal(torch.arange(BLOCK) < left, found), (
@@ -147,14 +147,14 @@ def test_the_last_block_is_masked(program: int, size: int) -> None:
 @step_two
 @pytest.mark.parametrize("shape", [(7, 334), (500, 6), (3, 4098), (1025, 2)])
 def test_a_block_is_cut_without_regard_to_rows(shape: tuple[int, int]) -> None:
-    """It holds parts of many rows, or a part of one."""
+    """A block holds parts of many rows, or a part of one."""
     follow(torch.randn(shape))
 
 
 @step_two
 @pytest.mark.parametrize("kind", STRIDED)
 def test_places_follow_the_strides(kind: str) -> None:
-    """Elements are found where they lie: the memory of x need not be row-major, nor all of it."""
+    """The matrix may have any strides: its memory need not be row-major, nor without gaps."""
     follow(STRIDED[kind]())
 
 
@@ -172,7 +172,7 @@ def follow(x: torch.Tensor) -> None:
     """Compare what all programs load and store with where PyTorch finds the elements of x."""
     rows, n = x.shape[0], x.shape[1] // 2
     size = rows * n
-    # The strided view of 0, 1, 2, ... says where each element lies.
+    # The strided view of 0, 1, 2, ... says where each element is.
     memory = torch.arange(1 + sum((s - 1) * d for s, d in zip(x.shape, x.stride(), strict=True)))
     places = memory.as_strided(x.shape, x.stride())
     told = (size, n, *x.stride())
@@ -207,10 +207,10 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
 @settings(max_examples=25)
 @given(x=matrices())
 def test_all_programs_together_compute_glu(x: torch.Tensor) -> None:
-    """Each element of out is stored once; what is loaded where the mask is True is what it needs.
+    """Each element of out is stored once; unmasked lanes load what it needs.
 
-    Here a test plays the GPU: it runs the programs one after the other, on memory that is NaN
-    wherever there is no element of x. Lanes that are masked hold NaN too.
+    Here a test simulates the GPU: it runs the programs one after the other, on memory that is NaN
+    wherever there is no element of x. Masked lanes hold NaN too.
     """
     told = kata.arguments(x)
     count = kata.programs(told[0])
@@ -247,7 +247,7 @@ class Largest(TorchFunctionMode):
     elements = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Let it run, and look."""
+        """Run the function, and look at its result."""
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.elements = max(self.elements, result.numel())
@@ -256,7 +256,7 @@ class Largest(TorchFunctionMode):
 
 @step_two
 def test_a_program_knows_its_block_alone() -> None:
-    """It does not pick its elements from a list of all, which each program would have to make."""
+    """A program does not pick its elements from a list of all, which it would have to build."""
     with Largest() as largest:
         found = kata.lanes(1000, 2_000_000, 1000, 3000, 2)
 
@@ -267,7 +267,7 @@ def test_a_program_knows_its_block_alone() -> None:
         f"a tensor of {largest.elements} elements for one block of {BLOCK}: work out the places"
         " from the number of the program"
     )
-    # No memory holds a list of all of these, however it is made.
+    # No memory holds a list of all these elements.
     far = kata.lanes(2**30, 2**44, 1000, 3000, 2)
     assert 2**30 * BLOCK == int(far.out[0]), (
         f"program 2^30: expected {2**30 * BLOCK} first, yours is {int(far.out[0])}"
@@ -292,7 +292,7 @@ def whole(lanes: int = 32) -> torch.Tensor:
 @step_three
 @pytest.mark.parametrize(("element_size", "width"), [(1, 16), (2, 8), (4, 4), (8, 2), (16, 1)])
 def test_neighbours_move_together(element_size: int, width: int) -> None:
-    """Places 0, 1, 2, ... and no mask: 16 bytes at once, however many elements that are."""
+    """For places 0, 1, 2, ... without a mask, 16 bytes move at once, whatever the dtype."""
     found = kata.vector_width(torch.arange(32), whole(), element_size)
     assert width == found, (
         f"16 bytes are {width} elements of {element_size} bytes, yours is {found}"
@@ -302,7 +302,7 @@ def test_neighbours_move_together(element_size: int, width: int) -> None:
 @step_three
 @pytest.mark.parametrize(("first", "width"), [(1, 1), (2, 2), (4, 4), (6, 2)])
 def test_a_vector_begins_at_a_multiple_of_its_length(first: int, width: int) -> None:
-    """Float32 from some place on: the address has to be a multiple of what is moved."""
+    """The address of a group has to be a multiple of the group's size."""
     found = kata.vector_width(first + torch.arange(32), whole(), 4)
     assert width == found, (
         f"places {first}, {first + 1}, ... of float32: expected {width} at a time, found {found}"
@@ -314,7 +314,7 @@ def test_a_vector_begins_at_a_multiple_of_its_length(first: int, width: int) -> 
     "kind", ["steps", "the same", "backwards", "pairs", "two swapped", "one astray"]
 )
 def test_places_must_be_neighbours(kind: str) -> None:
-    """In the order of the lanes, in each group: one that is not makes all groups narrower."""
+    """Places must follow the order of the lanes; one group that does not narrows all groups."""
     lane = torch.arange(32)
     astray = lane.clone()
     astray[30] = 77
@@ -333,7 +333,7 @@ def test_places_must_be_neighbours(kind: str) -> None:
 @step_three
 @pytest.mark.parametrize(("end", "width"), [(28, 4), (0, 4), (30, 2), (31, 1)])
 def test_a_mask_cuts_between_vectors(end: int, width: int) -> None:
-    """One instruction has one predicate: all its lanes stand for an element, or none does."""
+    """One instruction has one predicate: all its lanes stand for elements, or none does."""
     lane = torch.arange(32)
     mask = lane < end
     with unchanged(places=lane, mask=mask):
@@ -363,7 +363,7 @@ def test_what_nobody_loads_may_lie_anywhere() -> None:
     ],
 )
 def test_which_matrices_move_16_bytes_at_once(kind: str, widths: tuple[int, int]) -> None:
-    """Float32 and float16, from the lanes of all programs: what the strides and n decide."""
+    """The strides and n determine the width of all programs, for float32 and float16."""
     x, first = {
         "row-major": (torch.empty(64, 256), 0),
         "a slice at a multiple of 16": (torch.empty(64, 512)[:, 128:384], 128),
@@ -393,7 +393,7 @@ def test_which_matrices_move_16_bytes_at_once(kind: str, widths: tuple[int, int]
 def test_any_places(
     step: int, first: int, jump: tuple[int, int], masked: tuple[int, int], element_size: int
 ) -> None:
-    """The widest for which every group is fit, looked for one group after the other."""
+    """The width is the largest for which every group is fit, checked group by group."""
     lane = torch.arange(48)
     places = first + step * lane + (lane >= jump[0]) * jump[1]
     mask = (lane < masked[0]) | (lane >= masked[1])
@@ -428,7 +428,7 @@ def expected(x: torch.Tensor) -> torch.Tensor:
 
 
 def check(x: torch.Tensor) -> torch.Tensor:
-    """Compare one call with PyTorch; what is rounded once is off by half a unit at most."""
+    """Compare one call with PyTorch; rounding once is off by at most half a unit."""
     out = kata.glu(x)
     assert (x.dtype, x.device) == (out.dtype, out.device), (
         f"yours is {out.dtype} on {out.device}, x is {x.dtype} on {x.device}"
@@ -456,9 +456,9 @@ def touched(launch: TritonLaunch, kind: str, program: int) -> list[int]:
 @step_four
 @triton
 def test_one_full_block(device: str) -> None:
-    """32 rows of 32 results are 1024: one program, and no lane is masked."""
+    """32 rows of 32 results take one program, and no lane is masked."""
     check(torch.randn(32, 64, device=device))
-    # The sigmoid of a large gate is 0 or 1, though exp(89) is infinite.
+    # The sigmoid of a large gate is 0 or 1, although exp(89) is infinite.
     check(100 * torch.randn(32, 64, device=device))
 
 
@@ -483,7 +483,7 @@ def test_strides(device: str) -> None:
 @step_four
 @triton
 def test_float16_is_rounded_once(device: str) -> None:
-    """Computed in float32: a sigmoid that is rounded to float16 first would show in the product."""
+    """Compute in float32: rounding the sigmoid to float16 first would change the product."""
     check(torch.randn(40, 120, device=device, dtype=torch.float16))
     check((torch.randn(120, 40, device=device) * 8).half().t())
 
@@ -491,7 +491,7 @@ def test_float16_is_rounded_once(device: str) -> None:
 @step_four
 @triton
 def test_each_result_has_memory_of_its_own(device: str) -> None:
-    """The next call of the same shape writes elsewhere, and nothing is written to the input."""
+    """The next call of the same shape returns a new tensor, and the input is not changed."""
     x, other = (torch.randn(3, 4, device=device) for _ in range(2))
     with unchanged(x=x):
         first = kata.glu(x)
@@ -503,7 +503,7 @@ def test_each_result_has_memory_of_its_own(device: str) -> None:
 @triton
 @pytest.mark.cpu
 def test_the_result_is_where_x_is() -> None:
-    """Whatever device new tensors are made on by default."""
+    """The result is on x's device, whatever the default device."""
     x = torch.randn(3, 4)
     with torch.device("meta"):
         out = kata.glu(x)
@@ -527,19 +527,19 @@ def test_any_matrix(x: torch.Tensor) -> None:
 def test_one_launch_of_a_program_per_block(
     launches: list[TritonLaunch], shape: tuple[int, int]
 ) -> None:
-    """As many programs as there are blocks, rounded up; program p computes block p."""
+    """There are as many programs as blocks, and program p computes block p."""
     out = check(torch.randn(shape))
     launch = one(launches)
     blocks = -(-out.numel() // BLOCK)
 
     assert (blocks, 1, 1) == launch.grid, (
-        f"expected {blocks} blocks for {out.numel()} results, yours launches {launch.grid}"
+        f"expected {blocks} blocks for {out.numel()} results, your grid is {launch.grid}"
     )
     for program in range(blocks):
         block = list(range(out.numel()))[program * BLOCK : (program + 1) * BLOCK]
         stored = touched(launch, "store", program)
         assert block == stored, (
-            f"program {program} computes {block[0]} to {block[-1]} of out, each of them once; it"
+            f"program {program} computes {block[0]} to {block[-1]} of out, each element once; it"
             f" stores {len(stored)} elements, {stored[0]} to {stored[-1]}"
         )
 
@@ -549,21 +549,21 @@ def test_one_launch_of_a_program_per_block(
 @pytest.mark.cpu
 @pytest.mark.parametrize("shape", [(41, 50), (7, 2000)])
 def test_each_element_moves_once(launches: list[TritonLaunch], shape: tuple[int, int]) -> None:
-    """One load for each element of x, one store for each of out: what a fused kernel is about."""
+    """Each element of x is loaded once, and each element of out stored once."""
     x = torch.randn(shape[::-1]).t()
     out = check(x)
     launch = one(launches)
 
     assert torch.equal(torch.ones_like(x), launch.count("load", x).float()), (
-        f"each element of x is needed once; one is loaded {launch.count('load', x).max()} times"
+        f"one element of x is loaded {launch.count('load', x).max()} times, expected once for each"
     )
     others = {access.argument for access in launch.accesses}
     others -= {launch.argument(x), launch.argument(out)}
-    assert not others, f"{others} are neither x nor out: the kernel needs no other memory"
-    assert not launch.count("load", out).any(), "yours loads from out, expected stores only"
+    assert not others, f"the kernel uses {others}, expected no memory other than x and out"
+    assert not launch.count("load", out).any(), "your kernel loads from out, expected only stores"
     stores = launch.count("store", out)
     assert stores.eq(1).all(), (
-        f"each element of out must be stored once, yours {stores.min()} to {stores.max()} times"
+        f"elements of out are stored {stores.min()} to {stores.max()} times, expected once for each"
     )
 
 
@@ -575,7 +575,7 @@ class Operators(TorchDispatchMode):
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note one, and let it run."""
+        """Note an operator, and let it run."""
         self.names.append(func.name())
         return func(*args, **(kwargs or {}))
 
@@ -584,20 +584,20 @@ class Operators(TorchDispatchMode):
 @triton
 @pytest.mark.cpu
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
-    """No operator other than torch.empty: no glu, no copy that makes x contiguous."""
+    """Only torch.empty runs: no glu, no copy that makes x contiguous."""
     x = torch.randn(40, 40).t()
-    # The one tells who calls what, the other sees every thread, whatever modes are off.
+    # The first shows who calls what, the second sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:
         kata.glu(x)
 
     one(launches)
     others = [name for name in operators.names if not name.startswith("aten::empty")]
     others += sorted(set(watched) - ALLOWED)
-    assert [] == others, f"yours runs {', '.join(others)}: the kernel should do this"
+    assert [] == others, f"your code runs {', '.join(others)}: the kernel should do this"
 
 
 def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
-    """Return the kernel of a call, as it was compiled."""
+    """Return the compiled kernel of a call."""
     found = compiled(kata, CALLS)[name]
     assert not found.error, f"{CALLS[name]} does not compile for a GPU:\n{found.error}"
     assert 1 == found.launches, f"expected one launch of a kernel, found {found.launches}"
@@ -609,14 +609,14 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
 @pytest.mark.time_limit(120)
 @pytest.mark.parametrize("call", ["float32", "odd", "transposed"])
 def test_a_mask_becomes_predicates(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
-    """On a GPU each load and each store is an instruction that some threads skip."""
+    """Compiled for a GPU, each load and each store has a predicate, so that threads can skip it."""
     found = kernel(compiled, call)
     lines = [*found.lines("ld.global"), *found.lines("st.global")]
     always = [line for line in lines if not line.startswith("@%p")]
 
     assert len(found.lines("ld.global")) >= 2, "expected a load of each half of x"
-    assert found.lines("st.global"), "nothing is stored"
-    assert [] == always, f"no predicate, so no mask: {always[0]}"
+    assert found.lines("st.global"), "no st.global, expected a store"
+    assert [] == always, f"an access without a predicate, so without a mask: {always[0]}"
 
 
 @step_four

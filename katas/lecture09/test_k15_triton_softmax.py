@@ -38,7 +38,7 @@ step_one = pytest.mark.step(1, "blocks and rows")
 step_two = pytest.mark.step(2, "what a row sees")
 step_three = pytest.mark.step(3, "one row in PyTorch")
 step_four = pytest.mark.step(4, "the kernel")
-# What the interpreter and the tests' count of loads run themselves, besides torch.empty.
+# Operators that the interpreter and the tests run themselves, besides torch.empty.
 ALLOWED = {
     *("aten::empty", "aten::new_empty", "aten::set_", "aten::copy_", "aten::as_strided"),
     *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
@@ -60,7 +60,7 @@ CALLS = {
 
 
 def visible(x: torch.Tensor, *, causal: bool) -> torch.Tensor:
-    """Return which elements their rows see."""
+    """Return which elements each row sees."""
     ones = torch.ones(x.shape, dtype=torch.bool, device=x.device)
     return ones.tril() if causal else ones
 
@@ -73,7 +73,7 @@ def visible(x: torch.Tensor, *, causal: bool) -> torch.Tensor:
     ("n", "length"), [(1, 1), (2, 2), (1024, 1024), (3, 4), (5, 8), (1000, 1024), (1025, 2048)]
 )
 def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
-    """Some lanes are left over."""
+    """The block is longer than the row if n is no power of 2."""
     found = kata.block_length(n)
     assert length == found, f"expected {length} lanes for a row of {n} elements, yours are {found}"
 
@@ -81,7 +81,7 @@ def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
 @step_one
 @given(n=st.integers(1, 16384))
 def test_any_row_has_a_block(n: int) -> None:
-    """A power of 2, long enough, and less than twice as long."""
+    """The length is the smallest power of 2 that is at least n."""
     length = kata.block_length(n)
     assert n <= length < 2 * n or 1 == n == length, (
         f"a row of {n} elements in a block of {length}: it has to fit, but not in half of the block"
@@ -102,7 +102,7 @@ def test_any_row_has_a_block(n: int) -> None:
     ],
 )
 def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) -> None:
-    """A program begins at its own number, and its step is how many programs there are."""
+    """A program begins at its own index, and its step is the number of programs."""
     found = list(kata.rows_of(program, programs, rows))
     assert own == found, (
         f"program {program} of {programs} takes {own} of {rows} rows, yours {found}"
@@ -115,21 +115,21 @@ def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) 
 @step_two
 @pytest.mark.parametrize(("n", "block"), [(8, 8), (5, 8), (1, 1), (1, 4)])
 def test_a_row_sees_its_columns(n: int, block: int) -> None:
-    """And no lane after them, in any row."""
+    """A row sees its n elements, and no lane after them."""
     for row in (0, 3, 100):
         found = kata.seen(row, n, block)
         assert ((block,), torch.bool) == (tuple(found.shape), found.dtype), (
             f"yours is {found.dtype} of shape {tuple(found.shape)}, the block has {block} lanes"
         )
         assert [True] * n + [False] * (block - n) == found.tolist(), (
-            f"row {row}: expected the first {n} of {block} lanes, yours sees {found.tolist()}"
+            f"row {row}: expected the first {n} of {block} lanes, yours is {found.tolist()}"
         )
 
 
 @step_two
 @pytest.mark.parametrize(("row", "columns"), [(0, 1), (3, 4), (4, 5), (5, 5), (9, 5)])
 def test_a_causal_row_sees_the_columns_up_to_its_own(row: int, columns: int) -> None:
-    """Row 0 sees one. Below the diagonal's end there are still no more columns than n."""
+    """Row 0 sees one column. Rows below the diagonal's end see no more than n columns."""
     found = kata.seen(row, 5, 8, causal=True)
     assert [True] * columns + [False] * (8 - columns) == found.tolist(), (
         f"row {row} of a matrix with 5 columns sees {columns} of them; found {found.tolist()}"
@@ -142,7 +142,7 @@ def test_a_causal_row_sees_the_columns_up_to_its_own(row: int, columns: int) -> 
 @step_three
 @pytest.mark.parametrize("length", [2, 8, 1024])
 def test_halves_are_combined(length: int) -> None:
-    """All pairs of a step at once: 3 calls for 8 elements, 10 for 1024, and not one per element."""
+    """A step combines all pairs at once: 3 calls for 8 elements, 10 for 1024."""
     calls = []
 
     def combine(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
@@ -179,7 +179,7 @@ def test_the_first_half_is_on_the_left() -> None:
 @settings(max_examples=15)
 @given(exponent=st.integers(0, 7), seed=st.integers(0, 1000))
 def test_any_block_is_reduced(exponent: int, seed: int) -> None:
-    """PyTorch's maximum and sum; the block is not written to."""
+    """The results are PyTorch's maximum and sum, and the block is not written to."""
     block = torch.randn(2**exponent, generator=torch.Generator().manual_seed(seed)).double()
     before = block.clone()
     torch.testing.assert_close(kata.reduce(block, torch.maximum), block.max())
@@ -200,7 +200,7 @@ def lanes_of(elements: list[float], length: int, other: float) -> tuple[torch.Te
 
 
 def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> None:
-    """Compare with PyTorch's softmax, in float64, of the elements that are seen."""
+    """Compare with PyTorch's float64 softmax of the elements that are seen."""
     found = kata.softmax_block(loaded.clone(), mask, scale)
     expected = torch.zeros(len(loaded), dtype=torch.float64)
     expected[mask] = (scale * loaded[mask].double()).softmax(-1)
@@ -217,20 +217,20 @@ def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> Non
 
 @step_three
 def test_a_full_block() -> None:
-    """8 elements in 8 lanes: exponentials, divided by their sum."""
+    """For 8 elements in 8 lanes, softmax is the exponentials divided by their sum."""
     compare(*lanes_of([0.5, -1, 2, 0, 1, 1, -3, 0.25], 8, nan))
 
 
 @step_three
 @pytest.mark.parametrize("other", [0.0, nan, inf, -inf, 1e30])
 def test_masked_lanes_hold_anything(other: float) -> None:
-    """What a load leaves there is undefined: they change nothing, and their result is 0."""
+    """Masked lanes hold undefined values: they must change nothing, and their result is 0."""
     compare(*lanes_of([0.5, -1, 2], 4, other))
 
 
 @step_three
 def test_the_maximum_is_taken_off_first() -> None:
-    """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
+    """exp(89) is infinite in float32, and exp(-104) is 0: subtract the maximum first."""
     compare(*lanes_of([300.0, 299, 301], 4, nan))
     compare(*lanes_of([-300.0, -299, -301], 4, nan))
     # Large scores have large units: a factor such as log2(e) rounds them before they cancel.
@@ -240,14 +240,14 @@ def test_the_maximum_is_taken_off_first() -> None:
 @step_three
 @pytest.mark.parametrize("scale", [0.125, 3.0, -2.0, 100.0])
 def test_blocks_are_scaled(scale: float) -> None:
-    """Before the maximum is taken: below 0 the smallest element becomes the largest score."""
+    """Apply the scale before the maximum: a negative one makes the smallest element the largest."""
     compare(*lanes_of([0.5, -1, 2, 1, 7], 8, nan), scale)
     compare(*lanes_of([0.5, -1, 2, 1, 7], 8, 0.0), scale)
 
 
 @step_three
 def test_minus_infinity_is_an_element() -> None:
-    """Such a lane is seen, but its exponential is 0."""
+    """A lane that holds -inf is seen, but its exponential is 0."""
     compare(*lanes_of([-inf, -5, -inf, -4], 8, nan), 0.5)
 
 
@@ -275,7 +275,7 @@ class Refused(TorchFunctionMode):
         self.found: list[str] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note it, and let it run."""
+        """Note the function if a kernel cannot have it, and let it run."""
         result = func(*args, **(kwargs or {}))
         if any(word in func.__name__ for word in ("softmax", "sumexp")):
             self.found.append(func.__name__)
@@ -286,14 +286,16 @@ class Refused(TorchFunctionMode):
 
 @step_three
 def test_a_block_keeps_its_length() -> None:
-    """5 of 8 lanes are seen: neither PyTorch's softmax nor a block of 5, picked by the mask."""
+    """With 5 of 8 lanes seen, call neither PyTorch's softmax nor index a block of 5 by the mask."""
     loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
     with forbids(kata, *SOFTMAXES, operators=RUN) as fresh, Refused() as refused:
         fresh.softmax_block(loaded, mask, 2.0)
 
     assert [] == refused.found, f"a kernel cannot have {', '.join(refused.found)}"
-    assert torch.equal(torch.tensor([0.5, -1, 2, 4, 1]), loaded[:5]), "loaded was written to"
-    assert loaded[5:].isnan().all(), "loaded was written to"
+    assert torch.equal(torch.tensor([0.5, -1, 2, 4, 1]), loaded[:5]), (
+        "your function wrote to `loaded`"
+    )
+    assert loaded[5:].isnan().all(), "your function wrote to `loaded`"
 
 
 @st.composite
@@ -320,7 +322,7 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
     programs=st.integers(1, 16),
 )
 def test_all_programs_together(x: torch.Tensor, scale: float, causal: bool, programs: int) -> None:  # noqa: FBT001 - drawn
-    """The matrix, row by row in the order of the programs, where masked lanes are NaN."""
+    """Part one computes a matrix, program by program, with NaN in masked lanes."""
     rows, n = x.shape
     block = kata.block_length(n)
     out = torch.full((rows, n), nan)
@@ -348,7 +350,7 @@ def check(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch
         f" shape {tuple(x.shape)} on {x.device}"
     )
     assert out.is_contiguous(), f"yours has the strides {out.stride()}, expected row-major ones"
-    # In float32 large scores have large units; of float16 half a unit, of subnormal numbers too.
+    # Large float32 scores have large units; float16 allows half a unit, even when subnormal.
     rtol, atol = (6e-4, 3.1e-8) if x.dtype == torch.float16 else (1e-4, 1e-12)
     torch.testing.assert_close(out.double(), scores.softmax(-1), rtol=rtol, atol=atol)
     return out
@@ -372,7 +374,7 @@ def test_a_row_of_any_length(device: str, n: int) -> None:
 @triton
 @pytest.mark.parametrize("rows", [15, 17, 100])
 def test_more_rows_than_programs(device: str, rows: int) -> None:
-    """A program goes on to the next row that is its own, until there is none."""
+    """A program goes on to the next of its own rows, until there is none."""
     check(torch.randn(rows, 20, device=device))
 
 
@@ -380,7 +382,7 @@ def test_more_rows_than_programs(device: str, rows: int) -> None:
 @triton
 @pytest.mark.parametrize("shape", [(1, 1), (40, 10), (10, 40)])
 def test_causal(device: str, shape: tuple[int, int]) -> None:
-    """Row i sees the columns up to i, the first row one; what nobody sees is stored as 0."""
+    """Row i sees the columns up to i, the first row one; elements not seen are stored as 0."""
     for scale in (1.0, -1.0):
         check(torch.randn(shape, device=device) - 3, scale, causal=True)
 
@@ -388,7 +390,7 @@ def test_causal(device: str, shape: tuple[int, int]) -> None:
 @step_four
 @triton
 def test_float16_is_rounded_once(device: str) -> None:
-    """Scores, exponentials and sums are float32: the scores here are beyond the largest float16."""
+    """Scores, exponentials and sums are float32: these scores are beyond the largest float16."""
     check(torch.randn(20, 300, device=device).half())
     check((30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
     check((-30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
@@ -407,16 +409,16 @@ def test_strides(device: str) -> None:
 @step_four
 @triton
 def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
-    """The result is empty as well, and nothing is launched."""
+    """The result of an empty matrix is empty, and nothing is launched."""
     for shape in ((0, 6), (5, 0), (0, 0)):
         check(torch.randn(shape, device=device))
-    assert [] == launches, "there is nothing to compute, but a kernel is launched"
+    assert [] == launches, "a kernel was launched for an empty result, expected none"
 
 
 @step_four
 @triton
 def test_each_result_has_memory_of_its_own(device: str) -> None:
-    """The next call of the same shape writes elsewhere, and nothing is written to the input."""
+    """The next call of the same shape returns a new tensor, and the input is not changed."""
     x, other = (torch.randn(3, 4, device=device) for _ in range(2))
     with unchanged(x=x):
         first = kata.softmax(x)
@@ -445,7 +447,7 @@ def test_rows_go_round_the_programs(launches: list[TritonLaunch], rows: int) -> 
     programs = min(rows, PROGRAMS)
 
     assert (programs, 1, 1) == launch.grid, (
-        f"expected {programs} programs for {rows} rows, yours launches {launch.grid}"
+        f"expected {programs} programs for {rows} rows, your grid is {launch.grid}"
     )
     for access in launch.accesses:
         found = {int(place) // out.shape[1] % programs for place in access.places}
@@ -459,7 +461,7 @@ def test_rows_go_round_the_programs(launches: list[TritonLaunch], rows: int) -> 
 @pytest.mark.cpu
 @pytest.mark.parametrize("causal", [False, True])
 def test_what_is_seen_is_loaded_once(launches: list[TritonLaunch], causal: bool) -> None:  # noqa: FBT001 - a parameter
-    """A second load would be a row that was not kept; a load of what is not seen is wasted."""
+    """Each element that is seen is loaded once, and no other."""
     x = torch.randn(45, 40).t()
     out = check(x, causal=causal)
     launch = one(launches)
@@ -467,14 +469,14 @@ def test_what_is_seen_is_loaded_once(launches: list[TritonLaunch], causal: bool)
 
     others = {access.argument for access in launch.accesses}
     others -= {launch.argument(x), launch.argument(out)}
-    assert not others, f"{others} are neither x nor out: the kernel needs no other memory"
-    assert not launch.count("load", out).any(), "yours loads from out, expected stores only"
+    assert not others, f"the kernel uses {others}, expected no memory other than x and out"
+    assert not launch.count("load", out).any(), "your kernel loads from out, expected only stores"
     assert torch.equal(visible(x, causal=causal).long(), loads), (
         f"{int(visible(x, causal=causal).sum())} elements are seen; {int(loads.bool().sum())} are"
         f" loaded, by {int(loads.sum())} loads"
     )
     assert torch.equal(torch.ones_like(stores), stores), (
-        "expected each element of out to be stored once"
+        "elements of out are not stored exactly once, expected one store for each"
     )
 
 
@@ -486,7 +488,7 @@ class Operators(TorchDispatchMode):
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note one, and let it run."""
+        """Note an operator, and let it run."""
         self.names.append(func.name())
         return func(*args, **(kwargs or {}))
 
@@ -495,23 +497,23 @@ class Operators(TorchDispatchMode):
 @triton
 @pytest.mark.cpu
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
-    """No operator other than torch.empty: no softmax, no product, no mask of PyTorch's."""
+    """Only torch.empty runs: no softmax, no product, no mask of PyTorch's."""
     x = torch.randn(40, 40).t()
-    # The one tells who calls what, the other sees every thread, whatever modes are off.
+    # The first shows who calls what, the second sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:
         kata.softmax(x, 0.5, causal=True)
 
     one(launches)
     others = [name for name in operators.names if not name.startswith("aten::empty")]
     others += sorted(set(watched) - ALLOWED)
-    assert [] == others, f"yours runs {', '.join(others)}: the kernel should do this"
+    assert [] == others, f"your code runs {', '.join(others)}: the kernel should do this"
 
 
 @step_four
 @triton
 @pytest.mark.cpu
 def test_the_reductions_are_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Triton has tl.softmax, which is the middle of this kata."""
+    """Triton's tl.softmax is not called: you write it here."""
 
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise AssertionError("tl.softmax is what you write here")
@@ -522,7 +524,7 @@ def test_the_reductions_are_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
-    """Return the kernel of a call, as it was compiled."""
+    """Return the compiled kernel of a call."""
     found = compiled(kata, CALLS)[name]
     assert not found.error, f"{CALLS[name]} does not compile for a GPU:\n{found.error}"
     assert 1 == found.launches, f"expected one launch of a kernel, found {found.launches}"
@@ -533,18 +535,18 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
 @triton
 @pytest.mark.time_limit(120)
 def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> None:
-    """The interpreter takes more than the compiler; each access has a predicate, its mask."""
+    """The compiler accepts the kernel, and each access has a predicate, its mask."""
     for call in CALLS:
         stores = kernel(compiled, call).lines("st.global")
         always = [line for line in stores if not line.startswith("@%p")]
 
         assert stores, f"{call}: no store to global memory"
-        # Where n is known to be a power of 2 there is nothing to mask.
+        # If n is known to be a power of 2, there is nothing to mask.
         assert [] == always or call not in {"odd", "transposed"}, (
             f"an access without a predicate, so without a mask: {always[0]}"
         )
         assert ".f64" not in kernel(compiled, call).ptx, (
-            f"{call}: yours computes in float64, expected float32"
+            f"{call}: your kernel computes in float64, expected float32"
         )
 
 
@@ -553,10 +555,10 @@ def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> 
 @pytest.mark.time_limit(120)
 @pytest.mark.parametrize("call", ["plain", "causal"])
 def test_a_row_stays_in_registers(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
-    """16 bytes for each load and store, no more of them than the row has pieces."""
+    """Each load and store moves 16 bytes, and there are no more of them than the row needs."""
     found = kernel(compiled, call)
     pieces = WIDTH // (32 * found.warps) // 4
-    # With causal, neighbouring lanes may differ in what they see, so each is loaded for itself.
+    # With causal, neighbouring lanes may differ in what they see, so each is loaded separately.
     for kind in ("ld.global", "st.global")[call == "causal" :]:
         instructions = found.instructions(kind)
         assert [f"{kind}.v4.b32"] * pieces == instructions, (

@@ -51,7 +51,7 @@ def matrices(
 
 
 def places(tensor: torch.Tensor) -> torch.Tensor:
-    """Return where each element lies, counted from the first."""
+    """Return the place of each element, counted from the first."""
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     memory = torch.arange(1 + sum((size - 1) * stride for size, stride in pairs))
     return memory.as_strided(tensor.shape, tensor.stride())
@@ -75,7 +75,7 @@ def steps(x: torch.Tensor, w: torch.Tensor) -> None:
 
 
 def same(what: str, expected: torch.Tensor, found: torch.Tensor, mask: torch.Tensor) -> None:
-    """Compare the mask, and the places of what it lets through."""
+    """Compare the mask, and the places of the lanes that it lets through."""
     assert (expected.shape, torch.int64) == (found.shape, found.dtype), what
     assert (expected.shape, torch.bool) == (mask.shape, mask.dtype), f"{what}_mask"
     inside = expected >= 0
@@ -96,7 +96,7 @@ def test_the_only_step_of_one_tile() -> None:
 
 
 def test_other_tiles_have_other_rows() -> None:
-    """The row of a tile is about x, its column about w."""
+    """The row of a tile selects rows of x, its column rows of w."""
     steps(torch.empty(2 * TILE, STEP), torch.empty(3 * TILE, STEP))
 
 
@@ -110,7 +110,7 @@ def test_tiles_hang_over_the_edges(m: int, k: int, n: int) -> None:
 
 @pytest.mark.parametrize("kind", ["transposed x", "transposed w", "slices", "an expanded row"])
 def test_places_follow_the_strides(kind: str) -> None:
-    """Nobody copies a transposed factor: it is read where it lies."""
+    """A transposed factor is not copied, but read through its strides."""
     steps(
         *{
             "transposed x": lambda: (torch.empty(40, 70).t(), torch.empty(50, 40)),
@@ -145,7 +145,7 @@ def by_steps(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> torch.Tens
                     f"yours is {sum_.dtype} of shape {tuple(sum_.shape)}, expected a float32 tile"
                 )
                 assert torch.equal(before, total), (
-                    "yours has written to total: return total plus the product as a new tensor"
+                    "your function wrote to total: return total plus the product as a new tensor"
                 )
                 total = sum_
             out[i : i + TILE, j : j + TILE] = total[: m - i, : n - j]
@@ -182,7 +182,7 @@ def test_one_step_is_a_product() -> None:
 
 @pytest.mark.parametrize("other", [0.0, 1.0, nan, inf])
 def test_masked_lanes_add_nothing(other: float) -> None:
-    """Whatever a load has left there, in x's block and in w's."""
+    """Masked lanes of both blocks may hold anything."""
     equals(*matrices(65, 33, 63)[:2], other)
 
 
@@ -229,7 +229,7 @@ def one(launches: list[TritonLaunch]) -> TritonLaunch:
 @triton
 @pytest.mark.parametrize("tiles", [(1, 1), (2, 1), (5, 2)])
 def test_many_tiles(device: str, tiles: tuple[int, int]) -> None:
-    """One program for each, in groups of 4 rows of tiles; the last group may have fewer."""
+    """Each tile has one program, in groups of 4 rows of tiles; the last group may have fewer."""
     for k in (STEP, 5 * STEP):
         x, w, _ = matrices(tiles[0] * TILE, k, tiles[1] * TILE, device=device)
         check(x, w)
@@ -241,7 +241,7 @@ def test_many_tiles(device: str, tiles: tuple[int, int]) -> None:
     [(1, 1, 1), (65, 33, 63), (33, 257, 130), (70, 0, 20)],
 )
 def test_edges(device: str, m: int, k: int, n: int) -> None:
-    """What stands for no element of x or w adds 0, and is stored nowhere."""
+    """Lanes that stand for no element add 0, and are not stored."""
     x, w, _ = matrices(m, k, n, device=device)
     check(x, w)
 
@@ -253,7 +253,7 @@ def test_bias_and_relu(device: str) -> None:
     check(x, w, bias)
     check(x, w, relu=True)
     check(x, w, bias, relu=True)
-    # Numbers that round: nothing of float32 is cut before it is multiplied or added.
+    # Numbers that round: no bits of float32 are dropped before it is multiplied or added.
     x, w, bias = (torch.randn(shape, device=device) for shape in ((70, 40), (100, 40), (100,)))
     close(
         kata.linear(x, w, bias),
@@ -263,7 +263,7 @@ def test_bias_and_relu(device: str) -> None:
 
 @triton
 def test_float16_is_summed_in_float32(device: str) -> None:
-    """Rounded once, after the bias: 2049 is not a float16, so a rounded sum goes astray."""
+    """The sum is rounded once, after the bias: 2049 is not a float16, so a rounded sum is wrong."""
     x, w, bias = matrices(70, 300, 80, torch.float16, device)
     check(x, w, bias, relu=True)
     # No sign changes: a few products are beyond 2048.
@@ -275,7 +275,7 @@ def test_float16_is_summed_in_float32(device: str) -> None:
 @triton
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_infinities_do_not_meet_the_padding(device: str) -> None:
-    """0 * inf is NaN: beyond k both tiles hold 0, and not an element of the next row."""
+    """0 * inf is NaN, so beyond k both tiles hold 0, not an element of the next row."""
     x, w = torch.ones(20, 33, device=device), torch.ones(21, 33, device=device)
     x[:, -1] = inf
     check(x, w)
@@ -300,7 +300,7 @@ def test_strides(device: str) -> None:
 def test_each_tile_is_loaded_once(
     launches: list[TritonLaunch], m: int, k: int, n: int, *, relu: bool
 ) -> None:
-    """By each program that needs it; each element of out is stored once."""
+    """Each program loads what it needs once; each element of out is stored once."""
     x, w, bias = matrices(m, k, n)
     out = check(x, w, bias, relu=relu)
     launch = one(launches)
@@ -308,21 +308,23 @@ def test_each_tile_is_loaded_once(
     for name, tensor, times in (("x", x, columns), ("w", w, rows), ("bias", bias, rows)):
         loads = launch.count("load", tensor)
         assert torch.equal(torch.full_like(loads, times), loads), (
-            f"{times} programs need an element of {name}; it is loaded {int(loads.min())} to"
-            f" {int(loads.max())} times"
+            f"elements of {name} are loaded {int(loads.min())} to {int(loads.max())} times,"
+            f" expected {times}, once for each program that needs them"
         )
     others = {access.argument for access in launch.accesses}
     others -= {launch.argument(tensor) for tensor in (x, w, bias, out)}
-    assert not others, f"{others} are not x, w, bias or out: no other memory is needed"
+    assert not others, f"the kernel uses {others}, expected no memory other than x, w, bias and out"
     stores = launch.count("store", out)
     assert stores.eq(1).all(), (
-        f"each element of out must be stored once, yours {stores.min()} to {stores.max()} times"
+        f"elements of out are stored {stores.min()} to {stores.max()} times, expected once for each"
     )
-    assert not launch.count("load", out).any(), "yours loads from out: keep the sum in a block"
+    assert not launch.count("load", out).any(), (
+        "your kernel loads from out: keep the sum in a block"
+    )
 
 
 def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
-    """Return the kernel of a call, as it was compiled."""
+    """Return the compiled kernel of a call."""
     found = compiled(kata, CALLS)[name]
     assert not found.error, f"{CALLS[name]} does not compile for a GPU:\n{found.error}"
     assert 1 == found.launches, f"expected one launch of a kernel, found {found.launches}"
@@ -333,7 +335,7 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
 @pytest.mark.time_limit(120)
 @pytest.mark.parametrize("call", ["float16", "float16 fused"])
 def test_tensor_cores(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
-    """For float16: the instruction names the type of the sum first, then those of a and b."""
+    """float16 uses tensor cores with float32 sums, whose type the instruction names first."""
     found = kernel(compiled, call)
     products = [*found.instructions("wgmma.mma_async"), *found.instructions("mma.sync")]
 
@@ -349,10 +351,12 @@ def test_tensor_cores(compiled: Callable[..., dict[str, Compiled]], call: str) -
 def test_float32_is_not_cut_to_tf32(
     compiled: Callable[..., dict[str, Compiled]], call: str
 ) -> None:
-    """By default tl.dot multiplies float32 with 10 bits of mantissa, which PyTorch does not."""
+    """float32 is not rounded to tf32, as tl.dot does by default and PyTorch does not."""
     found = kernel(compiled, call)
 
-    assert ".tf32" not in found.ptx, 'see input_precision in the documentation of tl.dot: "ieee"'
+    assert ".tf32" not in found.ptx, (
+        'your kernel uses tf32, expected float32: see input_precision of tl.dot, "ieee"'
+    )
     steps = TILE * TILE * STEP // (32 * found.warps)
     assert len(found.instructions("fma.rn.f32")) >= steps, (
         f"expected {steps} fused multiply-adds per thread for one step along k"

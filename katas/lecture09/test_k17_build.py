@@ -1,4 +1,4 @@
-"""Tests of k17_build: each build is done once, and then looked at from several sides."""
+"""Tests of k17_build: each build is done once, and then checked in several ways."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 needs_cmake = pytest.mark.backend("cxx", "cmake", "ninja")
 needs_ninja = pytest.mark.backend("cxx", "ninja")
-# A machine that does other things too needs its time for a build.
+# A build takes longer on a busy machine.
 slow = pytest.mark.time_limit(300)
 CMAKE, JIT, SETUP = "kata_cmake", "kata_load", "kata_setup"
 
@@ -37,7 +37,7 @@ def space(name: str) -> str:
 
 
 class Workshop:
-    """A folder with the source, where each build is done when it is first asked for."""
+    """A folder with the source, where each build runs when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,7 +46,7 @@ class Workshop:
         self.done: dict[str, Path | Exception] = {}
 
     def once(self, name: str, build: Callable[[], Path]) -> Path:
-        """Return what a build made, or raise what it raised: it runs for the first test only."""
+        """Return a build's result, or raise its error; it runs for the first test only."""
         if name not in self.done:
             try:
                 self.done[name] = build()
@@ -117,8 +117,8 @@ class Workshop:
         return folder / "lib" / f"{SETUP}.so"
 
 
-# Of the session: a process can register an operator once, and tests of other modules may
-# run between two of these.
+# One for the session: a process can register an operator once, and tests of other modules may
+# run between two of these tests.
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """Return the folder of this run; nothing of the exercise is called yet."""
@@ -127,7 +127,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 @pytest.fixture(autouse=True)
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what is built without a folder out of the home directory."""
+    """Keep files that are built without a folder out of the home directory."""
     monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "extensions"))
 
 
@@ -158,7 +158,7 @@ def works(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
 
 
 def check_flags(flags: list[str], name: str, standard: str) -> None:
-    """Look for what all builds compile with; the last -O counts, and the last standard."""
+    """Check the flags that all builds need; the last -O counts, and the last standard."""
     levels = [flag for flag in flags if flag.startswith("-O")]
     standards = [flag for flag in flags if flag.startswith("-std=")]
 
@@ -180,7 +180,7 @@ def flags_of_ninja(file: Path) -> list[str]:
 
 
 def test_the_texts_follow_the_arguments() -> None:
-    """No name, file, namespace or folder of another project is in them."""
+    """The text names the given project, file and namespace, and no folder."""
     text = kata.cmake_lists("tanh_shrink", "kernel.cpp", "somewhere")
     command = kata.configure_command(Path("/here"), Path("/there"))
 
@@ -188,7 +188,7 @@ def test_the_texts_follow_the_arguments() -> None:
         assert word in text, f"{word} is missing in\n{text}"
     for folder in (torch.utils.cmake_prefix_path, str(Path(torch.__file__).parent)):
         assert folder not in text, (
-            f"the command tells CMake where PyTorch is; leave it out of\n{text}"
+            f"the text names {folder}, expected no folder: the command has it\n{text}"
         )
     for folder in ("/here", "/there"):
         assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
@@ -196,17 +196,17 @@ def test_the_texts_follow_the_arguments() -> None:
     assert optimized, f"the command should say the build type, which is not in {command}"
     oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+3\.(\d+)", text, re.IGNORECASE)
     assert oldest, f"no cmake_minimum_required(VERSION 3.18) says which CMake is needed in\n{text}"
-    assert int(oldest[1]) <= 18, f"CMake 3.18 should be enough, but yours wants 3.{oldest[1]}"
+    assert int(oldest[1]) <= 18, f"your project requires CMake 3.{oldest[1]}, expected at most 3.18"
     command = kata.build_command(Path("/there"))
     assert "/there" in command, f"the folder /there is not in {command}"
     tools = [Path(word).name.partition(".")[0] for word in command]
-    assert "cmake" in tools, f"CMake knows which generator it took, so expected cmake in {command}"
+    assert "cmake" in tools, f"expected cmake in {command}: CMake knows which generator it used"
 
 
 @needs_cmake
 @slow
 def test_cmake_finds_torch(workshop: Workshop) -> None:
-    """The one that runs these tests, by its own CMake files."""
+    """CMake finds the PyTorch that runs these tests, by PyTorch's own CMake files."""
     build = workshop.configured()
     lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
     cached = dict(line.split("=", 1) for line in lines if "=" in line)
@@ -215,15 +215,19 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
     compilers = [name for name in cached if re.match("CMAKE_[A-Za-z]+_COMPILER:", name)]
 
     assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
-    assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), f"it found {found}"
-    assert (build / "build.ninja").is_file(), "the files are for a generator other than Ninja"
+    assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), (
+        f"CMake found Torch in {found}, expected the one that runs these tests"
+    )
+    assert (build / "build.ninja").is_file(), (
+        "no build.ninja: CMake generated files for something other than Ninja"
+    )
     assert len(compilers) == 1, f"expected only C++ to be enabled, but CMake looks for {compilers}"
 
 
 @needs_cmake
 @slow
 def test_cmake_fails_without_torch(workshop: Workshop, tmp_path: Path) -> None:
-    """While it configures, and says what it misses: REQUIRED. No folder is written down."""
+    """Without PyTorch, CMake fails while it configures, and names Torch: REQUIRED."""
     workshop.configured()
     (tmp_path / "CMakeLists.txt").write_text(
         kata.cmake_lists(CMAKE, "squared_relu.cpp", space(CMAKE)), encoding="utf-8"
@@ -233,19 +237,19 @@ def test_cmake_fails_without_torch(workshop: Workshop, tmp_path: Path) -> None:
     command += ["-DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - CMake itself
 
-    assert 0 != run.returncode, f"CMake goes on without PyTorch:\n{run.stdout}"
-    assert "Torch" in run.stderr, f"it fails for another reason:\n{run.stderr}"
+    assert 0 != run.returncode, f"CMake went on without PyTorch, expected an error:\n{run.stdout}"
+    assert "Torch" in run.stderr, f"CMake fails for another reason:\n{run.stderr}"
 
 
 @needs_cmake
 @slow
 def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
-    """Optimized, C++20, with the namespace, and with PyTorch's headers."""
+    """CMake compiles with -O3, C++20, the namespace, and PyTorch's headers."""
     file = workshop.configured() / "compile_commands.json"
     commands: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
 
     files = [command["file"] for command in commands]
-    assert [str(workshop.source)] == files, f"yours compiles {files}, expected one source"
+    assert [str(workshop.source)] == files, f"your project compiles {files}, expected one source"
     flags = shlex.split(commands[0]["command"])
     check_flags(flags, CMAKE, "c++20")
     assert "-DNDEBUG" in flags, f"-DNDEBUG is missing, so not a Release build: {flags}"
@@ -254,7 +258,7 @@ def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
     assert include in folders, "PyTorch's headers are missing: they come with ${TORCH_LIBRARIES}"
 
 
-# As if the compiler were one of 2018: CMake reads this when it has found out about it.
+# Pretends that the compiler is from 2018: CMake reads this after it has examined the compiler.
 OLD_COMPILER = """\
 foreach(standard 20 23 26)
   unset(CMAKE_CXX${standard}_STANDARD_COMPILE_OPTION)
@@ -268,7 +272,7 @@ set(CMAKE_CXX_STANDARD_LATEST 17)
 @needs_cmake
 @slow
 def test_cmake_fails_without_cxx20(workshop: Workshop, tmp_path: Path) -> None:
-    """By itself CMake takes the newest standard that there is, and the headers do not compile."""
+    """Without an error, CMake would use the newest standard that it finds, which is too old."""
     workshop.configured()
     text = kata.cmake_lists(CMAKE, "squared_relu.cpp", space(CMAKE))
     (tmp_path / "CMakeLists.txt").write_text(text, encoding="utf-8")
@@ -284,20 +288,20 @@ def test_cmake_fails_without_cxx20(workshop: Workshop, tmp_path: Path) -> None:
         r"-std=(c|gnu)\+\+20", (build / "build.ninja").read_text(encoding="utf-8")
     )
     assert run.returncode or late, (
-        f"the compiler does not know C++20, and CMake goes on with what it knows:\n{text}"
+        f"the compiler does not know C++20, but CMake went on with an older standard:\n{text}"
     )
     known = re.search("CXX20|cxx_std_20", run.stderr)
-    assert late or known, f"it fails for another reason:\n{run.stderr}"
+    assert late or known, f"CMake fails for another reason:\n{run.stderr}"
 
 
 @needs_cmake
 @slow
 def test_cmake_builds_one_library(workshop: Workshop) -> None:
-    """With the name that was asked for, and nothing else."""
+    """CMake builds a library with the given name, and nothing else."""
     library = workshop.built()
     found = listing(library.parent)
 
-    assert [library.name] == found, f"yours builds {found}, expected {library.name}"
+    assert [library.name] == found, f"your build produced {found}, expected {library.name}"
     assert library.is_file(), f"{library} is not there: it was built in another folder"
     rules = (library.parent / "build.ninja").read_text(encoding="utf-8")
     assert "CXX_MODULE_LIBRARY_LINKER" in rules, "expected a library of the kind MODULE"
@@ -306,7 +310,7 @@ def test_cmake_builds_one_library(workshop: Workshop) -> None:
 @needs_cmake
 @slow
 def test_cmakes_library_finds_torch_by_itself(workshop: Workshop) -> None:
-    """It names the libraries it needs and where they are: any program can load it."""
+    """The library names what it needs and where that is: any program can load it."""
     program = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
     command = [sys.executable, "-c", program, str(workshop.built())]
     run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - Python itself
@@ -317,7 +321,7 @@ def test_cmakes_library_finds_torch_by_itself(workshop: Workshop) -> None:
 @needs_cmake
 @slow
 def test_cmakes_library_works(workshop: Workshop) -> None:
-    """Loaded by torch.ops.load_library, it registers the operator."""
+    """Loaded by torch.ops.load_library, the library registers the operator."""
     torch.ops.load_library(str(workshop.built()))
 
     works(operator(CMAKE))
@@ -326,7 +330,7 @@ def test_cmakes_library_works(workshop: Workshop) -> None:
 @needs_ninja
 @slow
 def test_load_builds_and_loads(workshop: Workshop) -> None:
-    """In the folder that was asked for; and no module is imported."""
+    """The library is built in the given folder, and no module is imported."""
     library = workshop.loaded()
 
     found = listing(workshop.folder / "load")
@@ -338,13 +342,13 @@ def test_load_builds_and_loads(workshop: Workshop) -> None:
 @needs_ninja
 @slow
 def test_load_compiles_as_asked(workshop: Workshop) -> None:
-    """By itself it optimizes nothing; the standard is PyTorch's choice."""
+    """Pass -O3 to load, whose default has no optimization; PyTorch chooses the standard."""
     flags = flags_of_ninja(workshop.loaded().with_name("build.ninja"))
     check_flags(flags, JIT, compat.EXTENSION_STANDARD)
 
 
 def test_setup_has_one_extension() -> None:
-    """Built by PyTorch's command, and not tied to one version of Python."""
+    """BuildExtension builds the extension, which is not tied to one version of Python."""
     arguments = kata.setup_arguments("other", Path("other.cpp"), "elsewhere")
     modules, command = arguments["ext_modules"], arguments["cmdclass"]["build_ext"]
 
@@ -363,24 +367,24 @@ def test_setup_has_one_extension() -> None:
         f"your libraries are {libraries}, expected PyTorch's too, which CppExtension adds"
     )
     assert "torch_python" not in modules[0].libraries, (
-        "yours links torch_python, but the source does not use Python"
+        "your extension links torch_python, but the source does not use Python"
     )
 
 
 @needs_ninja
 @slow
 def test_setup_builds_one_library(workshop: Workshop) -> None:
-    """Its name carries no version of Python: it is not a Python module."""
+    """The file's name has no version of Python: the library is not a Python module."""
     library = workshop.set_up()
     found = listing(library.parent)
 
-    assert [library.name] == found, f"yours builds {found}, expected {library.name}"
+    assert [library.name] == found, f"your build produced {found}, expected {library.name}"
 
 
 @needs_ninja
 @slow
 def test_setup_compiles_as_asked(workshop: Workshop) -> None:
-    """The flags of the Python that builds come first, those of the extension last."""
+    """The flags of the Python that runs the build come first, those of the extension last."""
     workshop.set_up()
     files = list((workshop.folder / "setup").rglob("build.ninja"))
 
@@ -391,7 +395,7 @@ def test_setup_compiles_as_asked(workshop: Workshop) -> None:
 @needs_ninja
 @slow
 def test_setups_library_works(workshop: Workshop) -> None:
-    """Loaded like the others, into the same process."""
+    """The library from setuptools loads like the others, into the same process."""
     torch.ops.load_library(str(workshop.set_up()))
 
     works(operator(SETUP))

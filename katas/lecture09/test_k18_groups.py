@@ -27,7 +27,7 @@ LIMIT = 0.5
 
 
 def rows_with(places: list[int], columns: int, device: str = "cpu") -> torch.Tensor:
-    """Return rows that exceed LIMIT from a place on, at every third column."""
+    """Return rows that exceed LIMIT from some column on, at every third column."""
     x = torch.full((len(places), columns), LIMIT, device=device)
     for row, place in zip(x, places, strict=True):
         row[place::3] = math.pi
@@ -58,7 +58,7 @@ def check(extension: CudaExtension, x: torch.Tensor, limit: float = LIMIT) -> No
 def test_both_rows_of_a_warp_end_in_the_first_step(
     extension: CudaExtension, device: str, place: int
 ) -> None:
-    """16 columns, one step: each row has its own lanes, numbered from 0."""
+    """16 columns take one step: each row has its own lanes, numbered from 0."""
     check(extension, rows_with([15 - place, place], TILE, device))
 
 
@@ -66,7 +66,7 @@ def test_both_rows_of_a_warp_end_in_the_first_step(
 def test_one_row_of_a_warp_ends_before_the_other(
     extension: CudaExtension, device: str, places: list[int]
 ) -> None:
-    """Half of the warp is gone, and the other half goes on by itself."""
+    """One half of the warp is done, and the other half goes on by itself."""
     check(extension, rows_with(places, 71, device))
 
 
@@ -90,7 +90,7 @@ def test_any_number_of_rows(extension: CudaExtension, device: str, rows: int) ->
 )
 @example(places=[3, 33], columns=40, seed=0)
 def test_any_rows(extension: CudaExtension, places: list[int], columns: int, seed: int) -> None:
-    """Infinities and numbers above; NaN, which is above nothing, and the limit itself below."""
+    """Infinity counts as above the limit; NaN and the limit itself do not."""
     generator = torch.Generator().manual_seed(seed)
     below = torch.tensor([LIMIT, -math.sqrt(2), 0.0, -math.inf, math.nan])
     above = torch.tensor([math.pi, math.inf, 0.5000001])
@@ -104,7 +104,7 @@ def test_any_rows(extension: CudaExtension, places: list[int], columns: int, see
 
 @pytest.mark.parametrize("order", ["forwards", "backwards", "shuffled"])
 def test_a_row_is_read_until_one_is_above(extension: CudaExtension, order: str) -> None:
-    """16 neighbours in each step, and no step after the one that has found it."""
+    """A tile loads 16 neighbours in each step, and stops after the step that finds a number."""
     x = rows_with([0, 15, 16, 31, 64, 63, 5, 99], 64)
     with extension.simulated(order=order):
         check(extension, x)
@@ -112,13 +112,13 @@ def test_a_row_is_read_until_one_is_above(extension: CudaExtension, order: str) 
     steps = [min(first, 63) // TILE + 1 for first in expected(x)]
     loads = launch.count("global", "read").accesses
     assert loads == TILE * sum(steps), (
-        f"8 rows that take {steps} steps of 16 loads: yours loads {loads} elements, expected"
+        f"8 rows that take {steps} steps of 16 loads: your kernel loads {loads} elements, expected"
         f" {TILE * sum(steps)}. A tile stops when its row is done\n{launch.table()}"
     )
 
 
 def test_the_mask_does_not_depend_on_who_comes_together(extension: CudaExtension) -> None:
-    """CUDA does not promise that the lanes of a tile are at a line together: a mask names them."""
+    """CUDA does not promise that a tile's lanes reach a line together: a mask must name them."""
     check(extension, rows_with([3, 20], 40))
     try:
         forbids_tokens(
@@ -127,8 +127,8 @@ def test_the_mask_does_not_depend_on_who_comes_together(extension: CudaExtension
     except AssertionError as error:
         used = str(error).partition("\n")[0]
         pytest.fail(
-            f"{used}: yours asks which lanes are there, expected a tile, which names those that"
-            " must take part",
+            f"{used}: your code asks which lanes are active, expected a tile, which names those"
+            " that must take part",
             pytrace=False,
         )
 
@@ -137,6 +137,6 @@ def test_the_mask_does_not_depend_on_who_comes_together(extension: CudaExtension
 def test_nvcc_makes_a_mask_for_each_tile(ptx: Ptx) -> None:
     """Compiled for a GPU: a warp instruction, and nothing in local memory."""
     warp = ptx.count("vote.sync*", "shfl.sync*", "redux.sync*")
-    assert warp, f"yours has no vote, shuffle or reduction, expected at least one:\n{ptx.table()}"
+    assert warp, f"your kernel has no vote, shuffle or reduction, expected one:\n{ptx.table()}"
     local = ptx.count("ld.local*", "st.local*")
-    assert local == 0, f"yours uses local memory {local} times, expected none:\n{ptx.table()}"
+    assert local == 0, f"your kernel uses local memory {local} times, expected none:\n{ptx.table()}"

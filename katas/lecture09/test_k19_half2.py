@@ -34,7 +34,7 @@ ROUNDED = {
 
 
 def to_half(value: float) -> float:
-    """Round a double a single time, which x.half() does not: it goes through float32."""
+    """Round a double once, which x.half() does not: that goes through float32."""
     try:
         rounded: float = struct.unpack("e", struct.pack("e", value))[0]
     except OverflowError:
@@ -85,14 +85,14 @@ def test_small_whole_numbers(extension: CudaExtension, device: str) -> None:
 
 
 def test_ones_stop_at_2048(extension: CudaExtension, device: str) -> None:
-    """8192 ones: each half of a half2 has 4096 of them, and comes to 2048."""
+    """Of 8192 ones, each half of a half2 gets 4096, and its sum stops at 2048."""
     ones = torch.ones(1, 8192, dtype=torch.float16)
     found = [sums.item() for sums in check(extension, ones, ones, device)]
     assert found == [4096, 4096, 8192], f"yours {found}, expected [4096, 4096, 8192]"
 
 
 def test_a_product_that_is_not_rounded(extension: CudaExtension, device: str) -> None:
-    """(1 + s) squared is 1 + 2s + s squared, and the last part is what rounding takes away."""
+    """(1 + s) squared is 1 + 2s + s squared, and rounding removes the last term."""
     a = halves([1.0, 1.0, 1 + STEP, 1 - STEP])
     b = halves([-1 - 2 * STEP, 2 * STEP - 1, 1 + STEP, 1 - STEP])
     check(extension, a, b, device)
@@ -105,7 +105,7 @@ def test_a_product_that_is_too_large(extension: CudaExtension, device: str) -> N
 
 
 def test_a_sum_that_does_not_stop_in_float(extension: CudaExtension, device: str) -> None:
-    """A little less than halfway between two halves: float32 loses the little, then it is a tie."""
+    """Slightly less than halfway between two halves, float32 rounds to a tie."""
     a, b = halves([1 + STEP, 0, 1023 * STEP / 2048, 0]), halves([1, 0, 1 + STEP, 0])
     check(extension, a, b, device)
 
@@ -132,7 +132,7 @@ def test_names_that_keep_their_rounding(extension: CudaExtension) -> None:
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     rounds = re.search(r"\b__hmul2_rn\s*\(", code) is not None
     assert rounds, (
-        "yours has no __hmul2_rn, expected it for twice: its product may be fused with the sum"
+        "your kernel has no __hmul2_rn, expected it for twice: product and sum may be fused"
     )
 
 
@@ -140,6 +140,8 @@ def test_names_that_keep_their_rounding(extension: CudaExtension) -> None:
 def test_nvcc_needs_no_double(ptx: Ptx) -> None:
     """Compiled for a GPU: the products of wide are float32 as well."""
     products = ptx.count("fma*.f32", "mul*.f32")
-    assert products, f"yours multiplies nothing in float32, expected two products:\n{ptx.table()}"
+    assert products, f"no product in float32, expected two:\n{ptx.table()}"
     double = ptx.count("*.f64*")
-    assert double == 0, f"yours has {double} instructions of float64, expected none:\n{ptx.table()}"
+    assert double == 0, (
+        f"your kernel has {double} float64 instructions, expected none:\n{ptx.table()}"
+    )

@@ -27,7 +27,7 @@ MOST_BLOCKS = 150
 GRID = MOST_BLOCKS * THREADS
 ORDERS = ["forwards", "backwards", "shuffled"]
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# The statement that counts, from its atomic operation on, and what is a device-wide fence.
+# The statement that counts, from its atomic operation on, and device-wide fences.
 COUNT = re.compile(r"(\batomic[A-Z]\w*\s*\([^;]*|\.fetch_\w+\s*\([^;]*)")
 FENCE = re.compile(r"\b(?:__threadfence(?:_system)?|atomic_thread_fence)\s*\(")
 # cuda::atomic_ref in an order that publishes and acquires, which is also the default.
@@ -35,7 +35,7 @@ IS_BOTH = re.compile(r"acq_rel|seq_cst|^\.fetch_\w+\s*\([^,()]*\)")
 
 
 def counter(device: str = "cpu") -> torch.Tensor:
-    """Return a counter as a caller makes it, once for many calls."""
+    """Return a counter as a caller creates it, once for many calls."""
     return torch.zeros((), dtype=torch.int32, device=device)
 
 
@@ -46,7 +46,7 @@ def summed(extension: CudaExtension, x: torch.Tensor, arrived: torch.Tensor) -> 
         yours: float = extension.op("grid_sum")(x, arrived).item()
     left = arrived.item()
     assert left == 0, (
-        f"n = {x.numel()}: yours leaves the counter at {left}, expected 0, or the next launch"
+        f"n = {x.numel()}: your kernel leaves the counter at {left}, expected 0, or the next launch"
         " finds its last block too early or not at all"
     )
     return yours
@@ -68,30 +68,30 @@ def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
 
 @pytest.mark.parametrize("n", [1, 63, 64])
 def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
-    """A block alone is the last one, and threads without an element add 0."""
+    """A single block is the last one, and threads without an element add 0."""
     check(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [65, 128, 1000])
 def test_several_blocks(extension: CudaExtension, device: str, n: int) -> None:
-    """The last to arrive finds what all others have left."""
+    """The last block to arrive finds the sums of all others."""
     check(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [GRID - 70, GRID, 2 * GRID + 5])
 def test_more_blocks_than_threads(extension: CudaExtension, device: str, n: int) -> None:
-    """150 sums and 64 threads: each of the last block adds up two or three."""
+    """For 150 sums and 64 threads, each thread of the last block adds two or three."""
     check(extension, n, device)
 
 
 def test_no_elements(extension: CudaExtension, device: str) -> None:
-    """One block, which has nothing to add; the sum is 0."""
+    """Without elements one block runs, and the sum is 0."""
     check(extension, 0, device)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_any_block_may_be_last(extension: CudaExtension, order: str) -> None:
-    """The counter says who is the last to arrive; a block's number does not."""
+    """The counter says which block is the last to arrive; blockIdx does not."""
     with extension.simulated(order=order):
         check(extension, 10 * THREADS)
 
@@ -103,8 +103,8 @@ def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
 
 
 def test_the_bits_do_not_depend_on_the_order(extension: CudaExtension) -> None:
-    """The last block adds in the order of partial, whichever it is."""
-    # Terms that cancel: what an addition loses is not hidden by a large sum.
+    """The last block adds in the order of partial, whichever block it is."""
+    # The terms cancel, so that a large sum does not hide what an addition loses.
     x, arrived = torch.randn(GRID), counter()
     found = []
     for order in [*ORDERS, "shuffled", "shuffled"]:
@@ -112,7 +112,7 @@ def test_the_bits_do_not_depend_on_the_order(extension: CudaExtension) -> None:
             found.append(summed(extension, x, arrived).hex())
     assert len(set(found)) == 1, (
         f"5 orders of blocks: yours is {found}, expected the same bits: do blocks add in the order"
-        " in which they come, as atomicAdd on a float does?"
+        " in which they arrive, as with atomicAdd on a float?"
     )
     right = x.double().sum().item()
     assert math.isclose(float.fromhex(found[0]), right, rel_tol=0, abs_tol=1e-3), (
@@ -121,31 +121,31 @@ def test_the_bits_do_not_depend_on_the_order(extension: CudaExtension) -> None:
 
 
 def test_one_launch_that_counts_each_block(extension: CudaExtension) -> None:
-    """An atomic operation for each block, and each element loaded a single time."""
+    """Each block makes one atomic operation, and each element is loaded once."""
     x = torch.randn(GRID)
     summed(extension, x, counter())
     launches = extension.launches()
-    assert len(launches) == 1, f"yours launches {len(launches)} kernels, expected 1"
+    assert len(launches) == 1, f"your code launches {len(launches)} kernels, expected 1"
     launch = launches[0]
     atomics = launch.count("global", "atomic").accesses
     assert MOST_BLOCKS <= atomics <= MOST_BLOCKS + 1, (
-        f"{MOST_BLOCKS} blocks: yours has {atomics} atomic operations, expected one for each block"
+        f"{MOST_BLOCKS} blocks: your kernel has {atomics} atomics, expected one for each block"
         f" to count it, and at most one more to reset the counter\n{launch.table()}"
     )
     written = launch.count("global", "write").accesses
     assert written <= MOST_BLOCKS + 2, (
-        f"{MOST_BLOCKS} blocks: yours has {written} stores, expected at most one for each block,"
+        f"{MOST_BLOCKS} blocks: your kernel has {written} stores, expected at most one per block,"
         f" one for the sum and one for the counter\n{launch.table()}"
     )
     loads = launch.count("global", "read").accesses
     assert loads == GRID + MOST_BLOCKS, (
-        f"yours has {loads} loads, expected {GRID} of x and {MOST_BLOCKS} of partial, each element"
-        f" once\n{launch.table()}"
+        f"your kernel has {loads} loads, expected {GRID} of x and {MOST_BLOCKS} of partial, each"
+        f" element once\n{launch.table()}"
     )
 
 
 def test_a_fence_on_either_side_of_the_count(extension: CudaExtension) -> None:
-    """By the source: the simulator runs in order, and does not miss the second."""
+    """The source has two fences; the simulator runs in order, and cannot miss the second."""
     check(extension, 200)
     text = source("katas.lecture09", "csrc/k20_last_block.cu").read_text("utf-8")
     before, count, after = [*COUNT.split(COMMENT.sub(" ", text), maxsplit=1), "", ""][:3]
@@ -154,17 +154,18 @@ def test_a_fence_on_either_side_of_the_count(extension: CudaExtension) -> None:
     ]
     published = not missing or IS_BOTH.search(count) is not None
     assert published, (
-        f"yours has no fence {' or '.join(missing)} the count, expected one on either side, or an"
-        " atomic operation that is both: the second keeps partial from being read before the count"
+        f"your source has no fence {' or '.join(missing)} the count, expected one on either side,"
+        " or an atomic operation that is both: the second keeps partial from being read before the"
+        " count"
     )
 
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_makes_two_fences(ptx: Ptx) -> None:
-    """Compiled for a GPU: one before the count and one after it, as in PyTorch."""
+    """Compiled for a GPU, one fence is before the count and one after it, as in PyTorch."""
     fences = ptx.count("membar.gl", "membar.sys", "fence.*") + 2 * ptx.count("atom.*acq_rel*")
     assert fences >= 2, (
-        f"yours has {fences} fences for the whole device, expected 2, or an atomic operation that"
-        " is both: the first publishes partial, the second keeps reads from coming before the count"
+        f"your kernel has {fences} device-wide fences, expected 2, or an atomic operation that is"
+        " both: the first publishes partial, the second keeps reads from coming before the count"
         f"\n{ptx.table()}"
     )

@@ -102,12 +102,12 @@ def test_columns_add_up(extension: CudaExtension, device: str, dtype: torch.dtyp
 
 @pytest.mark.parametrize("rows", [1, 7, 31, 32, 33, 65, 300])
 def test_columns_of_any_length(extension: CudaExtension, device: str, rows: int) -> None:
-    """Around a warp and its multiples, no row is left out, and none is added twice."""
+    """Around multiples of a warp, no row is left out, and none is added twice."""
     backward(extension, torch.randn(rows, 20, device=device))
 
 
 def test_what_rows_cannot_change(extension: CudaExtension, device: str) -> None:
-    """Shift or stretch a row: out stays, so its gradient has no part in these directions."""
+    """Shifting or scaling a row leaves out the same, so the gradient is 0 in these directions."""
     x = torch.randn(5, 30, device=device)
     out, mean = F.layer_norm(x, [30]), x.mean(1, keepdim=True)
     rstd = (x.var(1, correction=0, keepdim=True) + EPS).rsqrt()
@@ -122,7 +122,7 @@ def test_what_rows_cannot_change(extension: CudaExtension, device: str) -> None:
 def test_backward_of_rows_of_any_length(
     extension: CudaExtension, device: str, n: int, dtype: torch.dtype
 ) -> None:
-    """Every element has a part in the two sums of its row."""
+    """Every element contributes to the two sums of its row."""
     x = torch.randn(3, n, dtype=dtype, device=device)
     grad = torch.randn_like(x)
     grad[1, -1] += 10.0
@@ -131,12 +131,12 @@ def test_backward_of_rows_of_any_length(
 
 @pytest.mark.parametrize("shape", [(0, 5), (0, 300), (2, 0, 4)])
 def test_backward_of_no_rows(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
-    """A sum of nothing is 0, and somebody has to write it."""
+    """A sum of no rows is 0, and has to be written."""
     backward(extension, torch.empty(shape, device=device))
 
 
 def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) -> None:
-    """A row is NaN in grad_x, a column in grad_weight and grad_bias; the others do not notice."""
+    """NaN spoils a row of grad_x and a column of grad_weight and grad_bias, and no others."""
     x = torch.randn(40, 50, device=device)
     grad = torch.randn_like(x)
     grad[17, 33] = math.nan
@@ -150,7 +150,7 @@ def test_backward_of_any_matrix(extension: CudaExtension, x: torch.Tensor) -> No
 
 
 def test_gradients_arrive(extension: CudaExtension, device: str) -> None:
-    """Forward saves what backward needs, and the autograd function joins the two."""
+    """Forward saves what backward needs, and the autograd function connects the two."""
     inputs = [torch.randn(6, 40, device=device), *affine(40, device=device)]
     ours = [tensor.clone().requires_grad_() for tensor in inputs]
     theirs = [tensor.double().requires_grad_() for tensor in inputs]
@@ -165,7 +165,7 @@ def test_gradients_arrive(extension: CudaExtension, device: str) -> None:
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 33), (9, 2)], ids=str)
 def test_gradcheck_agrees(extension: CudaExtension, device: str, shape: tuple[int, int]) -> None:
-    """Finite differences in float64, in which nothing may be rounded to float on the way."""
+    """Compare with finite differences in float64: nothing may be rounded to float."""
     inputs = [torch.randn(shape, dtype=torch.float64, device=device)]
     inputs += affine(shape[1], torch.float64, device)
     layer_norm = extension.op("layer_norm")
@@ -200,7 +200,7 @@ def test_many_threads_go_backward(extension: CudaExtension, shape: tuple[int, in
 def test_backward_reads_what_lies_together(
     extension: CudaExtension, shape: tuple[int, int]
 ) -> None:
-    """Rows and columns: in both directions the lanes of a warp stand side by side in a row."""
+    """For rows and for columns, the lanes of a warp read neighbours in a row."""
     backward(extension, torch.randn(shape))
     pieces = math.prod(shape) // 8
     _, read, table = total(extension.launches(), "read")
@@ -210,7 +210,7 @@ def test_backward_reads_what_lies_together(
 
 
 def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
-    """By the source above the given part: a kernel for float uses no double."""
+    """In the source above the given part, a kernel for float uses no double."""
     backward(extension, torch.randn(3, 100))
     forbids_doubles(
         source("katas.lecture09", "csrc/k21_layer_norm_backward.cu"), given="// ---- given:"
@@ -219,10 +219,14 @@ def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
 
 @pytest.mark.backend("nvcc")
 def test_nvcc_computes_in_t(extension: CudaExtension, ptx: Ptx) -> None:
-    """Compiled for a GPU: a kernel for float uses no double, nor the other way round."""
+    """Compiled for a GPU, a float kernel uses no double, and a double kernel no float."""
     backward(extension, torch.randn(3, 40))
-    assert ptx.count("*.f32*"), f"nothing is computed in float32:\n{ptx.table()}"
-    assert ptx.count("*.f64*"), f"nothing is computed in float64:\n{ptx.table()}"
+    assert ptx.count("*.f32*"), (
+        f"no .f32 instruction, expected arithmetic in float32:\n{ptx.table()}"
+    )
+    assert ptx.count("*.f64*"), (
+        f"no .f64 instruction, expected arithmetic in float64:\n{ptx.table()}"
+    )
     both = [
         kernel
         for kernel, found in ptx.kernels.items()

@@ -1,4 +1,4 @@
-"""Tests of k22_library: what PyTorch asks of an operator, one question after the other."""
+"""Tests of k22_library: what PyTorch asks of an operator, one question at a time."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
 
 
 def test_the_operator_computes() -> None:
-    """The nearest points whose sums are 1 and 3: what lies below the threshold becomes 0."""
+    """Rows become the nearest points with sums 1 and 3: elements below the threshold become 0."""
     x = torch.tensor([[0.5, 1.0, -2.0], [1.0, 1.0, 1.0]])
     result = operator("simplex")(x, torch.tensor([1.0, 3.0]))
 
@@ -71,14 +71,14 @@ def test_the_operator_computes() -> None:
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (0, 2), (2, 3, 4)], ids=str)
 def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[int, ...]]) -> None:
-    """A single row, no rows, many: the NumPy kernel is called once for all of them."""
+    """For one row, no rows or many, the NumPy kernel is called once."""
     simplex = operator("simplex")
     x, total = rows(*shape, grad=False)
     calls.clear()
     result = simplex(x, total)
     simplex(x, total)
 
-    # A result that is kept for the next call is wrong when project changes, and it costs memory.
+    # A result cached for the next call is wrong when project changes, and costs memory.
     assert [shape] * 2 == calls, (
         f"two calls called project with x of the shapes {calls}, expected {[shape] * 2}"
     )
@@ -94,7 +94,7 @@ def test_any_strides_and_a_contiguous_result() -> None:
         totals = total[: len(one)]
         with unchanged(x=one, total=total):
             result = simplex(one, totals)
-        # The next call must not get the memory of this result.
+        # The next call must not reuse the memory of this result.
         with unchanged(result=result):
             simplex(-one, totals)
         again = simplex(one.clone(), totals)
@@ -120,7 +120,7 @@ def test_any_strides_and_a_contiguous_result() -> None:
 def test_check_is_called(
     name: str, x: torch.Tensor, total: torch.Tensor, error: type[Exception]
 ) -> None:
-    """By the kernels and by the fake one: what fails when it runs must also fail when traced."""
+    """All kernels call check, including the fake one: what fails when run must fail when traced."""
     op = operator(name)
     for place in ("cpu", "meta") if name == "simplex" else ("cpu",):
         said = ""
@@ -136,7 +136,7 @@ def test_check_is_called(
 
 
 def test_the_kernel_is_for_the_cpu() -> None:
-    """One that is registered for every backend would be called with tensors NumPy cannot read."""
+    """A kernel for every backend would be called with tensors that NumPy cannot read."""
     operator("simplex")
     operator("simplex_")
     composite = ["CompositeImplicitAutograd", "CompositeExplicitAutograd"]
@@ -145,12 +145,12 @@ def test_the_kernel_is_for_the_cpu() -> None:
         assert has_kernel(name, "CPU"), f"{name}: no kernel is registered for the key CPU"
         found = [key for key in (*composite, "CUDA") if has_kernel(name, key)]
         assert [] == found, (
-            f"{name}: a kernel is registered for {found}, but .numpy() knows only the CPU"
+            f"{name}: a kernel is registered for {found}, but .numpy() works only on the CPU"
         )
 
 
 def test_the_fake_kernel_has_no_data(calls: list[tuple[int, ...]]) -> None:
-    """8 TB of rows are planned with in no time: no memory, and no NumPy."""
+    """The fake kernel needs no memory and no NumPy, even for 8 TB of rows."""
     simplex = operator("simplex")
     calls.clear()
     x = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
@@ -163,7 +163,7 @@ def test_the_fake_kernel_has_no_data(calls: list[tuple[int, ...]]) -> None:
 
 
 def test_the_fake_kernel_knows_the_strides() -> None:
-    """A compiler lays out memory by them: row-major, also for a transposed x."""
+    """A compiler relies on the strides: row-major, even for a transposed x."""
     simplex = operator("simplex")
     for x in (torch.rand(4, 3), torch.rand(3, 4).t(), torch.rand(1, 3).expand(4, 3)):
         total = torch.ones(4)
@@ -177,7 +177,7 @@ def test_the_fake_kernel_knows_the_strides() -> None:
 
 
 def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
-    """With sizes that are symbols: the operator stays one node, and no kernel runs."""
+    """Traced with symbolic sizes, the operator stays one node, and no kernel runs."""
     simplex = operator("simplex")
     calls.clear()
     mode = FakeTensorMode(shape_env=ShapeEnv())
@@ -193,13 +193,11 @@ def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
     assert isinstance(result.shape[0], torch.SymInt), (
         "a size became a number: the compiled program would be for this size alone"
     )
-    assert [] == calls, (
-        f"nothing should run during tracing, but project got x of the shapes {calls}"
-    )
+    assert [] == calls, f"tracing called project with x of the shapes {calls}, expected no call"
 
 
 def test_the_gradient_of_x() -> None:
-    """Elements of the support compete: what one gains the others lose; the rest does not matter."""
+    """In the support, what one element gains the others lose; the other elements do not matter."""
     simplex = operator("simplex")
     x = torch.tensor([0.5, 1.0, -2.0], requires_grad=True)
     simplex(x, torch.tensor(1.0))[0].backward()
@@ -213,7 +211,7 @@ def test_the_gradient_of_x() -> None:
 
 @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 0, 3)], ids=str)
 def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
-    """Finite differences, for both inputs and for each alone; then second derivatives."""
+    """Compare with finite differences, for both inputs and each alone; then second derivatives."""
     simplex = operator("simplex")
     x, total = rows(*shape)
 
@@ -222,12 +220,12 @@ def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
     assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,)), (
         "the gradient is wrong when only total requires one"
     )
-    # Backward is made of what has derivatives: NumPy in there would cut the history.
+    # Backward uses operators that have derivatives: NumPy would lose the history.
     assert torch.autograd.gradgradcheck(simplex, (x, total)), "is NumPy called in backward?"
 
 
 def test_the_result_is_all_that_is_saved() -> None:
-    """It tells the support. The inputs, or a mask, would cost memory until backward."""
+    """The result reveals the support. Inputs or a mask would cost memory until backward."""
     simplex = operator("simplex")
     x, total = rows(3, 4)
     saved: list[int] = []
@@ -241,11 +239,11 @@ def test_the_result_is_all_that_is_saved() -> None:
     names = {x.data_ptr(): "x", total.data_ptr(): "total", result.data_ptr(): "the result"}
     found = [names.get(pointer, "another tensor") for pointer in saved]
 
-    assert ["the result"] == found, f"setup_context saved {found}"
+    assert ["the result"] == found, f"setup_context saved {found}, expected only the result"
 
 
 def test_backward_takes_a_batch_of_gradients(calls: list[tuple[int, ...]]) -> None:
-    """A whole Jacobian by one vectorized backward, which must not branch on values."""
+    """One vectorized backward computes a whole Jacobian; it must not branch on values."""
     simplex = operator("simplex")
     x, total = rows(4)
     result = simplex(x, total)
@@ -269,7 +267,7 @@ def test_backward_takes_a_batch_of_gradients(calls: list[tuple[int, ...]]) -> No
 def test_vmap_is_one_call(
     x_dim: int | None, total_dim: int | None, calls: list[tuple[int, ...]]
 ) -> None:
-    """Along any dim, or with an input that all share: a batch is more rows, not more calls."""
+    """The batch may be any dim, or an input may be shared: a batch is more rows, not more calls."""
     simplex = operator("simplex")
     batch, (x, total) = 5, rows(5, 3, 4, grad=False)
     xs = x[0] if x_dim is None else x.movedim(0, x_dim)
@@ -289,7 +287,7 @@ def test_vmap_is_one_call(
 
 
 def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
-    """Through its strides, with one call of the kernel, and returns nothing."""
+    """simplex_ overwrites x through its strides, with one call of project, and returns nothing."""
     simplex, in_place = operator("simplex"), operator("simplex_")
     total = torch.tensor([1.0, 2.0, 3.0])
     base = torch.randn(4, 6)
@@ -306,7 +304,7 @@ def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
 
 
 def test_the_schema_of_in_place_says_what_is_written() -> None:
-    """The first argument is, the second is not, and nothing is returned."""
+    """The schema says that x is written and total is not, and that nothing is returned."""
     schema = operator("simplex_")._schema  # noqa: SLF001 - it has no other name
     written = [argument.alias_info is not None for argument in schema.arguments]
 
@@ -318,7 +316,7 @@ def test_the_schema_of_in_place_says_what_is_written() -> None:
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_opcheck_agrees(check: str) -> None:
-    """PyTorch examines it too: schema against behaviour, keys, fake tensors, tracing."""
+    """PyTorch's opcheck passes: schema against behaviour, keys, fake tensors, tracing."""
     simplex = operator("simplex")
     x, total = rows(3, 4, grad=False)
     for arguments in (rows(3, 4), rows(4), (x.t().contiguous().t(), total)):

@@ -29,12 +29,12 @@ def follow(rows: int, columns: int, group: int) -> None:
 
 
 def test_one_group_is_taken_column_by_column() -> None:
-    """4 rows of tiles are a group: down its 4 rows, then on to the next column."""
+    """Programs go down the 4 rows of a group, then move to the next column."""
     follow(4, 3, 4)
 
 
 def test_one_row_of_tiles() -> None:
-    """There is no row to go down to."""
+    """In groups of one row, programs go along the row."""
     follow(1, 5, 4)
 
 
@@ -46,24 +46,24 @@ def test_the_next_group_begins_behind_all_columns(rows: int) -> None:
 
 @pytest.mark.parametrize("rows", [2, 5, 6, 7, 11])
 def test_the_last_group_may_have_fewer_rows(rows: int) -> None:
-    """So its programs go down fewer rows before the next column."""
+    """The last group has fewer rows, so its programs move to the next column earlier."""
     follow(rows, 3, 4)
 
 
 def test_groups_of_one_row_are_row_major() -> None:
-    """And one group of all rows is column-major: the order in between is what a group is for."""
+    """One group of all rows is column-major."""
     follow(5, 4, 1)
     follow(5, 4, 100)
 
 
 @given(rows=st.integers(1, 12), columns=st.integers(1, 12), group=st.integers(1, 6))
 def test_any_order(rows: int, columns: int, group: int) -> None:
-    """Each tile is some program's, and no other's."""
+    """Each tile belongs to exactly one program."""
     follow(rows, columns, group)
 
 
 class Number:
-    """What a kernel knows of a number: it can be computed with and compared."""
+    """A number as a kernel has it: it supports arithmetic and comparison."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -117,7 +117,7 @@ def value_of(number: Number | int) -> int:
 
 
 def test_a_program_works_out_its_tile_by_arithmetic() -> None:
-    """All that it has are numbers on a GPU: no list of the tiles before it, no loop over them."""
+    """A kernel has only numbers: no list of the tiles before its own, no loop over them."""
     try:
         found = kata.tile(Number(57), Number(6), Number(10), Number(4))
     except TypeError as error:
@@ -134,7 +134,7 @@ def test_a_program_works_out_its_tile_by_arithmetic() -> None:
 
 
 def test_without_tiles_everything_is_loaded_again() -> None:
-    """1 * 1 elements per program: a row of x and one of w for each element of out."""
+    """With 1 x 1 tiles, each element of out needs a row of x and a row of w."""
     found = kata.traffic(10, 20, 30, 1, 1, 1, 1)
     assert isinstance(found, int), f"a number of elements is an int, not {type(found).__name__}"
     assert 2 * 10 * 20 * 30 == found, f"200 results need 60 elements each, 12000; found {found}"
@@ -142,33 +142,39 @@ def test_without_tiles_everything_is_loaded_again() -> None:
 
 @pytest.mark.parametrize("side", [4, 8, 16])
 def test_a_tile_divides_the_traffic_by_its_side(side: int) -> None:
-    """One element of x serves as many products as the tile is wide, one of w as it is high."""
+    """An element of x serves a row of the tile, an element of w a column."""
     found = kata.traffic(64, 64, 64, side, side, 1, 1)
-    assert 2 * 64**3 // side == found, f"tiles of {side} x {side}: 1/{side} of 524288, not {found}"
+    assert 2 * 64**3 // side == found, (
+        f"tiles of {side} x {side}: expected 524288 / {side}, found {found}"
+    )
 
 
 def test_a_tile_lies_as_the_result_does() -> None:
-    """One row of 64 results: a wide tile loads it once, tiles of a column load it 64 times."""
+    """For one row of 64 results, a 1 x 64 tile loads the row of x once, 64 x 1 tiles 64 times."""
     found = kata.traffic(1, 64, 8, 1, 64, 1, 1)
-    assert 8 + 64 * 8 == found, f"a tile of 1 x 64: one strip of x, 64 rows of w; found {found}"
+    assert 8 + 64 * 8 == found, (
+        f"expected 8 + 64 * 8: a tile of 1 x 64 needs 1 row of x, 64 of w; found {found}"
+    )
     found = kata.traffic(1, 64, 8, 64, 1, 1, 1)
-    assert 64 * (8 + 8) == found, f"64 tiles of 64 x 1, of which 1 x 1 is there; found {found}"
+    assert 64 * (8 + 8) == found, (
+        f"expected 64 * 16: 64 tiles of 64 x 1, each with only 1 x 1 in bounds; found {found}"
+    )
 
 
 def test_edges_load_less() -> None:
-    """A tile that hangs over has fewer rows to load: 10 rows are 4, 4 and 2."""
+    """A tile at the edge has fewer rows to load: 10 rows are 4, 4 and 2."""
     found = kata.traffic(10, 7, 3, 4, 4, 1, 1)
-    assert 10 * 3 * 2 + 7 * 3 * 3 == found, f"found {found}"
+    assert 10 * 3 * 2 + 7 * 3 * 3 == found, f"expected 60 of x and 63 of w, found {found}"
 
 
 def test_programs_of_a_wave_share() -> None:
-    """All at the same time: each element comes from memory once."""
+    """If all programs run at once, each element comes from memory once."""
     found = kata.traffic(10, 7, 3, 4, 4, 2, 6)
     assert (10 + 7) * 3 == found, (
         f"yours is {found}: x has 30 elements, w has 21, and all 6 tiles are in one wave"
     )
     assert (10 + 7) * 3 == kata.traffic(10, 7, 3, 4, 4, 2, 1000), (
-        "a wave may have fewer programs; expected the same as for 6"
+        "a wave of 1000 with 6 programs gives another number, expected the same as a wave of 6"
     )
 
 
@@ -185,7 +191,7 @@ def test_the_order_of_programs_decides() -> None:
 
 @pytest.mark.parametrize(("m", "n", "k"), [(0, 5, 3), (5, 0, 3), (5, 3, 0)])
 def test_nothing_to_load(m: int, n: int, k: int) -> None:
-    """No program, or none with a step to make."""
+    """Without tiles, or with k = 0, nothing is loaded."""
     found = kata.traffic(m, n, k, 4, 4, 4, 2)
     assert 0 == found, f"m, n, k = {m}, {n}, {k}: expected 0 loads, yours is {found}"
 
@@ -200,7 +206,7 @@ def test_nothing_to_load(m: int, n: int, k: int) -> None:
 def test_any_traffic(
     sizes: tuple[int, int, int], blocks: tuple[int, int], group: int, wave: int
 ) -> None:
-    """As counted element by element, one wave after the other."""
+    """The traffic equals a count element by element, wave by wave."""
     (m, n, k), (block_m, block_n) = sizes, blocks
     programs = order(-(-m // block_m), -(-n // block_n), group)
     expected = 0

@@ -1,4 +1,4 @@
-"""Tests of k24_registered: the dispatcher is asked, key by key, for the same operators."""
+"""Tests of k24_registered: compared with what the dispatcher says, key by key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def custom(**options: Any) -> tuple[str, Any]:
 
 
 def check(name: str, why: str) -> None:
-    """Compare the keys that you find with what the dispatcher says of each."""
+    """Compare the keys that you find with what the dispatcher says about each."""
     expected = {key for key in KEYS if has_kernel(name, key)}
     yours = kernels(name)
     assert expected == yours & {*KEYS}, (
@@ -53,30 +53,30 @@ def check(name: str, why: str) -> None:
 
 
 def test_an_operator_for_the_cpu() -> None:
-    """Three registrations: the kernel, a fake one for Meta, and one for autograd."""
+    """custom_op registers the kernel, a fake kernel for Meta, and one for autograd."""
     name, _ = custom(mutates_args=(), device_types="cpu")
     check(name, "One decorator registers three kernels.")
 
 
 def test_an_operator_for_every_device() -> None:
-    """Without device_types the kernel is for all backends, under one alias of their keys."""
+    """Without device_types the kernel is for all backends, registered under one alias key."""
     name, _ = custom(mutates_args=())
     check(name, "The kernel is registered for all backends at once.")
 
 
 def test_an_operator_that_writes() -> None:
-    """An argument that the schema marks as written gets a kernel that raises its version."""
+    """If the schema marks an argument as written, one more kernel bumps its version."""
     name, _ = custom(mutates_args={"x"}, device_types="cpu")
     check(name, "A write is noticed below autograd: who does that?")
 
 
 def test_a_batching_rule_comes_later() -> None:
-    """Each register_... is one more entry."""
+    """Each register_... adds an entry."""
     name, operator = custom(mutates_args=(), device_types="cpu")
     before = kernels(name)
     operator.register_vmap(lambda info, in_dims, x: (operator(x), in_dims[0]))
     check(name, "register_vmap came after the decorator.")
-    assert before != kernels(name), "yours has not changed: read the dump anew at each call"
+    assert before != kernels(name), "your answer has not changed: read the dump anew on every call"
 
 
 def test_an_operator_by_hand() -> None:
@@ -91,5 +91,5 @@ def test_an_operator_by_hand() -> None:
 
 @pytest.mark.parametrize("name", ["relu", "square", "zeros", "add_.Tensor"])
 def test_operators_of_aten(name: str) -> None:
-    """The same registrations, in C++: no operator has another way in."""
+    """Operators in C++ have the same kind of registrations."""
     check(f"aten::{name}", "An alias stands for the keys that it covers.")

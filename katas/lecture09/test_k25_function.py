@@ -22,12 +22,12 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def plain(x: torch.Tensor) -> torch.Tensor:
-    """Return the same by operators that PyTorch differentiates."""
+    """Return the same, computed with operators that PyTorch differentiates."""
     return (x * x + EPS * EPS).sqrt()
 
 
 def ours(x: torch.Tensor) -> torch.Tensor:
-    """Call yours."""
+    """Call your function."""
     return kata.smooth(x, EPS)
 
 
@@ -53,7 +53,7 @@ def test_values() -> None:
 
 
 def test_a_gradient() -> None:
-    """Step 2: x / y, times what comes in; eps is a float and has none."""
+    """Step 2: x / y times the incoming gradient; eps is a float and has no gradient."""
     x = numbers(5).requires_grad_()
     ours(x).backward(torch.full((5,), 2.0, dtype=torch.float64))
     assert x.grad is not None, "no gradient arrives at x"
@@ -61,20 +61,22 @@ def test_a_gradient() -> None:
 
 
 def test_gradcheck_agrees() -> None:
-    """Finite differences; then of the gradient itself."""
+    """Compare with finite differences, then those of the gradient itself."""
     x = numbers(2, 3).requires_grad_()
-    assert gradcheck(ours, (x,)), "x / y, times what comes in"
-    assert gradgradcheck(ours, (x,)), "backward is made of operators on what was saved"
+    assert gradcheck(ours, (x,)), "the gradient is not x / y times the incoming gradient"
+    assert gradgradcheck(ours, (x,)), (
+        "the second derivative is wrong: in backward, use operators on what was saved"
+    )
 
 
 def test_func_grad() -> None:
-    """torch.func.grad takes functions with a separate setup_context."""
+    """torch.func.grad accepts functions with a separate setup_context."""
     x = numbers(3)
     same(x / plain(x), torch.func.grad(lambda x: ours(x).sum())(x), "torch.func.grad")
 
 
 def test_a_tangent() -> None:
-    """Step 3: forward mode, with what save_for_forward kept."""
+    """Step 3: forward mode uses what save_for_forward kept."""
     x, tangent = numbers(4), numbers(4) + 1
     value, found, *_ = torch.func.jvp(ours, (x,), (tangent,))
     same(plain(x), value, "the value under jvp")
@@ -82,9 +84,11 @@ def test_a_tangent() -> None:
 
 
 def test_forward_mode_gradcheck_agrees() -> None:
-    """Finite differences against jvp."""
+    """Compare jvp with finite differences."""
     x = numbers(2, 3).requires_grad_()
-    assert gradcheck(ours, (x,), check_forward_ad=True), "x / y times the tangent of x"
+    assert gradcheck(ours, (x,), check_forward_ad=True), (
+        "the tangent of y is not x / y times the tangent of x"
+    )
 
 
 def test_vmap() -> None:
@@ -97,7 +101,7 @@ def test_vmap() -> None:
 
 
 def test_vmap_runs_forward_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once for the whole batch, not once for each element."""
+    """Run forward once for the whole batch, not once for each element."""
     calls: list[int] = []
     forward = kata.Smooth.forward
 
@@ -115,7 +119,7 @@ def test_vmap_runs_forward_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("jacobian", [torch.func.jacrev, torch.func.jacfwd])
 def test_jacobians(jacobian: type) -> None:
-    """Both are vmap of what you wrote: of backward, and of jvp."""
+    """Both jacrev and jacfwd use vmap: of your backward, and of your jvp."""
     x = numbers(4)
     same(plain(x), ours(x), "values")
     same(torch.diag(x / plain(x)), jacobian(ours)(x), jacobian.__name__)
@@ -138,7 +142,7 @@ def test_a_hessian() -> None:
 
 
 def test_a_write_to_x_is_noticed() -> None:
-    """What save_for_backward keeps has a version; an attribute of ctx would not notice."""
+    """save_for_backward notices a write to x; an attribute of ctx would not."""
     x = numbers(3).requires_grad_()
     twin = x * 1
     y = ours(twin)

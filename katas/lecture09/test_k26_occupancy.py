@@ -27,22 +27,22 @@ def measure(threads: int, registers: int, shared: int) -> int:
 
 
 def predicted() -> dict[str, int]:
-    """Return your numbers, worked out where torch is not there."""
+    """Return your numbers, computed where torch cannot be imported."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         found, again = dict(fresh.blocks()), fresh.blocks()
-        assert found == again, "called again, yours returns other numbers"
+        assert found == again, "called again, your function returns other numbers"
         return found
 
 
 @pytest.mark.given
 def test_the_table_of_the_brief() -> None:
-    """Threads run out in the first line, registers in the second."""
+    """Threads run out in the brief's first line, registers in the second."""
     assert [8, 4] == [measure(256, 32, 0), measure(256, 64, 0)]
 
 
 def test_every_kernel_is_there() -> None:
-    """One number for each, on paper."""
+    """Each kernel has one number, worked out on paper."""
     yours = set(predicted())
     assert yours == set(KERNELS), (
         f"yours has numbers for {sorted(yours)}, expected {sorted(KERNELS)}"

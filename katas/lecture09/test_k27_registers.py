@@ -49,12 +49,12 @@ def launched(extension: CudaExtension, m: int, k: int, n: int) -> Launch:
 
 
 def test_one_step(extension: CudaExtension, device: str) -> None:
-    """One tile of out, one step along k: 16 products for each of 4 x 4 sums."""
+    """One tile of out and one step along k take 16 products for each of 4 x 4 sums."""
     check(extension, 64, 16, 64, device)
 
 
 def test_steps_add_up(extension: CudaExtension, device: str) -> None:
-    """Sums stay in registers from step to step; a tile is filled again when all have used it."""
+    """Sums stay in registers; a tile is refilled once all threads have used it."""
     check(extension, 64, 80, 64, device)
 
 
@@ -62,7 +62,7 @@ def test_steps_add_up(extension: CudaExtension, device: str) -> None:
     ("m", "k", "n"), [(1, 1, 1), (65, 17, 63), (33, 15, 130), (3, 0, 5)], ids=str
 )
 def test_edges(extension: CudaExtension, device: str, m: int, k: int, n: int) -> None:
-    """What is beyond an edge is 0 in both tiles, and adds nothing."""
+    """Elements beyond an edge are 0 in both tiles, and add nothing."""
     check(extension, m, k, n, device)
 
 
@@ -74,7 +74,7 @@ def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
 
 
 def test_infinities_stay_in_their_row(extension: CudaExtension, device: str) -> None:
-    """No product is left out, and none is made with the padding."""
+    """No product is left out, and none uses the padding."""
     a, b = torch.ones(20, 19, device=device), torch.ones(19, 21, device=device)
     a[3, -1] = inf
     expected = a @ b
@@ -86,7 +86,7 @@ def test_infinities_stay_in_their_row(extension: CudaExtension, device: str) -> 
 def test_half_a_number_is_read_per_product(
     extension: CudaExtension, m: int, k: int, n: int
 ) -> None:
-    """8 loads from shared memory for 16 products: each is in a register, and used 4 times."""
+    """8 loads from shared memory serve 16 products: a number in a register is used 4 times."""
     launch = launched(extension, m, k, n)
     reads, products = launch.count("shared", "read").accesses, m * k * n
     assert 2 * reads <= products, (
@@ -99,7 +99,7 @@ def test_half_a_number_is_read_per_product(
 def test_each_number_of_global_memory_serves_64_threads(
     extension: CudaExtension, m: int, k: int, n: int
 ) -> None:
-    """Tiles are loaded once per step, and nothing else; sums are stored once."""
+    """Each step loads its tiles once, and nothing else; each sum is stored once."""
     launch = launched(extension, m, k, n)
     loads = launch.count("global", "read").accesses
     stores = launch.count("global", "write", "atomic").accesses
@@ -107,11 +107,11 @@ def test_each_number_of_global_memory_serves_64_threads(
         f"{loads} loads of global memory, {2 * m * n * k // 64} would do\n{launch.table()}"
     )
     assert m * n == stores, f"{stores} stores for {m * n} elements\n{launch.table()}"
-    assert 0 == launch.count("shared").conflicts, f"lanes wait for a bank\n{launch.table()}"
+    assert 0 == launch.count("shared").conflicts, f"expected no bank conflicts\n{launch.table()}"
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:
-    """By the source: no double, and no literal without an f in float arithmetic."""
+    """The source has no double, and no literal without an f in float arithmetic."""
     check(extension, 20, 20, 20)
     forbids_doubles(source("katas.lecture09", "csrc/k27_registers.cu"))
 
@@ -121,4 +121,6 @@ def test_nvcc_keeps_all_sums_in_registers(extension: CudaExtension, ptx: Ptx) ->
     """Compiled for a GPU: fused multiply-adds, and no array in local memory."""
     check(extension, 20, 20, 20)
     assert ptx.count("fma.rn.f32") >= 16, f"fewer than 16 fma.rn.f32:\n{ptx.table()}"
-    assert 0 == ptx.count("ld.local*", "st.local*"), f"yours uses local memory:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), (
+        f"your kernel uses local memory:\n{ptx.table()}"
+    )

@@ -36,13 +36,13 @@ class Dual:
     slope: float = 0.0
 
     def __add__(self, other: Dual | float) -> Dual:
-        """Return the sum of this and a number, dual or plain."""
+        """Return the sum of this number and another, dual or plain."""
         other = lift(other)
         # TODO: add like terms.
         raise NotImplementedError("Dual.__add__")
 
     def __mul__(self, other: Dual | float) -> Dual:
-        """Return the product of this and a number, dual or plain."""
+        """Return the product of this number and another, dual or plain."""
         other = lift(other)
         # TODO: multiply out, and drop the term with ε ε.
         raise NotImplementedError("Dual.__mul__")

@@ -2,7 +2,7 @@
 
 Reverse mode keeps what each operator needs until ``backward`` runs. Forward mode carries a tangent
 along instead of a graph: once the next operator has run, the previous one can be forgotten.
-PyTorch's derivatives.yaml has a formula of each kind; ``result:`` is the one for forward mode:
+PyTorch's derivatives.yaml has a formula for each mode; ``result:`` is the one for forward mode:
 
     name: sin(Tensor self)
       self:   grad * self.cos().conj()
@@ -88,5 +88,5 @@ def jvp(
 
     If f returns a plain tensor, it depends on no primal, and its tangent is zeros.
     """
-    # TODO: make duals, call f, and unpack its result.
+    # TODO: create duals, call f, and unpack its result.
     raise NotImplementedError("jvp")

@@ -36,39 +36,39 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# From x to y, tensors with at least one element, perhaps without dims. The functions below call it
+# Maps x to y, tensors with at least one element, perhaps without dims. The functions below call it
 # once for each x, and `jacobian` at most twice.
 Function = Any
 
 
 def basis(like: Tensor) -> Tensor:
-    """Return for each element of `like` a tensor of its shape and dtype: 1 there, 0 elsewhere.
+    """For each element of `like`, return a tensor of its shape and dtype: 1 there, 0 elsewhere.
 
-    Stack them along the first dim.
+    Stack these tensors along the first dim.
     """
     # TODO: the rows of an identity matrix.
     raise NotImplementedError("basis")
 
 
 def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J of shape ``y.shape + x.shape``, by columns."""
+    """Return a function that maps x to J, of shape ``y.shape + x.shape``, by columns."""
     # TODO: vmap over jvp.
     raise NotImplementedError("jacfwd")
 
 
 def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J of shape ``y.shape + x.shape``, by rows."""
+    """Return a function that maps x to J, of shape ``y.shape + x.shape``, by rows."""
     # TODO: vmap over the function that vjp returns.
     raise NotImplementedError("jacrev")
 
 
 def hessian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to H of shape ``y.shape + x.shape + x.shape``."""
+    """Return a function that maps x to H, of shape ``y.shape + x.shape + x.shape``."""
     # TODO: one line.
     raise NotImplementedError("hessian")
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J, by columns or by rows, whichever are fewer."""
+    """Return a function that maps x to J, by columns or by rows, whichever there are fewer of."""
     # TODO: count the elements of x, and those of y.
     raise NotImplementedError("jacobian")

@@ -10,8 +10,8 @@ to do with the dim that f does not see:
 
 1. `pointwise`: give both sides the same number of dims after the hidden one.
 2. `reduction`: translate the dim that f names to where it really is.
-3. `random_like`: is a random number drawn for each row, or one for all rows?
-4. `vmap`: hide a dim of each argument, call f, and show the dim again.
+3. `random_like`: does each row get its own random numbers, or do all rows share them?
+4. `vmap`: hide a dim of each argument, call f, and expose the dim again.
 
 Begin with the picture: what do you have to know about both sides before you reshape one?
 Real life differs: PyTorch hides dims inside hidden dims, intercepts ``torch.rand(3)`` too, and
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# What `random_like` has to do: "error", "same" or "different".
+# How `random_like` behaves: "error", "same" or "different".
 MODE = ContextVar("MODE", default="error")
 
 
@@ -85,9 +85,9 @@ def dims(x: Any) -> int:
 def pointwise(func: Any, x: Any, y: Any) -> Batched:
     """Return func(x, y), broadcast as f sees it.
 
-    At least one is batched; the other may be a tensor or a number.
+    At least one side is batched; the other may be a tensor or a number.
     """
-    # TODO: insert dims of size 1 after the hidden one.
+    # TODO: insert dims of size 1 after the hidden dim.
     raise NotImplementedError("pointwise")
 
 
@@ -116,14 +116,14 @@ def vmap(
 ) -> Callable[..., Tensor]:
     """Return f mapped over dim `in_dims` of each argument; None leaves an argument as it is.
 
-    At least one is mapped. The result has the dim at `out_dims`, even if f returns a tensor that is
-    not batched. f is called once.
+    At least one argument is mapped. The result has the dim at `out_dims`, even if f returns a
+    tensor that is not batched. f is called once.
     """
 
     def mapped(*args: Any) -> Tensor:
         # The dim to hide in each argument, or None.
         places = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
-        # TODO: hide a dim of each argument that has a place, call f, and show the dim.
+        # TODO: hide a dim of each argument that has a place, call f, and expose the dim.
         raise NotImplementedError(f"vmap of {len(places)} arguments")
 
     return mapped

@@ -6,7 +6,7 @@ which transform it belongs to? Print an x inside f:
     GradTrackingTensor(lvl=3, value=BatchedTensor(lvl=2, bdim=0, value=GradTrackingTensor(lvl=1, ...
 
 Each transform in progress is an interpreter on a stack. An operator goes to the top one, which
-opens the wrappers of its own level and calls the operator again, for the next one down:
+unwraps the values of its own level and calls the operator again, for the next one down:
 
     [Grad 1, Vmap 2, Grad 3]  x * y  ->  [Grad 1, Vmap 2]  x * y  ->  [Grad 1] ...  ->  torch.mul
 
@@ -139,7 +139,7 @@ def entered(interpreter: Any) -> Iterator[Any]:
 
 
 def apply(op: Op, *values: Any) -> Any:
-    """Let the top interpreter process an operator; if the stack is empty, compute it."""
+    """Let the top interpreter process an operator; if the stack is empty, compute the operator."""
     # TODO: two cases.
     raise NotImplementedError("apply")
 
@@ -147,7 +147,7 @@ def apply(op: Op, *values: Any) -> Any:
 @contextmanager
 def lowered() -> Iterator[None]:
     """Take the top interpreter off the stack, and put it back afterwards, even after an error."""
-    # TODO: do what `entered` does, the other way round.
+    # TODO: do the reverse of `entered`.
     raise NotImplementedError("lowered")
     yield
 
@@ -168,20 +168,20 @@ class Interpreter:
 
 
 class Vmap(Interpreter):
-    """A batch of this size: it is dim 0 of the values that its wrappers wrap."""
+    """A batch of this size; the wrapped values have the batch as their dim 0."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Unwrap my values and expand the rest; lowered, apply the batched operator."""
+        """Unwrap values of this level and expand the rest; lowered, apply the batched operator."""
         # TODO: the batch of the result is its dim 0.
         raise NotImplementedError("process of Vmap")
 
 
 def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the function for a batch: its input and output have one more leading dim."""
-    # TODO: like `grad` below; expand a result that it does not own (a plain tensor, too).
+    # TODO: like `grad` below; expand a result of another level, or a plain tensor.
     raise NotImplementedError("vmap")
 
 
@@ -192,20 +192,20 @@ class Grad(Interpreter):
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []
 
     def opened(self, values: tuple[Any, ...]) -> list[Any]:
-        """Given: unwrap the values that are mine."""
+        """Given: unwrap the values of this level."""
         return [value.value if self.owns(value) else value for value in values]
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Unwrap my values; lowered, apply the operator; record it on the tape."""
+        """Unwrap values of this level; lowered, apply the operator; record it on the tape."""
         # TODO: wrap the result, and record that wrapper on the tape.
         raise NotImplementedError("process of Grad")
 
     def backward(self, y: Any, x: Wrapped) -> Any:
         """Return the gradient of y, a number, with respect to x: zeros if y does not depend on x.
 
-        It runs with this interpreter off the stack; pass unwrapped values to the formulas.
+        backward runs with this interpreter off the stack; pass unwrapped values to the formulas.
         """
-        # TODO: a dict from wrappers to gradients; a value used twice gets the sum of its parts;
+        # TODO: a dict from wrappers to gradients; sum the contributions to a value used twice;
         # zeros are torch.zeros(x.shape, dtype=torch.float64).
         raise NotImplementedError("backward")
 

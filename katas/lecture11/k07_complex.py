@@ -12,7 +12,7 @@ PyTorch sees two real numbers, z = a + bj, and a real loss L:
 
 Predict all `LOSSES` at z = 3 + 4j, on paper: your rows cannot import torch.
 
-Begin with `real` and `imag`: in which direction of the plane does each grow fastest?
+Begin with `real` and `imag`: in which direction of the plane does each loss grow fastest?
 Afterwards find the conjugate in `mul_tensor_backward`, in
 ``torch/csrc/autograd/FunctionsManual.cpp``.
 """

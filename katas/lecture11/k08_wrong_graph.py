@@ -1,7 +1,7 @@
 """Debug: six functions with the right value and the wrong graph.
 
-At the first call each returns the right value, so its unit test passed. But in PyTorch a value is
-only half of the result; the other half is a graph, and each of these functions spoils it:
+On the first call each function returns the right value, so its unit test passed. But in PyTorch a
+value is only half of the result; the other half is a graph, which these functions get wrong:
 
     x = torch.tensor([0.0, 2.0], requires_grad=True)
     capped(x).sum().backward()
@@ -12,7 +12,7 @@ second call, one keeps its graph alive. Fix all six, one to three lines each; th
 ``vmap`` rejects now, must then run under it, too.
 
 Run the tests with ``--all-failures`` first: which derivative does each test complain about?
-In your own code ``torch.autograd.gradcheck`` and ``gradgradcheck`` find most of them.
+In your own code ``torch.autograd.gradcheck`` and ``gradgradcheck`` find most such bugs.
 Afterwards read `save_for_backward` in ``torch/autograd/function.py`` in site-packages: it says what
 may be kept on ``ctx``.
 """
@@ -84,7 +84,7 @@ class Gain:
         self.factor: torch.Tensor | None = None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x times the factor, which is computed at the first call."""
+        """Return x times the factor, which is computed on the first call."""
         if self.factor is None:
             self.factor = self.log.exp()
         return x * self.factor

@@ -5,7 +5,7 @@ not: ``vmap`` falls back to a loop over the rows, warns, and is right but slow. 
 
     torch.func.vmap(lambda x: torch.histc(x, 4))(torch.rand(100, 9))
 
-Which operators are these? That changes with each minor version, so write functions that find out.
+The list of these operators changes with each minor version, so write functions that find out.
 Then print `table`: all four combinations occur.
 
 Begin with two counts:
@@ -57,7 +57,7 @@ class Count(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Count one, and run it."""
+        """Count an operator, and run it."""
         self.total += 1
         return func(*args, **(kwargs or {}))
 

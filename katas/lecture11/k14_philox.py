@@ -2,7 +2,7 @@
 
 ``torch.rand`` on a CPU is sequential: it has 5056 bytes of state, and each draw changes them. On a
 GPU thousands of threads draw at once, and cannot wait for each other. Philox scrambles a counter
-instead, and the counter says which thread draws, and which of its numbers you want:
+instead, and the counter says which thread draws, and which of the thread's numbers you want:
 
     counter   c0, c1 = position // 4     c2, c3 = thread       low word first,
     key       k0, k1 = seed                                    here as well
@@ -18,7 +18,7 @@ Ten rounds give four words of 32 bits. Between rounds, add `BUMPS` to the words 
 Begin on paper: when a product overflows int64, which of its bits are wrong?
 Afterwards read ``philox_engine`` in ``aten/src/ATen/core/PhiloxRNGEngine.h``, on your disk as
 ``torch/include/ATen/core/PhiloxRNGEngine.h``. With ``torch.compile``, ``torch.rand`` on a CPU uses
-it too.
+Philox too.
 """
 
 from __future__ import annotations
@@ -61,5 +61,5 @@ def draw(seed: int, thread: Tensor, position: Tensor) -> Tensor:
     Both are int64, 0 to 2**63 - 1, with shapes that broadcast. Position 5 is the second of the four
     words computed from counter 1.
     """
-    # TODO: make the counters, and choose one word of four
+    # TODO: build the counters, and choose one word of four
     raise NotImplementedError("draw")

@@ -29,15 +29,15 @@ def test_a_sum() -> None:
     assert yours == Dual(7.0, 2.0), f"4 + (3 + 2 ε) is 7 + 2 ε; yours is {yours}"
     after = (x, y)
     expected = (Dual(3.0, 2.0), Dual(10.0, 5.0))
-    assert after == expected, f"yours changes x or y in x + y: now {after}, expected {expected}"
+    assert after == expected, f"x + y changed x or y: now {after}, expected {expected}"
 
 
 def test_a_product() -> None:
     """There are four products, one of which has ε ε."""
     yours = Dual(3.0, 2.0) * Dual(10.0, 5.0)
     assert yours == Dual(30.0, 35.0), (
-        f"(3 + 2 ε) (10 + 5 ε) is 30 + 20 ε + 15 ε + 10 ε ε; yours is {yours}. The rule ε ε = 0"
-        " makes it a derivative; the rest is school algebra"
+        f"(3 + 2 ε) (10 + 5 ε) is 30 + 20 ε + 15 ε + 10 ε ε; yours is {yours}. Drop the term"
+        " with ε ε; the rest is ordinary algebra"
     )
     yours = 4 * Dual(3.0, 2.0)
     assert yours == Dual(12.0, 8.0), f"4 (3 + 2 ε) is 12 + 8 ε; yours is {yours}"
@@ -60,7 +60,7 @@ def test_one_call() -> None:
         return x * x
 
     derivative(f, 3.0)
-    assert seen == [Dual(3.0, 1.0)], f"yours calls f with {seen}, expected one call, with 3 + ε"
+    assert seen == [Dual(3.0, 1.0)], f"your code calls f with {seen}, expected one call, with 3 + ε"
 
 
 @given(factors=st.lists(NUMBERS, max_size=6), at=NUMBERS)
@@ -83,7 +83,7 @@ def test_polynomials(factors: list[float], at: float) -> None:
 
 
 def test_tensors() -> None:
-    """It returns the value and the derivative along v, the Jacobian times v."""
+    """The results are the value and the derivative along v, the Jacobian times v."""
     x = torch.arange(1, 5, dtype=torch.float64).sqrt()
     v = torch.tensor([1.0, 0.0, -2.0, 0.5], dtype=torch.float64)
 
@@ -96,4 +96,6 @@ def test_tensors() -> None:
     theirs: Any = torch.autograd.functional.jacobian(f, x)
     says = "then the Jacobian times v; yours is not, and PyTorch's row by row is\n".__add__
     torch.testing.assert_close(slope, theirs @ v, rtol=1e-12, atol=1e-12, msg=says)
-    assert not slope.requires_grad, "your derivative has a graph: forward mode needs none"
+    assert not slope.requires_grad, (
+        "your derivative has a graph, expected none: forward mode needs none"
+    )

@@ -1,4 +1,4 @@
-"""Tests of k02_forward: torch.func.jvp is the oracle, for each operator and for all together."""
+"""Tests of k02_forward: compared with torch.func.jvp, for each operator and for all together."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_operator(name: str) -> None:
 
 
 def test_a_constant_result() -> None:
-    """The result depends on no primal."""
+    """If the result depends on no primal, the tangent is zeros."""
     compare(lambda x: torch.ones(2, dtype=DOUBLE), [roots(3)], [roots(3)], "Nothing moves it.")
 
 
@@ -154,7 +154,7 @@ def test_the_result_is_used_again(name: str) -> None:
         jvp(CALLS[name], [x, x], [t, t])
     ran = [each for each in names if each in ("aten::exp", "aten::tanh", "aten::softmax")]
     assert ran == [f"aten::{name}"], (
-        f"yours runs {ran}, expected {name} once: its rule gets the returned value as `result`"
+        f"your code runs {ran}, expected {name} once: its rule gets the value as `result`"
     )
     options: Any = {"dim": 0} if name == "softmax" else {}
     result = getattr(torch, name)(x, **options)
@@ -166,7 +166,7 @@ def test_the_result_is_used_again(name: str) -> None:
 
 
 def test_a_tangent_is_a_function_too() -> None:
-    """PyTorch's reverse mode and vmap work on your tangent, since it is made of operators."""
+    """PyTorch's reverse mode and vmap work on your tangent, since operators compute it."""
     x, t = roots(5), roots(5, start=11)
 
     def slope(x: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Tests of k03_hvp: the full Hessian is the oracle, and multiplications are counted."""
+"""Tests of k03_hvp: products are compared with the full Hessian, and multiplications counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DOUBLE = torch.float64
-# Gradients allowed for ten products. Computed one by one they take at least twenty.
+# Gradients allowed for ten products, which take at least twenty if computed one by one.
 BAR = 12
 WAYS: dict[str, Callable[..., torch.Tensor]] = {
     "forward_over_reverse": forward_over_reverse,
@@ -39,7 +39,7 @@ WAYS: dict[str, Callable[..., torch.Tensor]] = {
 class Square(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     """The square, which records when it is differentiated in forward mode.
 
-    Its jvp is ten times too large, so that its derivative differs from that of backward.
+    Its jvp is ten times too large, so that forward mode gives a result different from backward's.
     """
 
     generate_vmap_rule = False
@@ -84,7 +84,7 @@ def compare(name: str, f: Callable[..., Any], x: torch.Tensor, v: torch.Tensor) 
     theirs = (hessian(f)(x).reshape(x.numel(), x.numel()) @ v.reshape(-1)).reshape(x.shape)
     says = f"{name}: yours is not PyTorch's Hessian times v\n".__add__
     torch.testing.assert_close(yours, theirs, rtol=1e-10, atol=1e-10, msg=says)
-    assert not yours.requires_grad, f"{name}: your product has a graph, which nobody asked for"
+    assert not yours.requires_grad, f"{name}: your product has a graph, expected none"
 
 
 @pytest.mark.given
@@ -113,7 +113,7 @@ def test_any_matrix(name: str, x: torch.Tensor, v: torch.Tensor) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_linear_function(name: str) -> None:
-    """The gradient does not depend on x, so H is zeros, and there is no error."""
+    """If the gradient does not depend on x, H is zeros, and there is no error."""
     compare(name, lambda x: (3 * x).sum(), roots(4), roots(4, start=9))
 
 
@@ -137,9 +137,9 @@ def test_which_mode_runs(name: str) -> None:
     yours = WAYS[name](lambda x: apply(x).sum(), roots(3), roots(3))
     calls = Square.tangents - before
     if name == "forward_over_reverse":
-        assert calls, "yours never calls the jvp of f's operator, as forward mode would"
+        assert calls, "your function never calls the jvp of f's operator, as forward mode would"
     elif name == "reverse_over_reverse":
-        assert not calls, f"yours calls the jvp of f's operator {calls} times, expected 0"
+        assert not calls, f"your function calls the jvp of f's operator {calls} times, expected 0"
     says = (
         f"{name}: yours differentiates the jvp of an operator of f, here a wrong one; expected the "
         "derivative of its backward, which makes the gradient\n"
@@ -157,14 +157,15 @@ def test_many_products() -> None:
 
     x, vs = roots(4), [roots(4, start=n) for n in (3, 30, 3)]
     product = products(f, x)
-    assert len(calls) == 1, f"before the first v yours called f {len(calls)} times, expected 1"
+    assert len(calls) == 1, (
+        f"before the first v, `products` called f {len(calls)} times, expected 1"
+    )
     results: list[torch.Tensor] = []
     for v in vs:
         with unchanged(x=x, v=v, earlier=results):
             results.append(product(v))
     assert len(calls) == 1, (
-        f"after three products yours called f {len(calls)} times, expected 1: f does not depend on"
-        " v"
+        f"after three products f was called {len(calls)} times, expected 1: f does not depend on v"
     )
     matrix = hessian(f)(x)
     for v, yours in zip(vs, results, strict=True):
@@ -176,7 +177,7 @@ def test_many_products() -> None:
 
 
 def test_two_points() -> None:
-    """Products at two points do not disturb each other."""
+    """Products at two points are independent of each other."""
     (x, y), v = (roots(3), roots(3, start=50)), roots(3, start=9)
     at_x, at_y = products(torch.prod, x), products(torch.prod, y)
     for where, product in ((y, at_y), (x, at_x)):
@@ -200,7 +201,7 @@ def test_the_bar() -> None:
     naive = flops(lambda: [reverse_over_reverse(net, x, v) for v in vs]) / one
     print(f"in gradients: yours {yours:.1f}, bar {BAR}, one by one {naive:.1f}")  # noqa: T201
     assert yours <= BAR, (
-        f"ten products cost yours {yours:.1f} gradients, expected at most {BAR}; one by one they "
+        f"your ten products cost {yours:.1f} gradients, expected at most {BAR}; one by one they "
         f"cost {naive:.1f}. Compute the gradient once, and send each v back through its graph"
     )
 

@@ -1,4 +1,4 @@
-"""Tests of k04_jacobians: torch.func is the oracle, and the cost of each way is counted."""
+"""Tests of k04_jacobians: compared with torch.func, and the cost of each way is counted."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_basis() -> None:
         f"your tensor 4 is {yours[4]}, expected a single 1, at [1, 1]"
     )
     assert yours.sum(0).tolist() == [[1] * 3] * 2, (
-        f"each tensor has its 1 at a different element; yours sum to {yours.sum(0)}"
+        f"your tensors sum to {yours.sum(0)}, expected ones: each has its 1 at a different element"
     )
     where = basis(torch.empty(2, device="meta")).device.type
     assert where == "meta", (
-        f"`like` is on the device meta, yours on {where}, expected the same device"
+        f"`like` is on the device meta, yours is on {where}, expected the same device"
     )
 
 
@@ -107,7 +107,7 @@ def test_hessian() -> None:
 
         with unchanged():
             yours = hessian(counted)(roots(3))
-        assert len(calls) == 1, f"yours calls f {len(calls)} times, expected once"
+        assert len(calls) == 1, f"your code calls f {len(calls)} times, expected once"
         says = "yours is not PyTorch's Hessian\n".__add__
         torch.testing.assert_close(yours, torch.func.hessian(f)(roots(3)), msg=says)
 
@@ -123,9 +123,9 @@ def test_one_run(name: str) -> None:
 
     with watched_operators() as names:
         WAYS[name](f)(roots(7))
-    assert len(calls) == 1, f"yours calls f {len(calls)} times, expected 1"
+    assert len(calls) == 1, f"your code calls f {len(calls)} times, expected 1"
     ran = names.count("aten::cos")
-    assert ran == 1, f"yours runs the cosine {ran} times for 7 columns, expected 1: use vmap"
+    assert ran == 1, f"your code runs the cosine {ran} times for 7 columns, expected 1: use vmap"
 
 
 def flops(f: Callable[..., Any], x: torch.Tensor, way: Callable[..., Any]) -> int:

@@ -57,13 +57,13 @@ def check(yours: Any, theirs: torch.Tensor, said: str) -> None:
     """Compare the result of a rule with the rows, stacked."""
     __tracebackhide__ = True
     if not isinstance(yours, Batched):
-        pytest.fail(f"{said}: yours is a {type(yours).__name__}, expected Batched")
+        pytest.fail(f"{said}: yours is a {type(yours).__name__}, expected a Batched")
     says = f"{said}: the value of yours is not what a loop over its rows gives\n".__add__
     torch.testing.assert_close(yours.value, theirs, rtol=1e-12, atol=1e-12, msg=says)
 
 
 def test_pointwise() -> None:
-    """The sum of the picture works from both sides; the hidden dim stays in front."""
+    """The sum in the brief works from both sides; the hidden dim stays in front."""
     x, y = roots(2, 3), roots(2, 3, start=30)
     theirs = torch.stack([row + y for row in x])
     check(
@@ -147,17 +147,17 @@ def test_in_dims() -> None:
 
     vmap(f, in_dims=(0, None))(x, y)
     itself, kind = seen[0] is y, type(seen[0]).__name__
-    assert itself, f"in_dims=(0, None): f has to get y itself; yours passes a different {kind}"
+    assert itself, f"in_dims=(0, None): f got a different {kind}, expected y itself"
 
 
 def test_out_dims() -> None:
-    """The hidden dim reappears where the caller asks for it."""
+    """The hidden dim reappears at `out_dims`."""
     for out_dims in (0, 1, 2, -1):
         compare(lambda x: x + x, [roots(4, 2, 3)], out_dims=out_dims)
 
 
 def test_a_result_that_is_not_batched() -> None:
-    """The result is the same for each row, but gets the dim; PyTorch 2.13 rejects out_dims=1."""
+    """A result that is the same for each row gets the dim too; PyTorch 2.13 rejects out_dims=1."""
     constant = roots(2)
     compare(lambda x: constant, [roots(3, 4)], in_dims=1)
     for out_dims in (1, -1):
@@ -182,7 +182,7 @@ def test_any_pointwise(one: list[int], other: int, name: str, first: int, both: 
 
 @given(shape=SHAPES.filter(bool), name=ONE, data=st.data())
 def test_any_reduction(shape: list[int], name: str, data: st.DataObject) -> None:
-    """Any dim that f sees, by either name, with the hidden dim anywhere."""
+    """Reduce over any dim that f sees, counted from either end, with the hidden dim anywhere."""
     dim = data.draw(st.integers(-len(shape), len(shape) - 1), label="dim")
     place = data.draw(st.integers(0, len(shape)), label="in_dims")
     x = roots(5, *shape).movedim(0, place)
@@ -204,11 +204,11 @@ def test_randomness(mode: str) -> None:
     says = f"randomness={mode!r}, seed 3: yours is not PyTorch's\n".__add__
     torch.testing.assert_close(yours, theirs, msg=says)
     left = MODE.get()
-    assert left == "error", f"after the call yours leaves the mode {left!r}, expected 'error'"
+    assert left == "error", f"after the call the mode is {left!r}, expected 'error'"
     with pytest.raises(KeyError, match="no batching rule for cos"):
         vmap(torch.cos, randomness=mode)(x)
     left = MODE.get()
-    assert left == "error", f"when f fails, yours leaves the mode {left!r}, expected 'error'"
+    assert left == "error", f"after f failed the mode is {left!r}, expected 'error'"
     with pytest.raises(RuntimeError, match="randomness error mode"):
         vmap(f)(x)
 
@@ -225,10 +225,10 @@ def test_one_call() -> None:
     with watched_operators() as names:
         vmap(f)(x)
         vmap(DRAW, randomness="different")(x)
-    assert len(calls) == 1, f"yours calls f {len(calls)} times, expected once"
+    assert len(calls) == 1, f"your code calls f {len(calls)} times, expected once"
     for name in ("mul", "sum", "rand_like"):
         ran = names.count(f"aten::{name}")
-        assert ran == 1, f"yours runs {name} {ran} times for nine rows, expected once"
+        assert ran == 1, f"your code runs {name} {ran} times for nine rows, expected once"
 
 
 def test_no_vmap_is_called() -> None:

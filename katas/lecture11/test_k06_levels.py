@@ -46,11 +46,11 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def compare(program: Callable[[Any], Callable[[Any], Any]], x: torch.Tensor, why: str) -> None:
-    """Run a program with your grad and vmap, and with PyTorch's; it gets the module to use."""
+    """Run a program with your grad and vmap, and with PyTorch's; it gets the module as `m`."""
     with unchanged(x=x):
         yours = [program(kata)(x), program(kata)(x)]
     theirs = program(torch.func)(x)
-    assert not STACK, f"yours left {len(STACK)} interpreters on the stack, expected none"
+    assert not STACK, f"your code left {len(STACK)} interpreters on the stack, expected none"
     for each in yours:
         kind = type(each).__name__
         assert isinstance(each, torch.Tensor), f"yours is a {kind}, expected a tensor: {why}"
@@ -60,7 +60,7 @@ def compare(program: Callable[[Any], Callable[[Any], Any]], x: torch.Tensor, why
 
 
 class Spy(Interpreter):
-    """Records what it processes and how deep the stack is below it, and passes it on."""
+    """Records each operator and the depth of the stack below, and passes the operator on."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[int, str, int]] = []
@@ -136,9 +136,9 @@ def test_vmap_hides_a_dim() -> None:
         return x.sum(0) * x.sum(-1)
 
     compare(lambda m: m.vmap(function), numbers(3, 4), "dim 0 of an element is dim 1 of the batch")
-    # Two from yours, one from PyTorch's.
+    # Two shapes from your vmap, one from PyTorch's.
     assert shapes == [(4,)] * 3, (
-        f"yours and PyTorch's show the shapes {shapes}, expected (4,) three times: "
+        f"in your vmap and PyTorch's, x has the shapes {shapes}, expected (4,) three times: "
         "call the function once, for the whole batch"
     )
 
@@ -180,7 +180,7 @@ def test_vmap_of_vmap() -> None:
 
 @three
 def test_grad_of_an_operator() -> None:
-    """The tape has one entry."""
+    """With one operator, the tape has one entry."""
     compare(lambda m: m.grad(lambda x: x.sin()), numbers(1)[0], "the formula of sin")
 
 
@@ -209,7 +209,7 @@ def test_grad_of_a_chain() -> None:
 
 @three
 def test_grad_of_what_is_used_twice() -> None:
-    """Parts are added, for two uses in one operator and in two."""
+    """The contributions of two uses are added, in one operator and in two."""
 
     def twice_and_once(x: Any) -> Any:
         y = x.sin()
@@ -227,7 +227,7 @@ def test_grad_of_what_is_used_twice() -> None:
 
 @three
 def test_grad_with_constants() -> None:
-    """A tensor gets no gradient; a value the result does not use passes none on."""
+    """A tensor gets no gradient; a value that the result does not use passes none on."""
 
     def function(x: Any) -> Any:
         _unused = (x * 3.0).sin()
@@ -241,7 +241,7 @@ def test_grad_with_constants() -> None:
 
 @three
 def test_grad_of_a_constant() -> None:
-    """The gradient is zeros of the shape of x."""
+    """If y does not depend on x, the gradient is zeros of the shape of x."""
     yours = kata.grad(lambda _: torch.tensor(2.0, dtype=torch.float64))(numbers(3))
     expected = torch.zeros(3, dtype=torch.float64)
     same = isinstance(yours, torch.Tensor) and yours.dtype == expected.dtype
@@ -353,7 +353,7 @@ def test_the_stack_after_an_error() -> None:
     ):
         with pytest.raises(RuntimeError, match="must match"):
             program(x)
-        assert not STACK, f"yours left {len(STACK)} interpreters on the stack, expected none"
+        assert not STACK, f"your code left {len(STACK)} interpreters on the stack, expected none"
 
 
 @four

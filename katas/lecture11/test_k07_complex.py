@@ -44,7 +44,7 @@ def predicted() -> dict[str, complex]:
 
 @pytest.mark.given
 def test_a_step_against_it_goes_down() -> None:
-    """An optimizer needs this: z - lr · z.grad has a smaller loss, for each of them."""
+    """A step to z - lr · z.grad decreases each loss, as an optimizer needs."""
     for name, loss in LOSSES.items():
         here = 3 + 4j
         there = here - 1e-3 * gradient(name, here)
@@ -53,7 +53,7 @@ def test_a_step_against_it_goes_down() -> None:
 
 
 def test_every_loss_is_predicted() -> None:
-    """Each loss has a number, there are no others, and none comes from torch."""
+    """Each loss has a number, there are no other rows, and none needs torch."""
     yours = {*predicted()}
 
     assert {*LOSSES} == yours, f"yours has rows for {sorted(yours)}; expected {sorted(LOSSES)}"

@@ -78,7 +78,7 @@ def derivative(name: str, check: Any, which: str, **options: bool) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_value(name: str) -> None:
-    """The value is right from the start and must stay so, twice in a row, with x unchanged."""
+    """The value is right from the start and must stay right, twice in a row, with x unchanged."""
     function, formula = PROGRAMS[name]
     x = point()
     with unchanged(x=x):
@@ -95,7 +95,7 @@ def test_forward_and_reverse(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["scaled", "capped"])
 def test_of_a_batch(name: str) -> None:
-    """Under vmap each row is computed by itself."""
+    """Under vmap each row gets the result that it has alone."""
     function, formula = PROGRAMS[name]
     rows = point(3, 2, 2).detach()
     try:
@@ -127,7 +127,7 @@ def test_a_write_to_what_is_saved() -> None:
             y = PROGRAMS[name][0](copy)
             kind = type(y.grad_fn).__name__
             assert kind == f"{name}Backward", (
-                f"{name}: yours has the graph of {kind}; fix the Function's own"
+                f"{name}: your result has the graph of {kind}; fix the Function itself"
             )
             total = y.sum()
             (copy if what == "input" else y.detach()).mul_(2.0)
@@ -182,11 +182,13 @@ def test_a_gain_is_trained() -> None:
                 log -= 0.1
     values = vars(gain).items()
     kept = [key for key, each in values if isinstance(each, torch.Tensor) and each.grad_fn]
-    assert not kept, f"Gain: yours keeps {kept} after a call, expected none\n{RULES['Gain']}"
+    assert not kept, (
+        f"Gain: your object keeps {kept} after a call, expected nothing\n{RULES['Gain']}"
+    )
 
 
 def test_a_gain_under_grad_and_jvp() -> None:
-    """First called under a transform, it still works without one."""
+    """A Gain first called under a transform still works without one."""
     gain = Gain(point(1).detach())
     x = torch.tensor([2.0, 3.0], dtype=torch.float64)
 

@@ -1,4 +1,4 @@
-"""Tests of k09_formulas: the oracles are PyTorch's warning about its loop, and its dual numbers."""
+"""Tests of k09_formulas: compared with PyTorch's warning about its loop, and with dual numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def falls_back(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 
 def takes_duals(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether a dual tensor passes through."""
+    """Whether the operator accepts a dual tensor."""
     with forward_ad.dual_level():
         try:
             function(forward_ad.make_dual(x, torch.ones_like(x)))
@@ -65,7 +65,7 @@ def takes_duals(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 @pytest.mark.parametrize("name", ALL)
 def test_jvp(name: str) -> None:
-    """Called twice, it gives the same answer, and x is unchanged."""
+    """A second call of `jvp_works` gives the same answer, and x is unchanged."""
     x = numbers()
     with unchanged(x=x):
         yours = [jvp_works(ALL[name], x), jvp_works(ALL[name], x)]
@@ -78,7 +78,7 @@ def test_jvp(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_rule(name: str) -> None:
-    """Called twice, it gives the same answer without a warning, and x is unchanged."""
+    """A second call of `has_rule` gives the same answer, without a warning, and x is unchanged."""
     x = numbers()
     with unchanged(x=x), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -89,14 +89,14 @@ def test_the_rule(name: str) -> None:
         f"{'does not warn' if expected else 'warns'} of its loop; count for a few rows, and for "
         "more"
     )
-    assert not caught, f"{name}: yours warns, {caught[0].message}: count hides warnings"
+    assert not caught, f"{name}: your function warns, {caught[0].message}: count hides warnings"
 
 
 def test_four_combinations() -> None:
     """An operator can have a formula, a rule, both or neither."""
     x = numbers()
     yours = {(jvp_works(each, x), has_rule(each, x)) for each in OPERATORS.values()}
-    assert len(yours) == 4, f"yours finds (jvp works, rule) {sorted(yours)}, expected all four"
+    assert len(yours) == 4, f"yours has (jvp works, rule) {sorted(yours)}, expected all four"
 
 
 def test_one_operator_without_a_rule_is_enough() -> None:

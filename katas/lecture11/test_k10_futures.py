@@ -42,7 +42,7 @@ def within(program: Callable[[], Any], name: str = "mine") -> Any:
     thread.start()
     thread.join(SECONDS)
     assert not thread.is_alive(), (
-        f"yours hangs: which thread holds the lock, or is never woken? {WHERE}"
+        f"your code hangs: which thread holds the lock, or is never woken? {WHERE}"
     )
     if errors:
         raise errors[0]
@@ -75,7 +75,7 @@ def here() -> str:
 
 
 class Slow(threading.Event):
-    """An event that lets another thread overtake: when first checked, or before or after set."""
+    """An event that lets another thread run first: when first checked, or before or after set."""
 
     def __init__(self, moment: str, meanwhile: Callable[[], Any]) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ def test_a_value() -> None:
 
 
 def test_wait_waits() -> None:
-    """A thread completes it later, and wait returns only then."""
+    """If a thread completes the future later, wait returns only then."""
 
     def program() -> Any:
         future = Future()
@@ -133,7 +133,9 @@ def test_wait_waits() -> None:
             timer.cancel()
 
     yours = within(program)
-    assert yours == "late", f"yours {yours!r}, expected 'late': wait returned before it was done"
+    assert yours == "late", (
+        f"yours {yours!r}, expected 'late': wait returned before the future was done"
+    )
 
 
 def test_an_error() -> None:
@@ -182,7 +184,7 @@ def test_completed_only_once(first: Any) -> None:
     expected = [*kept, AGAIN, AGAIN]
     assert yours == expected, (
         f"completed with {first!r}, then with 2, then with an error\nyours    {yours}\n"
-        f"expected {expected}: the first outcome, called once, and two refusals"
+        f"expected {expected}: the first outcome, one callback, two errors"
     )
 
 
@@ -230,7 +232,7 @@ def test_a_chain() -> None:
 
 
 def test_a_callback_uses_its_future() -> None:
-    """The callback calls wait and then; inner callbacks find a done future, and run immediately."""
+    """A callback calls wait and then; inner callbacks find a done future, and run immediately."""
 
     def program(kind: Any) -> list[Any]:
         future = kind()
@@ -249,7 +251,7 @@ def test_a_callback_uses_its_future() -> None:
 
 
 def test_an_error_in_a_callback() -> None:
-    """The error completes the callback's own future; its thread and other callbacks go on."""
+    """A callback's error completes its own future; its thread and other callbacks go on."""
 
     def program() -> list[Any]:
         future, calls = Future(), []
@@ -317,7 +319,7 @@ def test_no_callback_is_lost() -> None:
 
 
 def test_two_threads_complete_it() -> None:
-    """If two threads complete it at once, one succeeds and one gets the error."""
+    """If two threads complete a future at once, one succeeds and one gets the error."""
 
     def program(moment: str) -> list[Any]:
         future, errors = Future(), []
@@ -374,7 +376,7 @@ def test_it_lets_go_of_its_callbacks() -> None:
             " two futures keeps the callback",
         )
     done = [each.done() for each in futures]
-    assert all(done), f"of four futures yours completed {done}, expected all"
+    assert all(done), f"of four futures your code completed {done}, expected all"
 
 
 def test_fork_runs_beside() -> None:

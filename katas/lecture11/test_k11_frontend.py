@@ -1,4 +1,4 @@
-"""Tests of k11_frontend: the same network in Python is the oracle, step by step."""
+"""Tests of k11_frontend: compared with the same network in Python, step by step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Net(nn.Module):  # type: ignore[misc, unused-ignore]
 
 
 def both(extension: Extension, seed: int = 0) -> tuple[Any, Net]:
-    """Return your network and PyTorch's, in float64, made after the same seed."""
+    """Return your network and PyTorch's, in float64, created after the same seed."""
     made = []
     for build in (extension.cls("Net"), Net):
         torch.manual_seed(seed)
@@ -116,7 +116,7 @@ def test_forward(extension: Extension, rows: int) -> None:
 
 
 def test_python_differentiates_what_c_plus_plus_computed(extension: Extension) -> None:
-    """Autograd does not care which language called the operators."""
+    """Gradients are the same, whichever language called the operators."""
     yours, theirs = both(extension)
     x, y = data()
     for net in (yours, theirs):
@@ -130,10 +130,10 @@ def test_python_differentiates_what_c_plus_plus_computed(extension: Extension) -
 
 
 def test_no_steps(extension: Extension) -> None:
-    """There is no loss, and no parameter changes."""
+    """With 0 steps there is no loss, and no parameter changes."""
     yours, theirs = both(extension)
     losses = yours.train(*data(), 0, 0.1, 0.9)
-    assert losses == [], f"0 steps: yours returns {losses}, expected []"
+    assert losses == [], f"0 steps: yours is {losses}, expected []"
     compare_parameters(yours, theirs, "0 steps")
 
 
@@ -177,17 +177,16 @@ def test_a_second_call_begins_anew(extension: Extension) -> None:
 
 
 def test_python_holds_the_parameters_themselves(extension: Extension) -> None:
-    """Tensors that Python got before the training change with it: the memory is the same."""
+    """Training changes the tensors that Python got before: the memory is the same."""
     yours, _ = both(extension)
     before = yours.parameters()
     copies = [parameter.detach().clone() for parameter in before]
     yours.train(*data(), 2, 0.1, 0.0)
     for name, held, old, now in zip(yours.names(), before, copies, yours.parameters(), strict=True):
         assert held.data_ptr() == now.data_ptr(), (
-            f"{name}: yours has a new tensor after the training, expected the one Python already"
-            " holds"
+            f"{name}: training replaced the tensor, expected the one Python already holds"
         )
-        assert not held.equal(old), f"{name}: yours did not change in two steps; is it registered?"
+        assert not held.equal(old), f"{name} did not change in two steps; is it registered?"
 
 
 def test_two_networks_do_not_meet(extension: Extension) -> None:

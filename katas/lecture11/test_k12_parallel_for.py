@@ -1,4 +1,4 @@
-"""Tests of k12_parallel_for: the oracle is at::parallel_for as compiled in libtorch_cpu.so."""
+"""Tests of k12_parallel_for: compared with at::parallel_for as compiled in libtorch_cpu.so."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compare(extension: Extension, span: tuple[int, int], grain: int, count: int,
         f"PyTorch's  {lines(theirs)}\n{why}; {WHERE}"
     )
     assert used == len(yours), (
-        f"{len(yours)} chunks: yours runs them in {used} threads, expected one thread for each"
+        f"{len(yours)} chunks ran in {used} threads, expected one thread for each"
     )
 
 
@@ -71,7 +71,7 @@ def test_chunks_of_one_size(extension: Extension) -> None:
 
 
 def test_no_more_chunks_than_threads(extension: Extension) -> None:
-    """A small grain does not make more chunks than threads."""
+    """A small grain gives no more chunks than threads."""
     for count in (2, 3):
         compare(extension, (0, 100), 1, count, "there are no more chunks than threads")
 
@@ -94,7 +94,7 @@ def test_no_elements(extension: Extension) -> None:
         for begin, end in ((0, 0), (5, 5), (5, 2)):
             yours, _ = chunks("yours", begin, end, 0)
             assert not len(yours), (
-                f"{begin} to {end}: yours calls {lines(yours)}, expected no call; {WHERE}"
+                f"{begin} to {end}: your calls are {lines(yours)}, expected no call; {WHERE}"
             )
 
 
@@ -123,7 +123,7 @@ def test_any_range(extension: Extension, begin: int, n: int, grain: int, count: 
     ids=["chunks", "element", "grain"],
 )
 def test_a_loop_within_a_loop(extension: Extension, outer: int, grain: int, why: str) -> None:
-    """Threads that start threads would soon be too many."""
+    """A loop inside a chunk is one call; inside a single call it is shared."""
     nested = extension.op("nested")
     with threads(3):
         yours = nested("yours", outer, grain, 7, 1)
@@ -150,7 +150,7 @@ def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]
             throwing("PyTorch's", 9, 3, places)
         theirs = extension.op("ran")()
     assert text == f"chunk at {min(places)}", (
-        f"exceptions in the chunks at {places}: yours raises {text!r}, expected the exception of"
+        f"exceptions in the chunks at {places}: yours is {text!r}, expected the exception of"
         " the lowest chunk"
     )
     assert thrown.type is IndexError, (
@@ -158,19 +158,19 @@ def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]
         " std::exception_ptr keeps it, whatever its type"
     )
     assert ran == theirs, (
-        f"exceptions in the chunks at {places}: {ran} elements of other chunks had run when yours"
-        f" returned, {theirs} with PyTorch's; a chunk that still runs would use memory the caller"
-        " has freed"
+        f"exceptions in the chunks at {places}: {ran} elements of other chunks had run when your"
+        f" call returned, {theirs} with PyTorch's; a chunk that still runs would use memory that"
+        " the caller has freed"
     )
 
 
 def test_an_exception_stops_nobody(extension: Extension) -> None:
-    """Chunks that begin after it run as well."""
+    """Chunks after the one that throws run as well."""
     throwing, ran = extension.op("throwing"), extension.op("ran")
     with threads(40), pytest.raises(IndexError, match=r"^chunk at 1"):
         throwing("yours", 40, 1, [1])
     assert ran() == 39, (
-        f"an exception in the second of 40 chunks: yours ran {ran()} others, expected all 39, as"
+        f"an exception in the second of 40 chunks: {ran()} others ran, expected all 39, as"
         " in PyTorch: each element is either done, or in the chunk that threw"
     )
 
@@ -190,8 +190,8 @@ def test_a_second_loop_is_shared_too(extension: Extension) -> None:
         for again in range(2):
             yours, _ = number("yours", 0, 9, 1)
             assert len(yours) == 3, (
-                f"after an exception, loop {again + 1}: yours calls {lines(yours)}, expected three"
-                " chunks; is the thread still marked as inside?"
+                f"after an exception, loop {again + 1}: your calls are {lines(yours)}, expected"
+                " three chunks; is the thread still marked as inside?"
             )
 
 

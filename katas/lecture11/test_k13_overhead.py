@@ -1,4 +1,4 @@
-"""Tests of k13_overhead: Python's loop is the oracle for bits, bytes and time."""
+"""Tests of k13_overhead: bits, bytes and time are compared with Python's loop."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def test_the_first_steps(extension: Extension, name: str, steps: int) -> None:
     compare(loop, x, RATE, steps)
     yours = loop(x, RATE, steps)
     assert yours.data_ptr() != x.data_ptr(), (
-        f"{steps} steps: yours returns the memory of x, expected a new tensor"
+        f"{steps} steps: your result has the memory of x, expected a new tensor"
     )
 
 
 @BOTH
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_hundred_steps(extension: Extension, name: str, dtype: torch.dtype) -> None:
-    """Chaos shows the smallest difference."""
+    """The map is chaotic, so the smallest difference shows after many steps."""
     compare(extension.op(name), values(9, dtype), RATE, 100)
 
 
@@ -144,7 +144,7 @@ def test_plain_runs_operators_in_each_step(extension: Extension) -> None:
     """The loop runs operators, as in Python."""
     extra = operators(extension.op("plain")).total()
     assert extra >= 30, (
-        f"10 more steps: yours runs {extra} more operators, expected at least 30, three in a step"
+        f"10 more steps: your loop runs {extra} more operators, expected at least 30, 3 per step"
     )
 
 
@@ -154,7 +154,7 @@ def test_lean_runs_three_operators_in_each_step(extension: Extension, dtype: tor
     extra = operators(extension.op("lean"), dtype)
     count = extra.total()
     assert count == 30, (
-        f"{dtype}, 10 more steps: yours runs {dict(extra)}, {count} operators, expected 30. {COSTS}"
+        f"{dtype}, 10 more steps: your loop runs {dict(extra)}, {count} operators, not 30. {COSTS}"
     )
 
 
@@ -163,14 +163,14 @@ def test_lean_allocates_before_the_loop(extension: Extension, dtype: torch.dtype
     """Ten more steps allocate no more bytes."""
     extra, theirs = allocated(extension.op("lean"), dtype), allocated(python, dtype)
     assert not extra, (
-        f"1000 elements of {dtype}, 10 more steps: yours allocates {dict(extra)} bytes, expected"
-        f" none; Python's {dict(theirs)}. {COSTS}"
+        f"1000 elements of {dtype}, 10 more steps: your loop allocates {dict(extra)} bytes,"
+        f" expected none; Python's {dict(theirs)}. {COSTS}"
     )
 
 
 @pytest.mark.parametrize(("slow", "fast"), [("python", "plain"), ("plain", "lean")])
 def test_a_step_takes_less_time(extension: Extension, slow: str, fast: str) -> None:
-    """The shortest of 25 interleaved runs counts, in the best of three tries."""
+    """Compare the shortest of 25 interleaved runs, in the best of three tries."""
     loops = {"python": python, "plain": extension.op("plain"), "lean": extension.op("lean")}
     tries = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Tests of k14_philox: PyTorch's own engine, compiled from its header, is the oracle."""
+"""Tests of k14_philox: compared with PyTorch's own engine, compiled from its header."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_both_halves_of_a_product(numbers: list[int], a: int) -> None:
 
 
 def test_the_counter_0(engine: Engine) -> None:
-    """Ten rounds mix only the key, which starts at 0 and grows."""
+    """For counter 0 and seed 0, ten rounds mix only the growing key."""
     yours = philox(torch.zeros(4, dtype=torch.int64), 0)
     why = "nine rounds, eleven, or a key that grows too early give other words"
     compare(yours, engine(0, 0, 0, 4), "counter 0 0 0 0, seed 0", why)
@@ -117,7 +117,7 @@ def test_the_counter_0(engine: Engine) -> None:
 @example(counter=(1, 2, 3, 4), seed=5 + 2**32 * 6)
 @example(counter=(WORD, WORD, WORD, WORD), seed=2**64 - 1)
 def test_any_counter(engine: Engine, counter: tuple[int, int, int, int], seed: int) -> None:
-    """Each word of the counter and of the key has its place."""
+    """Each word of the counter and of the key is used where it belongs."""
     given = torch.tensor(counter, dtype=torch.int64)
     with unchanged(counter=given):
         yours = philox(given, seed)
@@ -129,7 +129,7 @@ def test_any_counter(engine: Engine, counter: tuple[int, int, int, int], seed: i
 
 @given(shape=st.lists(st.integers(0, 3), max_size=3), seed=seeds)
 def test_counters_do_not_meet(shape: list[int], seed: int) -> None:
-    """Counters in any shape each give the same words as alone."""
+    """Each counter gives the same words as by itself, whatever the shape of the tensor."""
     generator = torch.Generator().manual_seed(seed % 1000)
     counters = torch.randint(0, WORD, (*shape, 4), generator=generator)
     yours = philox(counters, seed)
@@ -185,7 +185,7 @@ def test_threads_and_positions_broadcast(engine: Engine, turned: bool) -> None: 
 
 
 def test_nobody_waits_for_another() -> None:
-    """Backwards, in parts and again, the words are the same, and no generator advances."""
+    """Drawn in reverse, in parts or again, the words are the same, and no generator advances."""
     threads = torch.arange(40)
     position = torch.tensor(6)
     with unchanged(threads=threads, position=position):
@@ -198,11 +198,13 @@ def test_nobody_waits_for_another() -> None:
             f"40 threads {name}: yours differs from the first call: it kept some state, but must"
             " depend only on seed, thread and position"
         )
-    assert yours.unique().numel() == len(threads), "yours gives two of 40 threads the same word"
+    assert yours.unique().numel() == len(threads), (
+        "two of 40 threads got the same word, expected different words"
+    )
 
 
 def test_as_many_operators_for_many_threads() -> None:
-    """The rounds are a loop, but the threads are not."""
+    """There may be a loop over rounds, but not over threads."""
     position = torch.tensor(2)
     counts = []
     for n in (2, 60):
@@ -211,12 +213,12 @@ def test_as_many_operators_for_many_threads() -> None:
             fresh.draw(1, threads, position)
         counts.append(len(names))
     assert counts[0] == counts[1], (
-        f"yours runs {counts[0]} operators for 2 threads and {counts[1]} for 60; expected the same"
+        f"your code runs {counts[0]} operators for 2 threads, {counts[1]} for 60; expected the same"
         " number: all counters go through a round together"
     )
     mixed = sum("xor" in name for name in names)
     assert mixed >= 20, (
-        f"yours runs {mixed} xors of tensors, expected at least 20, two in each of ten rounds: do"
+        f"your code runs {mixed} xors of tensors, expected at least 20, two in each round: do"
         " the words go through Python, one by one?"
     )
 

@@ -1,4 +1,4 @@
-"""Tests of k15_frontier: PyTorch's matrix products find the distances, the simulator counts."""
+"""Tests of k15_frontier: compared with PyTorch's matrix products; the simulator counts accesses."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def test_what_is_too_far(extension: CudaExtension, device: str) -> None:
 
 
 def test_levels_after_the_last(extension: CudaExtension, device: str) -> None:
-    """An empty frontier is followed by an empty one."""
+    """After an empty frontier, all later frontiers are empty."""
     check(extension, Graph(5, DIAMOND, device), 0, 9)
 
 
 @pytest.mark.parametrize("width", [63, 64, 65, 512, 1100])
 def test_a_frontier_larger_than_the_grid(extension: CudaExtension, device: str, width: int) -> None:
-    """512 threads share it, whatever its length; each node has its own neighbour."""
+    """512 threads share a frontier of any length; each node has its own neighbour."""
     out = [(0, n) for n in range(1, width + 1)]
     on = [(n, width + n) for n in range(1, width + 1)]
     check(extension, Graph(2 * width + 1, [*out, *on], device), 0, 2)
@@ -158,7 +158,7 @@ def test_the_launches_do_not_depend_on_the_graph(extension: CudaExtension) -> No
     expected = [("begin", 1, 1), *[("step", BLOCKS, THREADS)] * 3]
     for yours in sequences:
         assert yours == expected, (
-            f"3 levels: yours launches {yours}, expected {expected}, for any graph with 5 nodes"
+            f"3 levels: your launches are {yours}, expected {expected}, for any graph with 5 nodes"
         )
 
 
@@ -170,14 +170,14 @@ def test_the_host_does_not_wait(extension: CudaExtension) -> None:
     except AssertionError as error:
         used = str(error).partition("\n")[0]
         pytest.fail(
-            f"{used}: yours waits for the device or queries it, which the capture of a CUDA graph"
+            f"{used}: your code waits for the device or queries it, which a CUDA graph's capture"
             " prohibits; expected memsets and launches, which are enough",
             pytrace=False,
         )
 
 
 def test_all_threads_share_a_frontier(extension: CudaExtension) -> None:
-    """There are four nodes for each thread; neighbouring threads read neighbouring places."""
+    """There are four nodes for each thread; neighbouring threads read neighbouring elements."""
     nodes = 4 * BLOCKS * THREADS
     step = launched(extension, fan(nodes), 0, 2)[-1]
     blocks = step.storing_blocks
@@ -188,19 +188,19 @@ def test_all_threads_share_a_frontier(extension: CudaExtension) -> None:
         line.count.sectors for line in step.lines if (line.space, line.kind) == ("global", "read")
     )
     assert most <= nodes // 8 + BLOCKS * THREADS, (
-        f"{nodes} adjacent places fill {nodes // 8} sectors of 32 bytes; one of your lines reads"
+        f"{nodes} adjacent ints fill {nodes // 8} sectors of 32 bytes; one of your lines reads"
         f" {most}: does each thread take the node next to its neighbour's?\n{step.table()}"
     )
 
 
 def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
-    """A capture only sees its own stream: use it for memsets and launches."""
+    """A capture records only its own stream: use that stream for memsets and launches."""
     with extension.simulated(stream=11):
         check(extension, Graph(5, DIAMOND), 0, 3)
 
 
 @pytest.mark.parametrize("launch", [1, 2, 4])
 def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) -> None:
-    """A failed launch raises nothing; cudaGetLastError() returns the error."""
+    """A failed launch does not raise; return the error that cudaGetLastError() reports."""
     with extension.refused(launch):
         check(extension, Graph(5, DIAMOND), 0, 3)

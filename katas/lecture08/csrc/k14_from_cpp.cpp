@@ -9,14 +9,14 @@
 //     std::vector<at::Tensor> outputs = loader.run({x});
 //
 // This package was compiled for two rows. Give it three, and it answers with only a warning, and
-// with a ReLU that stops after the second row. So cut a request of any size into batches:
+// with a ReLU that stops after the second row. So split a request of any size into batches:
 //
 //     5 rows    [0 1] [2 3] [4 pad]    three runs; the caller sees nothing of the row "pad"
 //
 // 1. load: the package, once for all requests.
 // 2. answer: as many runs as needed, about 8 lines.
 //
-// Begin on paper: how many runs for 0, 1, 2 and 3 rows? Where does the last one get its second row?
+// Begin on paper: how many runs for 0, 1, 2 and 3 rows? Where does the last run get its second row?
 // Afterwards open torch/csrc/inductor/aoti_package/model_package_loader.h, in torch/include.
 //
 // Real life differs: export with a dynamic batch dim if you can, and link your own program with
@@ -48,7 +48,7 @@ std::unique_ptr<Loader> load(const std::string& path) {
 }
 
 // Write the model's answers to x, (rows, kIn), into y, (rows, kOut). Both are row-major, and
-// neither has a byte more than that.
+// neither is a byte longer than that.
 void answer(Loader& loader, const float* x, int64_t rows, float* y) {
   // TODO: for each batch, make a tensor, run the model, and copy the rows.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: answer");

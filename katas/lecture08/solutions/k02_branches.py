@@ -36,7 +36,7 @@ def length(x: torch.Tensor) -> torch.Tensor:
 
 
 def item(x: torch.Tensor) -> torch.Tensor:
-    """Multiply by a number taken from a tensor."""
+    """Multiply by a number taken out of a tensor."""
     return x.max() * x.min().item()
 
 
@@ -44,7 +44,7 @@ PROGRAMS = {function.__name__: function for function in (sign, total, mean, leng
 
 
 def predictions() -> dict[str, tuple[float, float]]:
-    """Return for each program what its trace returns for y, and what its script returns."""
+    """For each program, return what its trace returns for y, and what its script returns."""
     return {
         "sign": (-2, -4),
         "total": (-12, -24),

@@ -33,7 +33,7 @@ CONTRACTS = {
 
 
 def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
-    """Return for each input of the caller the dims that are constants, with their sizes."""
+    """Return the constant dims, with their sizes, for each input of the caller."""
     return {
         node.name: {
             dim: int(size)

@@ -53,7 +53,7 @@ class Condition:
 
 
 def decide(condition: Condition) -> bool | None:
-    """Return True if it holds for every value in the range, False if it holds for none."""
+    """Return True if the condition holds for every value in the range, False if for none."""
     size = condition.size
     if condition.lower <= size.lower and size.upper <= condition.upper:
         return True
@@ -63,7 +63,7 @@ def decide(condition: Condition) -> bool | None:
 
 
 def check(condition: Condition) -> None:
-    """Promise the condition: keep the part of its size's range that fulfils it."""
+    """Promise the condition: keep the part of its size's range that satisfies it."""
     if decide(condition) is False:
         raise RuntimeError(f"expected {condition} to be True, but got False")
     condition.size.lower = max(condition.size.lower, condition.lower)
@@ -71,7 +71,7 @@ def check(condition: Condition) -> None:
 
 
 def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
-    """Return the sum of the first `count` elements of a vector; raise if it has fewer."""
+    """Return the sum of the first `count` elements of a vector; raise if there are fewer."""
     n = count.item()
     torch._check(n <= x.shape[0])  # noqa: SLF001 - its name, in PyTorch's documentation too
     return x[:n].sum()

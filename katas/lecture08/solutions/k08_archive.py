@@ -23,7 +23,7 @@ def records_of(archive: bytes) -> dict[str, bytes]:
 
 
 def numbers(entries: list[dict[str, int]]) -> list[int]:
-    """Return what a .pt2 writes as [{"as_int": 2}, {"as_int": 3}] as [2, 3]. Given."""
+    """Return [2, 3] for [{"as_int": 2}, {"as_int": 3}], as a .pt2 writes it. Given."""
     return [entry["as_int"] for entry in entries]
 
 

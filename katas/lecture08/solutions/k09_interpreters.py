@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-# What another interpreter runs, and what this one evaluates.
+# The code that another interpreter runs, and the expression that this one evaluates.
 ROWS = {
     "a name in a module": ("import os; os.sep = '!'", "os.sep"),
     "a builtin": ("import builtins; builtins.len = None", "len is None"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
             """Run the compiled code."""
 
         def get_metadata(self) -> dict[str, str]:
-            """Return the metadata: "input 0", "input 1", and some of PyTorch's own."""
+            """Return the metadata: "input 0", "input 1", and entries that PyTorch itself adds."""
 
 
 def describe(x: torch.Tensor) -> str:
@@ -54,7 +54,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first that does not fit."""
+    """Return a function that runs `runner`, or calls `refuse` for the first misfit."""
     metadata = runner.get_metadata()
 
     def run(*inputs: torch.Tensor) -> object:

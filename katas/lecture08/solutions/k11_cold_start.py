@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# Given: model_name, run_single_threaded, num_runners, device_index, as Python's loader has them.
+# Given: model_name, run_single_threaded, num_runners, device_index, as load_package sets them.
 DEFAULTS = ("model", False, 1, -1)
 
 
@@ -27,6 +27,6 @@ def imported(program: str) -> set[str]:
 
 
 def load(path: Path) -> Callable[..., list[torch.Tensor]]:
-    """Load a package once, and return a function from its inputs to the list of its outputs."""
+    """Load a package once, and return a function that maps its inputs to a list of outputs."""
     loader = torch._C._aoti.AOTIModelPackageLoader(str(path), *DEFAULTS)  # noqa: SLF001 - the kata's point
     return lambda *inputs: loader.run(list(inputs))

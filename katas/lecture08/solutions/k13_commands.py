@@ -27,7 +27,7 @@ APPS: dict[str, tuple[Role, ...]] = {
 
 
 def commands() -> dict[str, list[str]]:
-    """Return the command lines of each app of `APPS`: one for each replica, role after role."""
+    """Return the command lines of each app in `APPS`: one for each replica, role after role."""
     return {
         "replicas": ["python train.py --rank 0", "python train.py --rank 1"],
         "roles": ["read.py --rank=0", "read.py --rank=1", "train.py --rank=0"],

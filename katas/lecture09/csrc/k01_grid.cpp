@@ -1,5 +1,5 @@
 // tier: small
-// Given: the operator around the kernel. lecture09_k01::number makes n ints on the CPU or on a GPU.
+// Given: the operator around the kernel. lecture09_k01::number fills n ints on the CPU or on a GPU.
 
 #include "launch.h"
 

@@ -1,7 +1,7 @@
 // One kernel, one launch: who am I?
 //
 // number<<<3, 4>>>(10, out) runs the function `number` 12 times at once, in 3 blocks of 4 threads.
-// No thread gets an argument of its own. Each knows where it is:
+// No thread gets an argument of its own. Each thread knows where it is:
 //
 //   blockIdx.x        0           1           2           blockDim.x is 4
 //   threadIdx.x   0  1  2  3  0  1  2  3  0  1  2  3
@@ -16,9 +16,9 @@
 
 constexpr int THREADS = 4;
 
-// Stores its own number in each of n elements. Each thread stores one, or none.
+// Stores its own index in each of n elements. Each thread stores one element, or none.
 __global__ void number(int n, int* out) {
-    // TODO: the thread's number in the grid; then store it, if there is such an element
+    // TODO: the thread's index in the grid; then store it, if there is such an element
 }
 
 // n is at least 1.

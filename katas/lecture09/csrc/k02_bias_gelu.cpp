@@ -12,7 +12,7 @@
 //   grad_bias  = the columns of grad_input, summed
 //
 // 1. bias_gelu_cpu: one loop.
-// 2. bias_gelu_backward_cpu: one loop, with z computed again: that is cheaper than keeping it.
+// 2. bias_gelu_backward_cpu: one loop that recomputes z, which is cheaper than keeping it.
 // 3. bias_gelu_backward_meta; the other Meta kernel is given.
 // 4. BiasGelu and bias_gelu_autograd: below autograd the operator runs once in each direction.
 // 5. A backward that is itself recorded: bias_gelu_backward has no derivative, so use operators
@@ -81,8 +81,8 @@ void check(const Tensor& grad, const Tensor& input, const Tensor& bias) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Given: a result like the CPU kernel's, without data; the CPU kernel makes its tensor with it. Sizes
-// may be symbols.
+// Given: a result like the CPU kernel's, without data; the CPU kernel allocates its tensor with it.
+// Sizes may be symbols.
 Tensor bias_gelu_meta(const Tensor& input, const Tensor& bias) {
   check(input, input, bias);
   return at::empty_like(input, input.options(), at::MemoryFormat::Contiguous);
@@ -115,15 +115,15 @@ std::tuple<Tensor, Tensor> bias_gelu_backward_cpu(
 }
 
 // at::AutoDispatchBelowADInplaceOrView goes below autograd. Save the two inputs, by save_for_backward. The
-// engine turns grad mode on for a backward that is recorded: at::GradMode::is_enabled(). There,
-// at::gelu_backward(grad, z, "tanh") has a derivative.
+// engine turns grad mode on for a backward that is recorded: at::GradMode::is_enabled(). In that case
+// use at::gelu_backward(grad, z, "tanh"), which has a derivative.
 struct BiasGelu : torch::autograd::Function<BiasGelu> {
   static Tensor forward(AutogradContext* ctx, const Tensor& input, const Tensor& bias) {
     // TODO: the output, and what backward will need.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: BiasGelu::forward");
   }
 
-  // One gradient per output comes in; one per input goes out.
+  // gradients has one tensor per output; return one gradient per input.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     // TODO: the fused operator, or, when this is recorded, operators with derivatives.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: BiasGelu::backward");

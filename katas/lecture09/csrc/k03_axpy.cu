@@ -1,6 +1,6 @@
 // The same kernel for any n and any launch: a grid-stride loop.
 //
-// A thread begins at its own number in the grid, and takes steps of the whole grid, gridDim.x *
+// A thread begins at its own index in the grid, and takes steps of the whole grid, gridDim.x *
 // blockDim.x threads:
 //
 //              block 0        block 1

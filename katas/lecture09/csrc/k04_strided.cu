@@ -10,7 +10,7 @@
 // Write `subtract`, about 12 lines, with a loop as in k03_axpy. The linear index counts elements
 // row by row, whatever the strides.
 //
-// Unroll the loop over dims, by #pragma unroll and a constant bound: an array whose index is
+// Unroll the loop over dims, with #pragma unroll and a constant bound: an array whose index is
 // unknown at compile time is put into local memory, as far away as global memory.
 //
 // Begin on paper: which division gives row and column of linear index 4?
@@ -23,7 +23,7 @@
 constexpr int MOST_DIMS = 5;
 constexpr int THREADS = 256;
 
-// What the kernel has to know about three tensors of the same shape, with 0 to 5 dims. An expanded dim
+// What the kernel must know about three tensors of the same shape, with 0 to 5 dims. An expanded dim
 // has stride 0; the stride of a dim of size 1 is never used. Strides count elements.
 struct Layout {
     int dims;
@@ -33,7 +33,7 @@ struct Layout {
 
 // n, and n plus the threads of the grid, fit an int.
 __global__ void subtract(int n, Layout layout, float* out, const float* x, const float* y) {
-    // TODO: for each linear index the indices, and from them three offsets
+    // TODO: for each linear index, the indices, and from them three offsets
 }
 
 // Given: 8 for each multiprocessor of the device, enough to fill it with threads.

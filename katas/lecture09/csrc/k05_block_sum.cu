@@ -1,6 +1,6 @@
 // Add up a vector in two launches: the threads of a block share memory, and wait for each other.
 //
-// An atomicAdd per block would do, but blocks arrive in any order: the last bits change at each
+// An atomicAdd per block would do, but blocks arrive in any order: the last bits change on every
 // call. A tree adds in the same order each time:
 //
 //   sums  a   b   c   d   e   f   g   h         8 threads
@@ -14,7 +14,7 @@
 //    one block.
 //
 // - Every thread of a block reaches each __syncthreads(), even with nothing to add.
-// - Keep the working threads next to each other, so that whole warps finish early.
+// - Keep the working threads adjacent, so that whole warps finish early.
 // - Float only, no atomics. Each element is loaded once, by neighbouring threads.
 //
 // About 20 lines. Begin on paper: between which two lines of the tree does a thread read what

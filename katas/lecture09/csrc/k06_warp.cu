@@ -9,7 +9,7 @@
 //     up by 2   a  ab  abc abcd bcde      then by 4, 8 and 16: five shuffles
 //
 // 1. warp_scan: these five steps.
-// 2. scan: each warp scans its columns, one warp scans the totals of all, each adds what came
+// 2. scan: each warp scans its columns, one warp scans all totals, each warp adds what came
 //    before. About 25 lines.
 //
 // - No shuffle inside an `if` that some lanes of its mask skip.
@@ -24,9 +24,9 @@
 constexpr int WARP = 32;
 constexpr unsigned ALL = 0xffffffff;  // the mask that names all 32 lanes
 
-// Returns to each lane the sum of the values from lane 0 up to its own. All 32 lanes call it together.
+// Returns the sum of the values from lane 0 up to the caller's lane. All 32 lanes call it together.
 //
-// __shfl_up_sync(mask, value, d) returns the value of the lane d places below, or the lane's own where
+// __shfl_up_sync(mask, value, d) returns the value of the lane d lanes below, or the lane's own where
 // there is none. mask has a bit for each lane that takes part.
 __device__ float warp_scan(float value) {
     // TODO: five steps. Who shuffles, and who adds?

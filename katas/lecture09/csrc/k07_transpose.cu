@@ -1,7 +1,7 @@
 // Transpose through shared memory: read rows, write rows.
 //
 // A warp that reads along a row touches 4 sectors of 32 bytes; one that writes down a column, 32.
-// So a block turns a tile in shared memory, which has banks: word a is in bank a % 32, and lanes
+// So a block transposes a tile in shared memory, which has banks: word a is in bank a % 32, and lanes
 // that want different words of one bank wait for each other.
 //
 //   tile[32][32]         bank                  tile[32][33]     bank
@@ -12,7 +12,7 @@
 // Write the kernel, about 10 lines: load the tile, wait, store it row by row of out.
 //
 // - threadIdx.x goes along a row in both halves.
-// - Every thread reaches the barrier, even one beyond the edge.
+// - Every thread reaches the barrier, even a thread beyond the edge.
 //
 // Begin on paper: where in out does the tile of block 1 go?
 // Afterwards find padded_bx in aten/src/ATen/native/cuda/layer_norm_kernel.cu.

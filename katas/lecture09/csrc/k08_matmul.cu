@@ -11,7 +11,7 @@
 // Write the kernel, about 12 lines. In each step a thread loads one element of a and one of b,
 // waits, adds 16 products, and waits again.
 //
-// - Beyond an edge both tiles hold 0: 0 times what happens to be in memory may be NaN.
+// - Beyond an edge both tiles hold 0: 0 times whatever is in memory may be NaN.
 // - Every thread reaches each barrier.
 // - A warp goes along rows, in a, b and out. The sum stays in a register.
 //

@@ -19,7 +19,7 @@ static Tensor softmax_meta(const Tensor& x) { return check(x); }
 static Tensor softmax(const Tensor& x) {
     const Tensor out = check(x), xs = x.contiguous();
     TORCH_CHECK(xs.numel() < INT_MAX, "softmax: expected less than 2^31 - 1 elements");
-    // Where a row has no elements the number of rows does not matter.
+    // If rows have no elements, their number does not matter.
     const int n = static_cast<int>(xs.size(-1)), rows = n ? static_cast<int>(xs.numel() / n) : 0;
     Launch launch("kata_softmax", xs);
     launch.in(xs, "x").out(out, "out");

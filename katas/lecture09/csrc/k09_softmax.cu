@@ -1,7 +1,7 @@
 // Softmax with the maximum and the sum in one pass.
 //
 // out[i] = exp(x[i] - m) / s, with m the largest element of the row and s the sum of exp(x[j] - m):
-// three passes. Softmax is bound by memory, so get m and s in one. Two parts become one:
+// three passes. Softmax is bound by memory, so get m and s in one pass. Two parts become one:
 //
 //   a: m 3, s 2.0      m = max(3, 5)
 //   b: m 5, s 1.5      s = 2.0 * exp(3 - 5) + 1.5 * exp(5 - 5)
@@ -27,13 +27,13 @@ constexpr int WARP = 32;
 constexpr int THREADS = 256;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known about some of a row's elements: the largest of them, and the sum of exp(x - largest).
+// What is known about some of a row's elements: the largest, and the sum of exp(x - largest).
 struct Partial {
     float largest = 0.0f;  // TODO: what is it for no elements?
     float sum = 0.0f;
 };
 
-// The Partial of the elements of both.
+// The Partial of the elements of both a and b.
 __device__ Partial combined(Partial a, Partial b) {
     // TODO: the larger maximum, and both sums corrected to it
     return a;
@@ -68,7 +68,7 @@ __device__ Partial of_block(Partial mine) {
     return of_warp(row);
 }
 
-// Block r does row r of n floats.
+// Block r handles row r of n floats.
 __global__ void softmax(int n, const float* x, float* out) {
     const size_t first = static_cast<size_t>(blockIdx.x) * n;
     // TODO: a pass for a Partial, of_block, a pass for the results

@@ -18,8 +18,8 @@
 // - At most 2 barriers per block.
 // - Neighbouring threads take neighbouring values, and neighbouring bins.
 //
-// Begin on paper: what goes wrong if a thread counts while another still sets bins to 0?
-// Afterwards read kernelHistogram1D in aten/src/ATen/native/cuda/SummaryOps.cu: both ways in one
+// Begin on paper: what goes wrong if a thread counts while another is still setting bins to 0?
+// Afterwards read kernelHistogram1D in aten/src/ATen/native/cuda/SummaryOps.cu: both variants in one
 // template.
 // Real life differs: on an H200 torch.histc takes 2.5 times as long as count_shared.
 

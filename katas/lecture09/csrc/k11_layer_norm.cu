@@ -17,7 +17,7 @@
 // About 20 lines; of_block and the launch are given.
 //
 // - A part may be empty.
-// - T is float or double, and all is computed in T.
+// - T is float or double, and everything is computed in T.
 //
 // Begin on paper: add 3 to a part of [1].
 // Afterwards find cuWelfordCombine in aten/src/ATen/native/cuda/layer_norm_kernel.cu.
@@ -38,7 +38,7 @@ struct Moments {
     T squares = 0; // the sum of (x - mean)^2
 };
 
-// The Moments of the elements of both, of which either may have none.
+// The Moments of the elements of both a and b; either may have no elements.
 template <class T>
 __device__ Moments<T> combined(Moments<T> a, Moments<T> b) {
     // TODO: the count of both, their mean, their squares
@@ -74,7 +74,7 @@ __device__ Moments<T> of_block(Moments<T> mine) {
     return parts[WARPS];
 }
 
-// Block r does row r of n elements, and stores its mean and its rstd, 1 / sqrt(variance + eps), where
+// Block r takes row r of n elements, and stores its mean and its rstd, 1 / sqrt(variance + eps), where
 // the variance is squares / n. Each element is loaded twice, by neighbouring threads. Everything is computed in T.
 template <class T>
 __global__ void normalise(int n, T eps, const T* x, const T* weight, const T* bias, T* out, T* mean, T* rstd) {

@@ -1,7 +1,7 @@
 // Debug: three kernels that are right in the order in which you read them.
 //
-// A GPU promises no such order. It may hang, return wrong sums, or right ones for years. Users
-// report:
+// A GPU promises no such order. It may hang, return wrong sums, or return right sums for years.
+// Users report:
 //
 //   smooth   x[i - 1] + x[i] + x[i + 1]      now and then wrong; for some n the last sum is, or the
 //                                            kernel stops with an illegal address
@@ -13,9 +13,9 @@
 // that nothing orders, and names both threads.
 //
 // - All threads of a block reach each __syncthreads(), and the same one.
-// - A barrier goes between a write to shared memory and what another thread does there, and between a
-//   read and another's write.
-// - No barrier reaches another block. What several blocks change needs an atomic operation.
+// - A barrier goes between a write to shared memory and another thread's access, and between a
+//   read and another thread's write.
+// - No barrier reaches another block. A value that several blocks change needs an atomic operation.
 // - Keep the structure: grids, loads and barriers are counted.
 //
 // Begin with smooth: which thread loads tile[0] of your neighbour's sum?

@@ -1,4 +1,4 @@
-// Debug: three kernels that are right where all is full, and wrong where something ends.
+// Debug: three kernels that are right while blocks and vectors are full, and wrong at the ends.
 //
 // Users report:
 //
@@ -9,7 +9,7 @@
 //
 // Fix the seven bugs; about 15 lines change.
 //
-// - Vectors are whole, at multiples of 16 bytes; each other element has a thread of its own.
+// - Vectors are whole, at multiples of 16 bytes; every other element has a thread of its own.
 // - Every lane that a shuffle's mask names reaches that call, and reads from a lane that did, too.
 // - Keep vectors, shuffles and grids, which are counted: an aligned tensor has blocks for its
 //   vectors and last elements, a misaligned one a thread for each element.

@@ -1,6 +1,6 @@
 // Let half a warp stop while the other half goes on.
 //
-// Two rows share a warp, and each is done when a number above the limit is found:
+// Two rows share a warp. Each row is done when a number above the limit is found:
 //
 //   lanes  0 .. 15   row 0   found in step 1, on to the barrier
 //   lanes 16 .. 31   row 1   step 2, step 3, ...
@@ -14,7 +14,7 @@
 //
 // Begin on paper: which lane is bit 0 of tile.ballot when lane 20 calls it?
 // Afterwards read warp_reduce in aten/src/ATen/native/cuda/PersistentSoftmax.cuh: it has a width
-// and the full mask. Why is that fine?
+// and the full mask. Why is that correct?
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -26,10 +26,10 @@ constexpr int TILE = 16;
 constexpr int THREADS = 128;
 constexpr int ROWS = THREADS / TILE;
 
-// The column of the first element of row that is greater than limit; columns if there is none. The
-// tile loads TILE neighbours per step, until one is greater than limit.
+// The column of the first element of row that is greater than limit, or columns if there is none. The
+// tile loads TILE neighbours per step, until one of them is greater than limit.
 __device__ int first_above(int columns, float limit, const float* row) {
-    // TODO: make the tile, with all threads of the block; then go through the row
+    // TODO: create the tile, with all threads of the block; then go through the row
     return 0;
 }
 

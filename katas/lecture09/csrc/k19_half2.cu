@@ -1,17 +1,17 @@
-// Add up a row of products three times, and get three sums.
+// Add up a row of products in three ways, and get three sums.
 //
 //   >>> torch.tensor(2048.).half() + 1
 //   tensor(2048., dtype=torch.float16)
 //
-// A half has 11 significant bits. A half2 is two of them, which one instruction adds or multiplies,
+// A half has 11 significant bits. A half2 is two halves, which one instruction adds or multiplies,
 // so a half2 keeps two sums. How often does a step round?
 //
 //   twice   the product, then the sum   __hmul2_rn, __hadd2_rn
 //   fused   the sum alone               __hfma2
 //   wide    the sum, to 24 bits         __half22float2
 //
-// Write the three steps and stores, 8 lines. In twice take the names with _rn: nvcc may make an fma
-// of the others.
+// Write the three steps and stores, 8 lines. In twice, use the names with _rn: nvcc may fuse the
+// others into an fma.
 //
 // Begin on paper: which of the three add 8192 ones correctly?
 // Afterwards read OpMathType in aten/src/ATen/OpMathType.h: which of them is PyTorch's?
@@ -21,7 +21,7 @@
 
 constexpr int THREADS = 128;
 
-// A row of pairs for each thread. __low2half is the first of a half2, __high2half the second.
+// A row of pairs for each thread. __low2half returns the first half of a half2, __high2half the second.
 __global__ void dots(int rows, int pairs, const half2* a, const half2* b, half* out_twice, half* out_fused, float* out_wide) {
     const int row = blockIdx.x * THREADS + threadIdx.x;
     if (row >= rows) return;

@@ -7,12 +7,12 @@
 //   block 0   partial[0] = 1.0   fence   arrived 1 -> 2
 //   ...                                  arrived n - 1 -> n   the last: adds partial[0], ...
 //
-// 1. is_last: publish the block's sum, count it, and tell its threads.
+// 1. is_last: publish the block's sum, count the block, and tell its threads.
 // 2. grid_sum: a sum for each block, then the sum of the sums, by the last block.
 //
 // - Without the first fence the count may be seen before the write.
-// - A fence after the count keeps partial from being read before it. A test looks for it in your
-//   source.
+// - A fence after the count keeps partial from being read before the count. A test looks for that
+//   fence in your source.
 // - The next launch needs arrived to be 0 again.
 //
 // About 20 lines. Begin on paper: which threads know what atomicAdd returned?
@@ -23,7 +23,7 @@
 
 constexpr int THREADS = 64;
 
-// Given: the sum of what the threads hand in, for thread 0. Every thread of the block must call it.
+// Given: the sum of the threads' arguments, for thread 0. Every thread of the block must call it.
 __device__ float block_sum(float own) {
     __shared__ float sums[THREADS];
     __syncthreads();
@@ -35,14 +35,14 @@ __device__ float block_sum(float own) {
     return threadIdx.x == 0 ? sums[0] : 0.0f;
 }
 
-// Thread 0 has the block's sum: it goes to partial, the block is counted in arrived, and every
-// thread of the last block gets true, every other false.
+// Thread 0 has the block's sum: store it in partial, and count the block in arrived. Return true to
+// every thread of the last block, and false to all others.
 __device__ bool is_last(float sum, float* partial, int* arrived) {
     // TODO: write, fence, count, fence; then tell the block
     return false;
 }
 
-// One float of partial for each block. The order of the additions does not depend on who is first.
+// One float of partial for each block. The order of the additions does not depend on which is first.
 __global__ void grid_sum(int n, const float* x, float* partial, int* arrived, float* out) {
     // TODO: a grid-stride loop, then the last block's loop over partial
 }

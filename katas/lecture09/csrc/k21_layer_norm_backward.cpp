@@ -2,7 +2,7 @@
 // Given: the operators around the kernels, and the autograd function that calls them.
 //
 //   lecture09_k21::layer_norm_backward   launches the kernels
-//   lecture09_k21::layer_norm            ATen's forward; its gradients come from the first
+//   lecture09_k21::layer_norm            ATen's forward; its gradients come from layer_norm_backward
 //
 // CPU and CUDA tensors, float32 or float64; rows are along the last dim.
 

@@ -1,6 +1,6 @@
 // Layer norm, backward: sums along rows, and sums down columns.
 //
-// mean and rstd of each row are forward's. With grad the gradient of out, normal = (x - mean) *
+// mean and rstd of each row come from forward. With grad the gradient of out, normal = (x - mean) *
 // rstd and g = grad * weight:
 //
 //   one    = sum of g over the row / n
@@ -13,7 +13,7 @@
 // 1. input_gradient: a block per row, two passes, with sum_of_block twice between them.
 // 2. column_sums: a lane per column; each warp goes down in steps of WARPS rows.
 //
-// About 15 lines, all in T: gradcheck asks for float64.
+// About 15 lines, all in T: gradcheck needs float64.
 //
 // - A thread without a column reaches the barrier too.
 //
@@ -27,12 +27,12 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// Given: every thread gets the sum of what the threads of the block hand in. All of them must call it.
+// Given: every thread gets the sum of all threads' arguments. All threads of the block must call it.
 template <class T>
 __device__ T sum_of_block(T mine) {
     __shared__ T parts[WARPS];
     for (int distance = WARP / 2; distance > 0; distance /= 2) mine += __shfl_down_sync(ALL, mine, distance);
-    __syncthreads(); // the sum before this one has been read
+    __syncthreads(); // every thread has read the previous sum
     if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = mine;
     __syncthreads();
     mine = 0;
@@ -40,21 +40,21 @@ __device__ T sum_of_block(T mine) {
     return mine;
 }
 
-// Block r does row r of n elements.
+// Block r handles row r of n elements.
 template <class T>
 __global__ void input_gradient(int n, const T* grad, const T* x, const T* weight, const T* mean, const T* rstd, T* grad_x) {
     const size_t first = static_cast<size_t>(blockIdx.x) * n;
     // TODO: a pass for two sums over the row, a pass for grad_x
 }
 
-// A block of WARP x WARPS threads does 32 columns, each of its warps on its own rows.
+// A block of WARP x WARPS threads handles 32 columns, and each of its warps its own rows.
 template <class T>
 __global__ void column_sums(int rows, int n, const T* grad, const T* x, const T* mean, const T* rstd, T* grad_weight, T* grad_bias) {
     __shared__ T weight_of[WARPS][WARP], bias_of[WARPS][WARP];
     const int column = blockIdx.x * WARP + threadIdx.x;
     T for_weight = 0, for_bias = 0;
     // TODO: go down the column, in this warp's rows
-    // Given: the sums of the warps are added up.
+    // Given: add up the sums of the warps.
     weight_of[threadIdx.y][threadIdx.x] = for_weight;
     bias_of[threadIdx.y][threadIdx.x] = for_bias;
     __syncthreads();
@@ -74,7 +74,7 @@ static cudaError_t backward(int rows, int n, const T* grad, const T* x, const T*
                             const T* rstd, T* grad_x, T* grad_weight, T* grad_bias, cudaStream_t stream) {
     return cudaErrorNotYetImplemented;  // TODO: delete this line when both kernels are written
     if (rows > 0) input_gradient<T><<<rows, THREADS, 0, stream>>>(n, grad, x, weight, mean, rstd, grad_x);
-    // Without rows the sums are 0, and are written all the same.
+    // Without rows the sums are 0, and still have to be written.
     const dim3 block(WARP, WARPS);
     column_sums<T><<<(n + WARP - 1) / WARP, block, 0, stream>>>(rows, n, grad, x, mean, rstd, grad_weight, grad_bias);
     return cudaGetLastError();

@@ -19,7 +19,7 @@
 //
 // Begin on paper: which rows of tile_a does thread (0, 1) read?
 // Afterwards read gemm in aten/src/ATen/cuda/CUDABlas.h: cuBLAS does this once more, for each warp.
-// Real life differs: counts decide here. On a GPU you would also ask nvcc -res-usage for the
+// Real life differs: here only counts matter. On a GPU, also ask nvcc -res-usage for the number of
 // registers.
 
 #include <cuda_runtime.h>
@@ -40,13 +40,13 @@ __device__ void load(int m, int k, int n, int row, int col, int start, const flo
     }
 }
 
-// A thread makes the elements (ty + SIDE * i, tx + SIDE * j) of the block's tile, for i and j below EACH.
+// A thread computes elements (ty + SIDE * i, tx + SIDE * j) of the block's tile, for i and j < EACH.
 __global__ void matmul(int m, int k, int n, const float* a, const float* b, float* out) {
     __shared__ float tile_a[TILE][STEP], tile_b[STEP][TILE];
     const int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * TILE, col = blockIdx.x * TILE;
     float sums[EACH][EACH] = {};
     // TODO: step by step along k: load, wait, add the products of the two tiles, wait
-    // Given: each sum to its place.
+    // Given: store each sum.
     for (int i = 0; i < EACH; ++i) {
         for (int j = 0; j < EACH; ++j) {
             const int r = row + ty + SIDE * i, c = col + tx + SIDE * j;

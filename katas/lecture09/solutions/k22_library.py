@@ -1,4 +1,4 @@
-"""An operator of one's own in Python: schema, fake kernel, gradients, batching rule."""
+"""An operator of your own in Python: schema, fake kernel, gradients, batching rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def project(x: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return each row of `x` projected to its `total`. Given, do not change: the opaque kernel."""
+    """Project each row of `x` to sum to its `total`. Given, do not change: the opaque kernel."""
     descending = -np.sort(-x, axis=-1)
     sums = descending.cumsum(axis=-1)
     ranks = np.arange(1, x.shape[-1] + 1)
@@ -20,7 +20,7 @@ def project(x: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 def check(x: Tensor, total: Tensor) -> None:
-    """Given, do not change: refuse what simplex and simplex_ do not take."""
+    """Raise for arguments that simplex and simplex_ do not take. Given, do not change."""
     if x.dtype != total.dtype or x.dtype not in {torch.float32, torch.float64}:
         raise TypeError(
             f"simplex: expected two float32 or two float64 tensors, got {x.dtype} and {total.dtype}"

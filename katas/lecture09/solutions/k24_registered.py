@@ -8,7 +8,8 @@ import torch
 def kernels(name: str) -> set[str]:
     """Return the dispatch keys under which an operator, such as "aten::relu", has a kernel.
 
-    Only those registered for the operator itself, in the dispatcher's words: "CPU", "Autograd".
+    Include only those registered for the operator itself, as the dispatcher prints them: "CPU",
+    "Autograd".
     Keys that the dump calls inactive are the same registrations again.
     """
     lines = torch._C._dispatch_dump(name).splitlines()  # noqa: SLF001 - it has no public name

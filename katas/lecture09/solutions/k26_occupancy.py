@@ -15,7 +15,7 @@ KERNELS: dict[str, tuple[int, int, int]] = {
 
 
 def blocks() -> dict[str, int]:
-    """Return for each kernel how many of its blocks are on a multiprocessor at the same time."""
+    """For each kernel, return how many of its blocks are on a multiprocessor at the same time."""
     return {
         "one_warp": 32,
         "half_full": 8,

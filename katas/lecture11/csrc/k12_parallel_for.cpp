@@ -3,7 +3,7 @@
 // Rebuild at::parallel_for, which shares a loop among threads.
 //
 // at::parallel_for in an extension may run in one thread: it is a template in a header. Compiled
-// without -fopenmp, as in this library, it is a plain call of f(begin, end). The one in
+// without -fopenmp, as in this library, it is a plain call of f(begin, end). The version in
 // libtorch_cpu.so has threads:
 //
 //   0 to 10, grain 3, 4 threads     f(0, 3)   f(3, 6)   f(6, 9)   f(9, 10)
@@ -19,7 +19,7 @@
 // 3. Exceptions: let the other chunks run to their end, then rethrow the exception of the lowest
 //    chunk.
 //
-// Begin on paper: 0 to 10, grain 1, 6 threads. What is left for the sixth?
+// Begin on paper: 0 to 10, grain 1, 6 threads. What is left for the sixth thread?
 // Afterwards compare Parallel-inl.h and ParallelOpenMP.h in torch/include/ATen. Without OpenMP, the
 // threads are in aten/src/ATen/ParallelNative.cpp.
 //
@@ -65,8 +65,8 @@ struct Member {
   bool before;
 };
 
-// Runs task(0) to task(size - 1), the first in this thread, each other in a thread of its own, and
-// returns when all have returned. An exception that leaves a task ends the process.
+// Runs task(0) to task(size - 1), the first in this thread, each other task in a thread of its own,
+// and returns when all have returned. An exception that leaves a task terminates the process.
 void team(int64_t size, const std::function<void(int64_t number)>& task) {
   std::vector<std::thread> others;
   for (int64_t number = 1; number < size; ++number) {
@@ -92,7 +92,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
 using Loop = std::function<void(int64_t begin, int64_t end, int64_t grain, const Body& f)>;
 
 // TensorIterator calls at::parallel_for inside libtorch_cpu.so, where it has threads: here over a
-// tensor of begin, ..., end - 1, so that the elements tell which chunk it is.
+// tensor of begin, ..., end - 1, so that the elements identify the chunk.
 void pytorchs(int64_t begin, int64_t end, int64_t grain, const Body& f) {
   auto elements = at::empty({std::max<int64_t>(end - begin, 0)}, at::kLong);
   for (int64_t i = begin; i < end; ++i) {
@@ -166,7 +166,7 @@ at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t i
 
 std::atomic<int64_t> ran{0};
 
-// Throws in the chunks that begin at one of `places`, the last of them first; ran() counts the
+// Throws in the chunks that begin at one of `places`, the last chunk first; ran() counts the
 // elements of the other chunks.
 void throwing(std::string who, int64_t end, int64_t grain, std::vector<int64_t> places) {
   ran = 0;

@@ -6,14 +6,14 @@
 // Is the difference Python? Write this loop in C++, and a good part of the difference remains:
 //
 //   for _ in range(steps):
-//       x = rate * x * (1 - x)        3 operators called, which call others; 2 numbers made tensors
+//       x = rate * x * (1 - x)     3 operators called, which call others; 2 numbers become tensors
 //
 // 1. plain: this loop in C++.
 // 2. lean: three operators in each step, and no new memory. Operators whose name ends in an
 //    underscore write to an existing tensor; so do most that end in _out. Turn the numbers into
 //    tensors before the loop.
 //
-// Both must equal Python's loop bit for bit. The map is chaotic: a different rounding soon shows.
+// Both must equal Python's loop bit for bit. The map is chaotic, so any rounding difference soon shows.
 //
 // Begin on paper: how many tensors does the lean loop need, however many steps it takes?
 // Afterwards open torch/include/ATen/TensorOperators.h, in site-packages: how many operators is 1 - x
@@ -40,7 +40,7 @@ Tensor plain(const Tensor& x, double rate, int64_t steps) {
 
 // Like plain, but allocate no memory in a step. x is float32 or float64, and requires no gradient.
 Tensor lean(const Tensor& x, double rate, int64_t steps) {
-  // TODO: first make the tensors, then loop.
+  // TODO: first create the tensors, then loop.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: lean");
 }
 

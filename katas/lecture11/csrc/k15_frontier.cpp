@@ -1,6 +1,5 @@
 // tier: small
-// Given: the operator around the kernels. lecture11_k15::distances takes tensors of the CPU and of
-// CUDA.
+// Given: the operator around the kernels. lecture11_k15::distances takes CPU and CUDA tensors.
 
 #include "launch.h"
 

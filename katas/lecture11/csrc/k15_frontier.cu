@@ -12,8 +12,8 @@
 // 1. step: the threads share the frontier, and append to the next one.
 // 2. kata_distances: two memsets, the given kernel begin, then one launch for each level.
 //
-// Two threads may find a node at the same time: atomicCAS on its distance tells which was first.
-// atomicAdd returns the node's place in the next frontier.
+// Two threads may find a node at the same time: atomicCAS on its distance says which was first.
+// atomicAdd returns the node's index in the next frontier.
 //
 // Begin on paper: what do the threads do when lengths[level] is 0? A memset sets bytes: why can it
 // write -1?
@@ -44,7 +44,7 @@ __global__ void step(int level, const int* offsets, const int* neighbours, int* 
 }
 
 // Write the distance of each node from the source, or -1 if it is more than `levels`.
-// lengths has levels + 1 ints, frontiers two rows of `nodes`; both begin with garbage.
+// lengths has levels + 1 ints, frontiers two rows of `nodes`; both are uninitialised.
 // Work on `stream`, and return cudaGetLastError().
 extern "C" cudaError_t kata_distances(int nodes, int levels, const int* offsets,
                                       const int* neighbours, const int* source, int* distance,

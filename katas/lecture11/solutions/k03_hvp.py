@@ -51,7 +51,7 @@ def reverse_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) ->
 
 
 def products(f: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a function from v to H v, which may be called many times.
+    """Return a function that maps v to H v, and may be called many times.
 
     `f` is called once, here. f may be linear: then H is zeros.
     """

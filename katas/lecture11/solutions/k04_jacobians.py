@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# From x to y, tensors with at least one element, perhaps without dims. The functions below call it
+# Maps x to y, tensors with at least one element, perhaps without dims. The functions below call it
 # once for each x, and `jacobian` at most twice.
 Function = Any
 
 
 def basis(like: Tensor) -> Tensor:
-    """Return for each element of `like` a tensor of its shape and dtype: 1 there, 0 elsewhere.
+    """For each element of `like`, return a tensor of its shape and dtype: 1 there, 0 elsewhere.
 
-    Stack them along the first dim.
+    Stack these tensors along the first dim.
     """
     eye = torch.eye(like.numel(), dtype=like.dtype, device=like.device)
     return eye.reshape(-1, *like.shape)
 
 
 def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J of shape ``y.shape + x.shape``, by columns."""
+    """Return a function that maps x to J, of shape ``y.shape + x.shape``, by columns."""
 
     def at(x: Tensor) -> Tensor:
         columns: Tensor = vmap(lambda t: jvp(f, (x,), (t,))[1], out_dims=-1)(basis(x))
@@ -42,7 +42,7 @@ def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J of shape ``y.shape + x.shape``, by rows."""
+    """Return a function that maps x to J, of shape ``y.shape + x.shape``, by rows."""
 
     def at(x: Tensor) -> Tensor:
         y, pull = vjp(f, x)  # type: ignore[misc, unused-ignore]
@@ -53,12 +53,12 @@ def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def hessian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to H of shape ``y.shape + x.shape + x.shape``."""
+    """Return a function that maps x to H, of shape ``y.shape + x.shape + x.shape``."""
     return jacfwd(jacrev(f))
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J, by columns or by rows, whichever are fewer."""
+    """Return a function that maps x to J, by columns or by rows, whichever there are fewer of."""
 
     def at(x: Tensor) -> Tensor:
         way = jacrev if f(x).numel() < x.numel() else jacfwd

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# What `random_like` has to do: "error", "same" or "different".
+# How `random_like` behaves: "error", "same" or "different".
 MODE = ContextVar("MODE", default="error")
 
 
@@ -64,7 +64,7 @@ def dims(x: Any) -> int:
 def pointwise(func: Any, x: Any, y: Any) -> Batched:
     """Return func(x, y), broadcast as f sees it.
 
-    At least one is batched; the other may be a tensor or a number.
+    At least one side is batched; the other may be a tensor or a number.
     """
     count = max(dims(x), dims(y))
 
@@ -102,8 +102,8 @@ def vmap(
 ) -> Callable[..., Tensor]:
     """Return f mapped over dim `in_dims` of each argument; None leaves an argument as it is.
 
-    At least one is mapped. The result has the dim at `out_dims`, even if f returns a tensor that is
-    not batched. f is called once.
+    At least one argument is mapped. The result has the dim at `out_dims`, even if f returns a
+    tensor that is not batched. f is called once.
     """
 
     def mapped(*args: Any) -> Tensor:

@@ -119,7 +119,7 @@ def entered(interpreter: Any) -> Iterator[Any]:
 
 
 def apply(op: Op, *values: Any) -> Any:
-    """Let the top interpreter process an operator; if the stack is empty, compute it."""
+    """Let the top interpreter process an operator; if the stack is empty, compute the operator."""
     return STACK[-1].process(op, *values) if STACK else op.kernel(*values)
 
 
@@ -148,13 +148,13 @@ class Interpreter:
 
 
 class Vmap(Interpreter):
-    """A batch of this size: it is dim 0 of the values that its wrappers wrap."""
+    """A batch of this size; the wrapped values have the batch as their dim 0."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Unwrap my values and expand the rest; lowered, apply the batched operator."""
+        """Unwrap values of this level and expand the rest; lowered, apply the batched operator."""
         expand = Op("expand", 0, self.size)
         with lowered():
             inner = [each.value if self.owns(each) else apply(expand, each) for each in values]
@@ -179,11 +179,11 @@ class Grad(Interpreter):
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []
 
     def opened(self, values: tuple[Any, ...]) -> list[Any]:
-        """Given: unwrap the values that are mine."""
+        """Given: unwrap the values of this level."""
         return [value.value if self.owns(value) else value for value in values]
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Unwrap my values; lowered, apply the operator; record it on the tape."""
+        """Unwrap values of this level; lowered, apply the operator; record it on the tape."""
         with lowered():
             result = Wrapped(self.level, apply(op, *self.opened(values)))
         self.tape.append((result, op, values))
@@ -192,7 +192,7 @@ class Grad(Interpreter):
     def backward(self, y: Any, x: Wrapped) -> Any:
         """Return the gradient of y, a number, with respect to x: zeros if y does not depend on x.
 
-        It runs with this interpreter off the stack; pass unwrapped values to the formulas.
+        backward runs with this interpreter off the stack; pass unwrapped values to the formulas.
         """
         gradients = {y: torch.ones((), dtype=torch.float64)}
         for result, op, values in reversed(self.tape):

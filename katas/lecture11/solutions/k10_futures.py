@@ -32,15 +32,15 @@ class Future:
         return self._done.is_set()
 
     def set_result(self, value: Any) -> None:
-        """Given: complete it with a value."""
+        """Given: complete the future with a value."""
         self._complete(value, None)
 
     def set_exception(self, error: Exception) -> None:
-        """Given: complete it with an error."""
+        """Given: complete the future with an error."""
         self._complete(None, error)
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Given: complete it with a function's return value, or with its error."""
+        """Given: complete the future with a function's return value, or with its error."""
         try:
             value = function(*arguments)
         except Exception as error:  # noqa: BLE001 - a future takes any
@@ -63,7 +63,7 @@ class Future:
             call()
 
     def wait(self) -> Any:
-        """Wait until it is done; return its value, or raise its error."""
+        """Wait until the future is done; return its value, or raise its error."""
         self._done.wait()
         if self._error is not None:
             raise self._error

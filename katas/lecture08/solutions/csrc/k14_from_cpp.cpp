@@ -26,7 +26,7 @@ std::unique_ptr<Loader> load(const std::string& path) {
 }
 
 // Write the model's answers to x, (rows, kIn), into y, (rows, kOut). Both are row-major, and
-// neither has a byte more than that.
+// neither is a byte longer than that.
 void answer(Loader& loader, const float* x, int64_t rows, float* y) {
   for (int64_t row = 0; row < rows; row += kRows) {
     const auto count = std::min(kRows, rows - row);

@@ -131,7 +131,7 @@ struct BiasGelu : torch::autograd::Function<BiasGelu> {
     return bias_gelu(input, bias);
   }
 
-  // One gradient per output comes in; one per input goes out.
+  // gradients has one tensor per output; return one gradient per input.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const auto& input = saved[0];

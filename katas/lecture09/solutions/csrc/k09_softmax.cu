@@ -16,7 +16,7 @@ struct Partial {
     float sum = 0.0f;
 };
 
-// The Partial of the elements of both.
+// The Partial of the elements of both a and b.
 __device__ Partial combined(Partial a, Partial b) {
     Partial both;
     both.largest = fmaxf(a.largest, b.largest);
@@ -53,7 +53,7 @@ __device__ Partial of_block(Partial mine) {
     return of_warp(row);
 }
 
-// Block r does row r of n floats.
+// Block r handles row r of n floats.
 __global__ void softmax(int n, const float* x, float* out) {
     const size_t first = static_cast<size_t>(blockIdx.x) * n;
     Partial mine;

@@ -15,7 +15,7 @@ struct Moments {
     T squares = 0; // the sum of (x - mean)^2
 };
 
-// The Moments of the elements of both, of which either may have none.
+// The Moments of the elements of both a and b; either may have no elements.
 template <class T>
 __device__ Moments<T> combined(Moments<T> a, Moments<T> b) {
     Moments<T> both;
@@ -57,7 +57,7 @@ __device__ Moments<T> of_block(Moments<T> mine) {
     return parts[WARPS];
 }
 
-// Block r does row r of n elements. Everything is computed in T.
+// Block r handles row r of n elements. Everything is computed in T.
 template <class T>
 __global__ void normalise(int n, T eps, const T* x, const T* weight, const T* bias, T* out, T* mean, T* rstd) {
     const size_t first = static_cast<size_t>(blockIdx.x) * n;

@@ -4,7 +4,7 @@
 
 constexpr int THREADS = 64;
 
-// Given: the sum of what the threads hand in, for thread 0. Every thread of the block must call it.
+// Given: the sum of the threads' arguments, for thread 0. Every thread of the block must call it.
 __device__ float block_sum(float own) {
     __shared__ float sums[THREADS];
     __syncthreads();
@@ -16,8 +16,8 @@ __device__ float block_sum(float own) {
     return threadIdx.x == 0 ? sums[0] : 0.0f;
 }
 
-// Thread 0 has the block's sum: it goes to partial, the block is counted in arrived, and every
-// thread of the last block gets true, every other false.
+// Thread 0 has the block's sum: store it in partial, and count the block in arrived. Return true to
+// every thread of the last block, and false to all others.
 __device__ bool is_last(float sum, float* partial, int* arrived) {
     __shared__ bool last;
     if (threadIdx.x == 0) {
@@ -30,7 +30,7 @@ __device__ bool is_last(float sum, float* partial, int* arrived) {
     return last;
 }
 
-// One float of partial for each block. The order of the additions does not depend on who is first.
+// One float of partial for each block. The order of the additions does not depend on which is first.
 __global__ void grid_sum(int n, const float* x, float* partial, int* arrived, float* out) {
     float own = 0.0f;
     for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) own += x[i];

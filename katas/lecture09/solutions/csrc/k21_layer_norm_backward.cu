@@ -7,12 +7,12 @@ constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 
-// Given: every thread gets the sum of what the threads of the block hand in. All of them must call it.
+// Given: every thread gets the sum of all threads' arguments. All threads of the block must call it.
 template <class T>
 __device__ T sum_of_block(T mine) {
     __shared__ T parts[WARPS];
     for (int distance = WARP / 2; distance > 0; distance /= 2) mine += __shfl_down_sync(ALL, mine, distance);
-    __syncthreads(); // the sum before this one has been read
+    __syncthreads(); // every thread has read the previous sum
     if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = mine;
     __syncthreads();
     mine = 0;
@@ -20,7 +20,7 @@ __device__ T sum_of_block(T mine) {
     return mine;
 }
 
-// Block r does row r of n elements.
+// Block r handles row r of n elements.
 template <class T>
 __global__ void input_gradient(int n, const T* grad, const T* x, const T* weight, const T* mean, const T* rstd, T* grad_x) {
     const size_t first = static_cast<size_t>(blockIdx.x) * n;
@@ -39,7 +39,7 @@ __global__ void input_gradient(int n, const T* grad, const T* x, const T* weight
     }
 }
 
-// A block of WARP x WARPS threads does 32 columns, each of its warps on its own rows.
+// A block of WARP x WARPS threads handles 32 columns, and each of its warps its own rows.
 template <class T>
 __global__ void column_sums(int rows, int n, const T* grad, const T* x, const T* mean, const T* rstd, T* grad_weight, T* grad_bias) {
     __shared__ T weight_of[WARPS][WARP], bias_of[WARPS][WARP];
@@ -50,7 +50,7 @@ __global__ void column_sums(int rows, int n, const T* grad, const T* x, const T*
         for_weight += grad[i] * (x[i] - mean[row]) * rstd[row];
         for_bias += grad[i];
     }
-    // Given: the sums of the warps are added up.
+    // Given: add up the sums of the warps.
     weight_of[threadIdx.y][threadIdx.x] = for_weight;
     bias_of[threadIdx.y][threadIdx.x] = for_bias;
     __syncthreads();
@@ -69,7 +69,7 @@ template <class T>
 static cudaError_t backward(int rows, int n, const T* grad, const T* x, const T* weight, const T* mean,
                             const T* rstd, T* grad_x, T* grad_weight, T* grad_bias, cudaStream_t stream) {
     if (rows > 0) input_gradient<T><<<rows, THREADS, 0, stream>>>(n, grad, x, weight, mean, rstd, grad_x);
-    // Without rows the sums are 0, and are written all the same.
+    // Without rows the sums are 0, and still have to be written.
     const dim3 block(WARP, WARPS);
     column_sums<T><<<(n + WARP - 1) / WARP, block, 0, stream>>>(rows, n, grad, x, mean, rstd, grad_weight, grad_bias);
     return cudaGetLastError();

@@ -18,7 +18,7 @@ __device__ void load(int m, int k, int n, int row, int col, int start, const flo
     }
 }
 
-// A thread makes the elements (ty + SIDE * i, tx + SIDE * j) of the block's tile, for i and j below EACH.
+// A thread computes elements (ty + SIDE * i, tx + SIDE * j) of the block's tile, for i and j < EACH.
 __global__ void matmul(int m, int k, int n, const float* a, const float* b, float* out) {
     __shared__ float tile_a[TILE][STEP], tile_b[STEP][TILE];
     const int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * TILE, col = blockIdx.x * TILE;
@@ -38,7 +38,7 @@ __global__ void matmul(int m, int k, int n, const float* a, const float* b, floa
         }
         __syncthreads();
     }
-    // Given: each sum to its place.
+    // Given: store each sum.
     for (int i = 0; i < EACH; ++i) {
         for (int j = 0; j < EACH; ++j) {
             const int r = row + ty + SIDE * i, c = col + tx + SIDE * j;

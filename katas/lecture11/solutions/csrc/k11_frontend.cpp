@@ -33,7 +33,7 @@ struct Net : torch::nn::Module {
 };
 
 // Take `steps` steps of SGD on the mean of the squared errors, and return the loss before each
-// step. Make a new optimizer for each call.
+// step. Create a new optimizer for each call.
 std::vector<double> train(Net& net, const Tensor& x, const Tensor& y, int64_t steps, double lr, double momentum) {
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(lr).momentum(momentum));
   std::vector<double> losses;

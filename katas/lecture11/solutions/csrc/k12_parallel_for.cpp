@@ -42,8 +42,8 @@ struct Member {
   bool before;
 };
 
-// Runs task(0) to task(size - 1), the first in this thread, each other in a thread of its own, and
-// returns when all have returned. An exception that leaves a task ends the process.
+// Runs task(0) to task(size - 1), the first in this thread, each other task in a thread of its own,
+// and returns when all have returned. An exception that leaves a task terminates the process.
 void team(int64_t size, const std::function<void(int64_t number)>& task) {
   std::vector<std::thread> others;
   for (int64_t number = 1; number < size; ++number) {
@@ -89,7 +89,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
 using Loop = std::function<void(int64_t begin, int64_t end, int64_t grain, const Body& f)>;
 
 // TensorIterator calls at::parallel_for inside libtorch_cpu.so, where it has threads: here over a
-// tensor of begin, ..., end - 1, so that the elements tell which chunk it is.
+// tensor of begin, ..., end - 1, so that the elements identify the chunk.
 void pytorchs(int64_t begin, int64_t end, int64_t grain, const Body& f) {
   auto elements = at::empty({std::max<int64_t>(end - begin, 0)}, at::kLong);
   for (int64_t i = begin; i < end; ++i) {
@@ -163,7 +163,7 @@ at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t i
 
 std::atomic<int64_t> ran{0};
 
-// Throws in the chunks that begin at one of `places`, the last of them first; ran() counts the
+// Throws in the chunks that begin at one of `places`, the last chunk first; ran() counts the
 // elements of the other chunks.
 void throwing(std::string who, int64_t end, int64_t grain, std::vector<int64_t> places) {
   ran = 0;

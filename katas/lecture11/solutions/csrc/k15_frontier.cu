@@ -31,7 +31,7 @@ __global__ void step(int level, const int* offsets, const int* neighbours, int* 
 }
 
 // Write the distance of each node from the source, or -1 if it is more than `levels`.
-// lengths has levels + 1 ints, frontiers two rows of `nodes`; both begin with garbage.
+// lengths has levels + 1 ints, frontiers two rows of `nodes`; both are uninitialised.
 // Work on `stream`, and return cudaGetLastError().
 extern "C" cudaError_t kata_distances(int nodes, int levels, const int* offsets,
                                       const int* neighbours, const int* source, int* distance,

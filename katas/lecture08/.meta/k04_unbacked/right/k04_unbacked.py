@@ -70,7 +70,7 @@ def check(condition: Condition) -> None:
 
 
 def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
-    """Return the sum of the first `count` elements of a vector; raise if it has fewer."""
+    """Return the sum of the first `count` elements of a vector; raise if there are fewer."""
     n = count.item()
     torch._check(n <= x.shape[0])  # noqa: SLF001 - its name, in PyTorch's documentation too
     return x[:n].sum()

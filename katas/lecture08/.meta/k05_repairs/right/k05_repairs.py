@@ -40,7 +40,7 @@ def average(x: torch.Tensor) -> torch.Tensor:
 
 
 def positions(x: torch.Tensor) -> torch.Tensor:
-    """Return x, (n, 3), in its dtype, with 0 added to row 0, 1 to row 1 and so on."""
+    """Return x, (n, 3), with 0 added to row 0, 1 to row 1 and so on, in the dtype of x."""
     return x + (torch.ones_like(x).cumsum(0) - 1)
 
 

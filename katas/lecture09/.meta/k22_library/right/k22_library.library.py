@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def project(x: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return each row of `x` projected to its `total`. Given, do not change: the opaque kernel."""
+    """Project each row of `x` to sum to its `total`. Given, do not change: the opaque kernel."""
     descending = -np.sort(-x, axis=-1)
     sums = descending.cumsum(axis=-1)
     ranks = np.arange(1, x.shape[-1] + 1)

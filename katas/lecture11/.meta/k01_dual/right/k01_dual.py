@@ -23,12 +23,12 @@ class Dual:
     slope: float = 0.0
 
     def __add__(self, other: Dual | float) -> Dual:
-        """Return the sum of this and a number, dual or plain."""
+        """Return the sum of this number and another, dual or plain."""
         other = lift(other)
         return Dual(self.value + other.value, self.slope + other.slope)
 
     def __mul__(self, other: Dual | float) -> Dual:
-        """Return the product of this and a number, dual or plain."""
+        """Return the product of this number and another, dual or plain."""
         other = lift(other)
         slopes = other.slope * self.value, other.value * self.slope
         return Dual(other.value * self.value, sum(slopes))

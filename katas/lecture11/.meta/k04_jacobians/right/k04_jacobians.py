@@ -23,7 +23,7 @@ Function = Any
 
 
 def basis(like: Tensor) -> Tensor:
-    """Return for each element of `like` a tensor of its shape and dtype: 1 there, 0 elsewhere.
+    """For each element of `like`, return a tensor of its shape and dtype: 1 there, 0 elsewhere.
 
     They are stacked along the first dim.
     """
@@ -31,7 +31,7 @@ def basis(like: Tensor) -> Tensor:
 
 
 def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J of shape ``y.shape + x.shape``, by columns."""
+    """Return a function that maps x to J, of shape ``y.shape + x.shape``, by columns."""
 
     def at(x: Tensor) -> Tensor:
         columns: Tensor = vmap(lambda t: jvp(f, (x,), (t,))[1])(basis(x))
@@ -41,7 +41,7 @@ def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J of shape ``y.shape + x.shape``, by rows."""
+    """Return a function that maps x to J, of shape ``y.shape + x.shape``, by rows."""
 
     def at(x: Tensor) -> Tensor:
         y, pull = vjp(f, x)  # type: ignore[misc, unused-ignore]
@@ -52,7 +52,7 @@ def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def hessian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to H of shape ``y.shape + x.shape + x.shape``."""
+    """Return a function that maps x to H, of shape ``y.shape + x.shape + x.shape``."""
     return jacrev(jacrev(f))
 
 

@@ -64,7 +64,7 @@ def dims(x: Any) -> int:
 def pointwise(func: Any, x: Any, y: Any) -> Batched:
     """Return func(x, y), broadcast as f sees it.
 
-    At least one is batched; the other may be a tensor or a number.
+    At least one side is batched; the other may be a tensor or a number.
     """
     sides = []
     for side, other in ((x, y), (y, x)):

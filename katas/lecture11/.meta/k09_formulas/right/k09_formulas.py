@@ -41,7 +41,7 @@ class Count(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Count one, and run it."""
+        """Count an operator, and run it."""
         self.total += 1
         return func(*args, **(kwargs or {}))
 

@@ -32,11 +32,11 @@ class Future:
         return self._done.is_set()
 
     def set_result(self, value: Any) -> None:
-        """Given: complete it with a value."""
+        """Given: complete the future with a value."""
         self._complete(value, None)
 
     def set_exception(self, error: Exception) -> None:
-        """Given: complete it with an error."""
+        """Given: complete the future with an error."""
         self._complete(None, error)
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -66,7 +66,7 @@ class Future:
             call()
 
     def wait(self) -> Any:
-        """Wait until it is done; return its value, or raise its error."""
+        """Wait until the future is done; return its value, or raise its error."""
         while not self.done():
             self._done.wait(1)
         with self._lock:
