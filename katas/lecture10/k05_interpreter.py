@@ -47,8 +47,8 @@ class Interpreter:
 
         Call `run_node` once for each node, in the order of the graph, output included.
         ``torch.fx.node.map_arg`` finds nodes in lists, dicts and slices too. For a placeholder,
-        `args` is ``(value,)``, which `bind` knows. Drop a value without a user right away.
-        `run` may be called again.
+        `args` is ``(value,)``, from `bind`. Drop a value without a user right away. `run` may be
+        called again.
         """
         # TODO: keep a dict of values, and drop each after its last user.
         raise NotImplementedError("run")

@@ -1,6 +1,6 @@
 """Compute now what depends on no input.
 
-``self.weight.t()`` gives the same tensor at every call of an inference graph. Why compute it every
+``self.weight.t()`` gives the same tensor on every call of an inference graph. Why compute it every
 time? Run it once, keep the result as a buffer, and let the graph read that.
 
     w = self.w                      new = self._folded_0
@@ -58,7 +58,7 @@ def value_of(gm: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> A
 
 
 def fold_constants(gm: fx.GraphModule) -> int:
-    """Fold in place; return by how many nodes the graph is shorter now, 0 if a node may write.
+    """Fold in place; return by how many nodes the graph has shrunk, 0 if a node may write.
 
     The constants run under ``torch.no_grad()``. Each one that a non-constant or the output uses is
     replaced by a get_attr of a new buffer, which requires no grad, under a name that `gm` did

@@ -45,7 +45,7 @@ def is_pure(node: fx.Node) -> bool:
 
 
 def merge_duplicates(gm: fx.GraphModule) -> int:
-    """Merge in place; return by how many nodes the graph is shorter now, 0 if a node may write.
+    """Merge in place; return by how many nodes the graph has shrunk, 0 if a node may write.
 
     Of all pure nodes with the same target, arguments and keyword arguments the first one stays.
     Arguments are the same if they are the same node, or nodes that have become one, or literals of

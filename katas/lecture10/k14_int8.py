@@ -23,7 +23,7 @@ from __future__ import annotations
 import torch
 
 
-LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is less.
+LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is smaller.
 INPUT_RANGE = (-128, 127)
 WEIGHT_RANGE = (-127, 127)
 
@@ -61,7 +61,7 @@ def quantize(
 def fake_quantize(
     x: torch.Tensor, scale: float | torch.Tensor, zero_point: int, low: int, high: int
 ) -> torch.Tensor:
-    """Return ``(q - zero_point) * scale`` in the dtype of x, whatever that of scale.
+    """Return ``(q - zero_point) * scale`` in the dtype of x, whatever the dtype of `scale`.
 
     The gradient goes straight through where ``round(x / scale) + zero_point`` is in [low, high]
     before it is clamped; elsewhere it is 0. `scale` gets none.

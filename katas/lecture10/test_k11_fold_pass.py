@@ -68,7 +68,7 @@ def check(module: fx.GraphModule, left: int, *inputs: torch.Tensor) -> fx.GraphM
         "do not change whether modules are in train or eval mode"
     )
     assert isinstance(folded, fx.GraphModule), (
-        f"yours returns a {type(folded).__name__}, expected a GraphModule"
+        f"your function returns a {type(folded).__name__}, expected a GraphModule"
     )
     folded.graph.lint()
     with torch.no_grad():
@@ -194,7 +194,7 @@ class Running(TorchDispatchMode):
 
 
 def test_fewer_operators_run() -> None:
-    """One operator less for each pair; all others run as before, in the same order."""
+    """One operator fewer for each pair; all others run as before, in the same order."""
     module = tracing(nn.Sequential(Pair(), nn.Conv2d(3, 2, 1), nn.BatchNorm2d(2), nn.Flatten()))
     x = torch.randn(1, 2, 5, 5)
     with torch.no_grad():
@@ -352,7 +352,7 @@ def test_subclasses_are_left_alone() -> None:
 
 
 def test_two_norms_in_a_row() -> None:
-    """What the first fold makes is a convolution, so the second goes too."""
+    """The first fold results in a convolution, so the second batch norm goes too."""
     model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.BatchNorm2d(3, affine=False))
 
     folded = check(tracing(model), 0, torch.randn(2, 2, 5, 5))

@@ -56,7 +56,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
     written = [x._version > before for x, before in zip(theirs, written, strict=True)]  # noqa: SLF001
 
     assert len(expected) == len(actual), (
-        f"yours returns {len(actual)} tensors, the program {len(expected)}{text}"
+        f"your module returns {len(actual)} tensors, the program {len(expected)}{text}"
     )
     for what, wanted, found in (("output", expected, actual), ("input", theirs, ours)):
         for number, (want, got) in enumerate(zip(wanted, found, strict=True)):
@@ -77,7 +77,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
 
 
 def shared(inputs: list[torch.Tensor], outputs: tuple[torch.Tensor, ...]) -> list[int]:
-    """Return for each tensor the position of the first one that uses the same memory."""
+    """For each tensor, return the position of the first one that uses the same memory."""
     places = [x.untyped_storage().data_ptr() for x in (*inputs, *outputs)]
     return [places.index(place) for place in places]
 
@@ -246,7 +246,7 @@ def test_a_list_of_pieces_is_made_again_once_for_a_write() -> None:
 
     lists = names(check(function, ramp(2, 4))).count("aten.split.Tensor")
     assert 2 == lists, (
-        f"yours makes {lists} lists, expected 2: one before the write, one after it for both pieces"
+        f"you make {lists} lists, expected 2: one before the write, one after it for both pieces"
     )
 
 
@@ -264,7 +264,7 @@ def test_one_of_several_results_can_be_written_to() -> None:
 
 
 def test_a_view_is_made_again_once_for_a_write() -> None:
-    """Only when it is next needed: not at each use, nor after a write to another base."""
+    """The view is made when next needed: not on every use, nor after a write to another base."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -311,7 +311,7 @@ def test_outputs_alias_as_before() -> None:
 
 
 def test_inputs_are_written_in_their_order() -> None:
-    """The last one is written first, one not at all; each uses the other's value at that time."""
+    """The last is written first, one is not written; each uses the other's value at that time."""
 
     def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
         z.copy_(x)
@@ -406,7 +406,7 @@ def mixed(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 @pytest.mark.parametrize("name", ["mixed", "decode"])
 def test_the_graph_computes_what_that_of_pytorch_computes(name: str) -> None:
-    """Apart from views, the same operators as from ``torch.func.functionalize``, as often."""
+    """Apart from views, the same operators as from ``torch.func.functionalize``, equally often."""
     function, inputs = {
         "mixed": (mixed, (ramp(2, 3), ramp(3))),
         "decode": (decode, (torch.ones(2, 8, 4), torch.ones(2, 8, 4), ramp(2, 4), ramp(4, 12))),

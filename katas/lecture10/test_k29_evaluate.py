@@ -197,7 +197,7 @@ def test_evaluation_is_one_call_for_each_operation() -> None:
             f"{name} ran {got} times, expected once: a value holds all iterations at once"
         )
     assert 12 >= log.largest, (
-        f"yours makes a tensor of {log.largest} elements, for loops of 12 iterations"
+        f"you create a tensor of {log.largest} elements, for loops of 12 iterations"
     )
 
     twice = pointwise("exp", X)

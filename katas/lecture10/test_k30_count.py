@@ -123,7 +123,7 @@ def test_what_a_loop_does_not_move_is_read_once() -> None:
 
 
 def test_the_order_of_arguments_makes_another_call() -> None:
-    """For a difference, but for a sum as well: a handler knows no algebra."""
+    """This holds for a difference, but for a sum as well: a handler knows no algebra."""
     for name in ("sub", "add"):
         kernel = pointwise("mul", pointwise(name, X, Y), pointwise(name, Y, X))
         got = count(kernel).flops

@@ -81,7 +81,7 @@ def test_a_loop_goes_through_the_rows() -> None:
     carry, results = pair
 
     assert isinstance(pair, tuple), (
-        f"scan should return a tuple, yours returns a {type(pair).__name__}"
+        f"scan returned a {type(pair).__name__}, expected a tuple"
     )
     torch.testing.assert_close(carry, init + xs.sum(0) * factor, rtol=0, atol=0)
     expected = [init * 2 + xs[0], (init + xs[0] * factor) * 2 + xs[1]]
@@ -323,7 +323,7 @@ def test_one_proxy_of_the_two_is_enough() -> None:
 
     module = check(function, vector(5, 6, 7, 8).reshape(2, 2))
     assert 2 == len(find(module, scan)), (
-        f"yours records {len(find(module, scan))} scans, expected 2: one has a proxy as its "
+        f"your graph has {len(find(module, scan))} scans, expected 2: one has a proxy as its "
         "rows, the other as its start, and neither is unrolled"
     )
 

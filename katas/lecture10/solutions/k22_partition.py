@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def walk_back(results: Iterable[fx.Node | None], known: set[fx.Node]) -> set[fx.Node]:
     """Return what `results` are computed from, themselves included, up to `known`. Given.
 
-    None is skipped. Known nodes, and what only they are computed from, are not in it.
+    None is skipped. Known nodes, and what only they are computed from, are left out.
     """
     met: set[fx.Node] = set()
     waiting = [node for node in results if node is not None]
