@@ -40,7 +40,7 @@ def is_pure(node: fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return True
     random = torch.Tag.nondeterministic_seeded in node.target.tags
-    # What returns nothing is called for what it does: an assertion.
+    # A call that returns nothing is made for its effect: an assertion.
     return not random and bool(node.target._schema.returns)  # noqa: SLF001
 
 

@@ -39,7 +39,7 @@ def affine(low: float, high: float) -> tuple[float, int]:
 
 
 def symmetric(weight: torch.Tensor) -> torch.Tensor:
-    """Return the greatest magnitude of each output channel (dim 0) over 127, without a graph.
+    """Return the largest magnitude of each output channel (dim 0) over 127, without a graph.
 
     The result has the dims of `weight`, with size 1 in all but the first.
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def guards(function: Callable[..., Any], *args: Any) -> Hashable:
-    """Return what must be the same in a later call of `function` for its graph to serve again.
+    """Return what must be the same in a later call of `function` for its graph to be reused.
 
     Assume ``dynamic=False``. The key consists of grad mode; then of the arguments, in order, the
     globals that the function's own bytecode loads (``dis``: ``LOAD_GLOBAL``; skip builtins), and

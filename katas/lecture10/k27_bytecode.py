@@ -8,7 +8,7 @@ tensor that knows shape and dtype but has no data.
               const 1        stack: [tracker of x, 1]
               operator add   record -> [tracker of add: node add, fake (3,) float32]
 
-The machine with the stack is given (``bytecode.py``): it computes Python's own values right away, and
+The machine with the stack is given (``bytecode.py``): it computes Python's own values directly, and
 a branch on a tensor is a graph break. Whatever touches a tensor goes to your `Tracer`, about 25
 lines.
 

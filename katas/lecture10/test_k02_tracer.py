@@ -205,7 +205,7 @@ def test_functions_of_torch() -> None:
 
 @pytest.mark.step(3, "functions of torch")
 def test_nodes_hide_in_containers() -> None:
-    """They hide in slices, tuples, lists and dicts, and in what is returned."""
+    """Nodes hide in slices, tuples, lists and dicts, and in what is returned."""
 
     def function(x: torch.Tensor) -> Any:
         rows = x.shape[0]
@@ -338,7 +338,7 @@ def test_unnamed_tensors_are_refused() -> None:
 @settings(phases=PHASES)
 @given(program=PROGRAMS)
 def test_any_program(program: list[tuple[int, int, int]]) -> None:
-    """Drawn steps, each on results of earlier ones: the graph is FX's."""
+    """Random steps, each on results of earlier ones: the graph is FX's."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]

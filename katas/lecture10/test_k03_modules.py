@@ -107,7 +107,7 @@ class Tower(nn.Module):
 
 
 def test_parameters_and_buffers_are_read_by_the_graph() -> None:
-    """One node for each, at its first read, even where no input is involved."""
+    """One node for each tensor, at its first read, even where no input is involved."""
     graph = trace(Scale())
     actual = [row[:2] for row in rows(graph)]
 
@@ -196,7 +196,7 @@ def test_keyword_arguments_of_modules_arrive() -> None:
 
 
 def test_the_root_is_run_though_it_is_a_leaf() -> None:
-    """Otherwise the graph of ``nn.Linear`` would say: call nn.Linear."""
+    """Otherwise the graph of ``nn.Linear`` would only say: call nn.Linear."""
     graph = assert_as_in_fx(nn.Linear(3, 2))
 
     assert ["placeholder", "get_attr", "get_attr", "call_function", "output"] == [

@@ -210,7 +210,7 @@ FUNCTIONS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     sizes=st.tuples(st.integers(1, 4), st.integers(1, 4)),
 )
 def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
-    """A drawn program gives the result of a plain call."""
+    """A random program gives the result of a plain call."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for number in program:

@@ -262,7 +262,7 @@ FUNCTIONS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     sizes=st.tuples(st.integers(1, 4), st.integers(1, 4)),
 )
 def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
-    """Shapes, dtypes and FLOPs of a drawn program, against PyTorch."""
+    """Shapes, dtypes and FLOPs of a random program, against PyTorch."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for number in program:

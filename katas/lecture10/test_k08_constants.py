@@ -258,8 +258,7 @@ def test_folded_parameters_require_no_grad() -> None:
     assert gm.p.requires_grad, "the parameter itself no longer requires grad: leave it as it was"
     left = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     assert ["aten.mul.Tensor", "aten.add.Tensor"] == left, (
-        f"you leave {left}: contiguous returns the parameter itself, which is a constant tensor "
-        f"too"
+        f"you leave {left}: contiguous returns the parameter itself, which is a constant tensor too"
     )
     assert not any(isinstance(value, nn.Parameter) for value in gm.buffers()), (
         "a folded constant must be a buffer, not a parameter"

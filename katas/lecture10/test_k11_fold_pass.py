@@ -227,7 +227,7 @@ def test_a_weight_that_is_read_elsewhere_stays() -> None:
 
 
 def test_names_are_counted_by_what_is_folded() -> None:
-    """A batch norm that is left takes no number."""
+    """A batch norm that stays takes no number."""
     steps = (nn.BatchNorm2d(2), nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Conv2d(3, 2, 1))
     folded = check(tracing(nn.Sequential(*steps, nn.BatchNorm2d(2))), 1, torch.randn(2, 2, 4, 4))
     names = [name for name, _ in folded.named_children() if name.startswith("folded")]
@@ -381,7 +381,7 @@ STEPS = ("conv", "norm", "norm", "train", "batch", "relu", "keep")
 
 
 class Program(nn.Module):
-    """Runs drawn steps; "keep" makes a value an output of the model."""
+    """Runs random steps; "keep" makes a value an output of the model."""
 
     def __init__(self, steps: list[str]) -> None:
         super().__init__()

@@ -58,7 +58,7 @@ def one(node: fx.Node) -> int:
 
 
 def chain(length: int) -> fx.GraphModule:
-    """Return a graph in which each call takes the last value."""
+    """Return a graph in which each call takes the value of the one before."""
     graph = fx.Graph()
     value = graph.placeholder("x")
     for _ in range(length):

@@ -135,7 +135,7 @@ return (sub, mul_1)""",
 
 
 def test_an_input_gets_its_last_value_at_the_end() -> None:
-    """It gets it once, however often it is written to; and the input itself is returned."""
+    """The input gets it once, however often it is written to; and the input itself is returned."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         x.add_(y)
@@ -183,7 +183,7 @@ def test_a_write_goes_down_through_views_of_views() -> None:
 
 
 def test_an_older_view_sees_a_write_to_its_base() -> None:
-    """It was made before the write, and is used after it."""
+    """The view was created before the write, and is used after it."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -347,7 +347,7 @@ def step(what: str, x: torch.Tensor, number: int) -> list[torch.Tensor]:
 
 
 def run(program: list[tuple[str, int, int]], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Run a drawn program, and return all tensors that it has met."""
+    """Run a random program, and return all tensors that it has met."""
     # A tensor, the number of its base, and whether it is a piece, or a view of one.
     pool = [(x, n, False) for n, x in enumerate(inputs)]
     for what, first, second in program:

@@ -206,7 +206,7 @@ return sin, primals_1, primals_2, mm""",
 
 
 def test_backward_begins_with_what_was_saved() -> None:
-    """Its inputs are the saved values and the tangent; nothing of forward is computed again."""
+    """Its inputs are the saved values and the tangent; nothing of forward is recomputed."""
     _, backward = partition(joint_graph(layer, (leaf(2, 3), leaf(3, 4))), 1)
 
     assert_expected_inline(

@@ -387,12 +387,12 @@ def test_backward_may_use_what_depends_on_a_tangent_far_away() -> None:
 
 @pytest.mark.step(2, "who runs in backward")
 def test_a_gradient_may_depend_on_no_tangent() -> None:
-    """Backward returns it: it is saved, or computed again."""
+    """Backward returns the gradient: it is saved, or recomputed."""
     build = Builder(2)
     product = build.slow(*build.primals)
 
     assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1]), (
-        "expected both: one gradient is primals_2 itself, the other is computed again from "
+        "expected both: one gradient is primals_2 itself, the other is recomputed from "
         "the product; it does not matter that neither depends on a tangent"
     )
     build = Builder(2)
@@ -558,7 +558,7 @@ def test_the_graph_is_not_changed() -> None:
 
 @pytest.mark.step(4, "what backward uses")
 def test_a_block_saves_its_products_and_its_mask() -> None:
-    """GELU, sine, tanh, sigmoid, softmax and exp are computed again; gradients are the same."""
+    """GELU, sine, tanh, sigmoid, softmax and exp are recomputed; gradients are the same."""
     primals = tuple(torch.randn(s, requires_grad=True) for s in ((6, 4), (4, 8), (8, 5)))
     joint = joint_graph(block, primals)
     saved, default = saved_values(joint.graph, 1), default_choice(joint.graph)
@@ -608,9 +608,7 @@ def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
     assert not [str(node) for node in again if is_expensive(node) and node not in later], (
         "an expensive node would run again in backward"
     )
-    assert bytes_of(saved) < bytes_of(default), (
-        "you save no fewer bytes than the default partition"
-    )
+    assert bytes_of(saved) < bytes_of(default), "you save no fewer bytes than the default partition"
 
 
 @pytest.mark.step(4, "what backward uses")

@@ -502,7 +502,7 @@ def breaks_inside(x: torch.Tensor) -> torch.Tensor:
     ],
 )
 def test_the_graph_breaks(function: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """It breaks before a step that depends on data or has side effects, and names the line."""
+    """A graph breaks before a step that depends on data or has side effects, and names the line."""
     with pytest.raises(GraphBreak) as caught:
         capture(function, torch.rand(3))
     first = function.__code__.co_firstlineno
@@ -650,7 +650,7 @@ STATEMENTS = [
     seed=st.integers(0, 1000),
 )
 def test_any_program(program: list[str], n: int, seed: int) -> None:
-    """It is drawn from twenty statements; the graph agrees with Python on other data too."""
+    """A program is drawn from twenty statements; the graph agrees with Python on other data too."""
     lines = [f"    {line}" for text in program for line in text.split("\n")]
     source = "\n".join(["def program(a, b, n):", *lines, "    return a, (b, n)"])
     space: dict[str, Any] = {"torch": torch, "helper": helper}

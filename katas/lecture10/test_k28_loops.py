@@ -154,8 +154,7 @@ def test_a_view_is_another_index() -> None:
     kernel = transposed(pointwise("add", transposed(X), COLUMN_AS_ROW))
 
     assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), (
-        f"you ask for {expression(kernel)}: transposed twice, x should be loaded as it is in "
-        f"memory"
+        f"you ask for {expression(kernel)}: transposed twice, x should be loaded as it is in memory"
     )
 
 

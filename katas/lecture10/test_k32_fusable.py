@@ -235,7 +235,7 @@ def test_a_read_must_be_what_was_written() -> None:
 
 
 def test_a_reduction_goes_with_its_rows() -> None:
-    """It fuses with what it reduces, with its results, and with what expands those again."""
+    """It fuses with what it reduces, with its results, and with what expands these results."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
     assert_fused(

@@ -370,7 +370,7 @@ def test_a_result_that_is_refused_does_not_leave_the_tracer_inside() -> None:
 
 
 def test_record_lifts_what_is_known_first() -> None:
-    """It is lifted whether used or not, in the given order, after the function's own inputs."""
+    """Known nodes are lifted, used or not, in the given order, after the function's own inputs."""
     tracer = Tracer()
     tracer.trace(lambda x, y: x + y)
     x, y, total = list(tracer.graph.nodes)[:3]

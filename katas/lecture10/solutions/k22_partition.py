@@ -47,7 +47,7 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
 
 
 def _extract(joint: fx.GraphModule, inputs: Any, members: set[fx.Node], results: Any) -> Any:
-    """Return a module made of some nodes of `joint`, in the same order."""
+    """Return a module with some nodes of `joint`, in the same order."""
     graph = fx.Graph()
     copies = {node: graph.placeholder(node.name) for node in inputs}
     for node in joint.graph.nodes:

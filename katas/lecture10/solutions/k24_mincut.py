@@ -107,7 +107,7 @@ def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
     needed = walk_back(gradients, set())
     capacities: dict[Edge, float] = {}
     for node in needed - later:
-        # To cut this edge is to save the node. No other edge may be cut.
+        # Cutting this edge means saving the node. No other edge may be cut.
         capacities[("in", node), ("out", node)] = 0 if node in primals else price(node)
         if node in primals or is_expensive(node):
             # Backward cannot start before it: a node on the way from here has to be saved.

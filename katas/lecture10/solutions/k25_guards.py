@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def guards(function: Callable[..., Any], *args: Any) -> Hashable:
-    """Return what must be the same in a later call for its compiled graph to serve again."""
+    """Return what must be the same in a later call for its compiled graph to be reused."""
     met: dict[int, int] = {}
 
     def fact(value: Any) -> Hashable:
