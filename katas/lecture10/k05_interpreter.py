@@ -56,7 +56,7 @@ class Interpreter:
     def run_node(self, node: fx.Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the value of one node, whose arguments are values.
 
-        For a placeholder and the output that is ``args[0]``; the `target` of a get_attr and of a
+        For a placeholder and the output, return ``args[0]``; the `target` of a get_attr and of a
         call_module is a dotted path in `module`.
         """
         # TODO: a case for each op.

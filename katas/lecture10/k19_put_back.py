@@ -42,7 +42,7 @@ def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> f
     - ``t.default``, ``transpose.int``, ``permute.default`` (dims may be negative): the same
       operator.
     - ``detach.default``, ``alias.default``: value itself.
-    - Any other: raise a ValueError that says "cannot write through" and names the operator.
+    - Any other view: raise a ValueError that says "cannot write through" and names the operator.
     """
     # TODO: which operator undoes this view?
     raise NotImplementedError("put_back")
