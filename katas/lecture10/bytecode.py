@@ -92,7 +92,7 @@ PURE: tuple[Any, ...] = (len, range, enumerate, zip, list, tuple)
 
 
 def is_torch(function: Any) -> bool:
-    """Whether a call of `function` belongs in a graph as it is."""
+    """Return whether a call of `function` belongs in a graph as it is."""
     home = getattr(function, "__module__", None) or ""
     return not isinstance(function, type) and home.partition(".")[0] in {"torch", "_operator"}
 

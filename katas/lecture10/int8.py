@@ -1,4 +1,4 @@
-"""Given to the kata on integer layers: the numbers, the observer, and the pass that inserts it.
+"""Given to the kata on integer layers: the conversions, the observer, and the pass that inserts it.
 
 They are the answers to k14 and k15: read them after those.
 """
@@ -45,7 +45,7 @@ def quantize(
 
 
 class Observer(nn.Module):
-    """Passes values on, and remembers the least and the greatest."""
+    """Passes values on, and remembers the smallest and the largest."""
 
     def __init__(self) -> None:
         super().__init__()

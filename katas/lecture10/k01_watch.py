@@ -10,7 +10,7 @@ that it can express as a graph to a *backend*. What the backend returns runs in 
 Write the backend, about 6 lines. It prints each graph, so you see what was captured.
 
 Begin by returning just ``graph``. Which test is still red, and why?
-Afterwards open ``torch/_dynamo/backends/debugging.py`` in site-packages: ``eager`` is almost yours.
+Afterwards open ``torch/_dynamo/backends/debugging.py`` in site-packages: ``eager`` is nearly yours.
 """
 
 from __future__ import annotations
@@ -46,5 +46,5 @@ class Watch:
         What you return takes the graph's inputs and returns what the graph returns. Each time it
         is called it adds 1 to `runs`.
         """
-        # TODO: this method is called once for each graph, what it returns at every call.
+        # TODO: this method is called once for each graph; what it returns, on every call.
         raise NotImplementedError("backend")

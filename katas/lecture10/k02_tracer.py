@@ -6,7 +6,7 @@ you get another such object back. When f returns, the notebook is a graph. That 
 
     print(torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1).graph)
 
-Build yours, about 50 lines, in five steps; each turns a group of tests green.
+Build your own, about 50 lines, in five steps; each turns a group of tests green.
 
 1. `Proxy.__add__` and `trace`: x + 1 becomes placeholder, call_function, output.
 2. All operators: loop over BINARY, COMPARISONS and UNARY with setattr. Mind 1 - x.
@@ -120,7 +120,7 @@ class Proxy:
         """Return what stands for the attribute, or for the method until it is called.
 
         A call records a ``call_method``. Used as a value, as an argument or a result, it becomes a
-        ``call_function`` of ``getattr`` with (x, name): one node, made at the first use. If it is
+        ``call_function`` of ``getattr`` with (x, name): one node, created on first use. If it is
         never used, there is no node.
         """
         # TODO: add no node yet: nobody knows whether it will be called.

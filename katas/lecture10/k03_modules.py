@@ -1,4 +1,4 @@
-"""Trace modules: which are called, and which are traced into.
+"""Trace modules: which become calls, and which are traced into.
 
 A proxy goes into ``self.fc(x)`` and ``self.w * 2``. Left alone, a tracer records what
 ``nn.Linear`` computes inside, and multiplies ``w`` right away: nobody told it that a parameter is
@@ -38,8 +38,9 @@ def recorded_modules(root: nn.Module, tracer: fx.proxy.TracerBase) -> Iterator[N
       a module whose class is defined in PyTorch (its ``__module__`` starts with "torch.nn") and is
       not ``nn.Sequential``. All other modules are run as usual.
     - Reading a parameter or buffer of `root`, or of a module in it: return the proxy of a
-      ``get_attr``, ``create_proxy("get_attr", path, (), {})``. One node for each tensor, made when
-      it is first read. Of several names for one tensor, take the first in ``named_parameters()``.
+      ``get_attr``, ``create_proxy("get_attr", path, (), {})``. Create one node for each tensor,
+      when it is first read. Of several names for one tensor, take the first in
+      ``named_parameters()``.
     - A call of a module that is not in `root`: raise a ValueError with "submodule" and the name of
       its class.
     """

@@ -14,8 +14,8 @@ a node has the name of a function, or two functions have one name (``torch.relu`
 Write ``Writer.text`` and `python_code`, about 25 lines: one statement for each node, in the order
 of the graph.
 
-- Write only int, bool, str and None by ``repr``: that of ``inf`` or of ``torch.float32`` is not
-  valid Python. Make globals of everything else.
+- Use ``repr`` only for int, bool, str and None: for ``inf`` or ``torch.float32`` it gives no Python
+  literal. Make globals of everything else.
 
 Begin on paper: what do ``x[1:]`` and ``self.blocks[0].weight`` become?
 Afterwards print ``torch.fx.symbolic_trace(f).code``; ``CodeGen`` in ``torch/fx/graph.py`` wrote it.

@@ -47,8 +47,8 @@ class Interpreter:
 
         Call `run_node` once for each node, in the order of the graph, output included.
         ``torch.fx.node.map_arg`` finds nodes in lists, dicts and slices too. For a placeholder,
-        `args` is ``(value,)``, which `bind` knows. Drop a value without a user right away.
-        `run` may be called again.
+        `args` is ``(value,)``, from `bind`. Drop a value without a user right away. `run` may be
+        called again.
         """
         # TODO: keep a dict of values, and drop each after its last user.
         raise NotImplementedError("run")
@@ -56,7 +56,7 @@ class Interpreter:
     def run_node(self, node: fx.Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the value of one node, whose arguments are values.
 
-        For a placeholder and the output that is ``args[0]``; the `target` of a get_attr and of a
+        For a placeholder and the output, return ``args[0]``; the `target` of a get_attr and of a
         call_module is a dotted path in `module`.
         """
         # TODO: a case for each op.

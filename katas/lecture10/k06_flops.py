@@ -13,7 +13,7 @@ the size of every value, and the floating point operations behind it, before any
 
 Begin on paper: how often is each weight of a convolution used?
 Afterwards compare with ``torch/utils/flop_counter.py``. Real life differs: its counter also knows
-backward passes, and in torch 2.13 it says 0 for attention on a CPU.
+backward passes, and in torch 2.13 it reports 0 for attention on a CPU.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def on_fakes(module: fx.GraphModule, run: Callable[..., Any], inputs: tuple[Any,
 
 
 class Profiler(fx.Interpreter):
-    """Makes a row for each node that it runs."""
+    """Records a row for each node that it runs."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)

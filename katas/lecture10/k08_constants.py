@@ -1,6 +1,6 @@
 """Compute now what depends on no input.
 
-``self.weight.t()`` gives the same tensor at every call of an inference graph. Why compute it every
+``self.weight.t()`` gives the same tensor on every call of an inference graph. Why compute it every
 time? Run it once, keep the result as a buffer, and let the graph read that.
 
     w = self.w                      new = self._folded_0
@@ -45,7 +45,7 @@ def is_pure(node: fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return True
     random = torch.Tag.nondeterministic_seeded in node.target.tags
-    # What returns nothing is called for what it does: an assertion.
+    # A call that returns nothing is made for its effect: an assertion.
     return not random and bool(node.target._schema.returns)  # noqa: SLF001
 
 
@@ -58,7 +58,7 @@ def value_of(gm: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> A
 
 
 def fold_constants(gm: fx.GraphModule) -> int:
-    """Fold in place; return by how many nodes the graph is shorter now, 0 if a node may write.
+    """Fold in place; return by how many nodes the graph has shrunk, 0 if a node may write.
 
     The constants run under ``torch.no_grad()``. Each one that a non-constant or the output uses is
     replaced by a get_attr of a new buffer, which requires no grad, under a name that `gm` did

@@ -40,12 +40,12 @@ def is_pure(node: fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return True
     random = torch.Tag.nondeterministic_seeded in node.target.tags
-    # What returns nothing is called for what it does: an assertion.
+    # A call that returns nothing is made for its effect: an assertion.
     return not random and bool(node.target._schema.returns)  # noqa: SLF001
 
 
 def merge_duplicates(gm: fx.GraphModule) -> int:
-    """Merge in place; return by how many nodes the graph is shorter now, 0 if a node may write.
+    """Merge in place; return by how many nodes the graph has shrunk, 0 if a node may write.
 
     Of all pure nodes with the same target, arguments and keyword arguments the first one stays.
     Arguments are the same if they are the same node, or nodes that have become one, or literals of

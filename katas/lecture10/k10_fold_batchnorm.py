@@ -1,8 +1,8 @@
 """Fold a batch norm into the convolution before it.
 
 In eval mode a batch norm multiplies each channel by one constant and adds another. The convolution
-before it could do that with other weights, so an inference graph needs no batch norm: one kernel
-launch and one pass over memory are saved.
+before it could do that with other weights, so an inference graph needs no batch norm, which saves
+one kernel launch and one pass over memory.
 
     norm(y) = (y - running_mean) / sqrt(running_var + eps) * weight + bias
             =  y * scale + shift                                              for each channel
@@ -13,7 +13,7 @@ the weight runs over the outputs, and only over those of one group.
     Conv2d             (out, in / groups, ...)
     ConvTranspose2d    (in, out / groups, ...)     rows 0 to in / groups - 1 are group 0
 
-Begin on paper: put y = w * x + b into the first line.
+Begin on paper: substitute y = w * x + b in the first line.
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, which in torch 2.13 raises
 for a transposed convolution with groups.
 """

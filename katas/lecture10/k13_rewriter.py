@@ -1,7 +1,7 @@
-"""Put something else in the place of each match.
+"""Replace each match with something else.
 
 A matcher says where a pattern occurs. Putting a replacement there takes four moves for each match:
-copy, redirect, remember, erase. Each is one call of FX; what matters is their order.
+copy, redirect, remember, erase. Each move is one call of FX; the order is what matters.
 
     a                       a                        a
     relu  <- match 1        clamp                    clamp
@@ -26,7 +26,7 @@ from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
 
 def find_matches(graph: fx.Graph, pattern: fx.Graph) -> list[dict[fx.Node, Any]]:
-    """Return for each match, in the order of results, what each node stands for. Given."""
+    """For each match, in the order of results, return what each node stands for. Given."""
     found = SubgraphMatcher(pattern, match_output=False, ignore_literals=False).match(graph)
     places = {node: place for place, node in enumerate(graph.nodes)}
     found.sort(key=lambda match: places[match.nodes_map[match.anchors[0]]])
@@ -38,8 +38,8 @@ def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph
 
     For each match of the graph as it was: put a copy of the replacement's calls
     (``Graph.graph_copy``) right before the match's result, with what the pattern's placeholders
-    stood for in place of its own, in order. Let all users of the result use the copy's result, and
-    erase only the calls of the match. What replacements bring in is not searched again.
+    stood for in place of its own placeholders. Let all users of the result use the copy's result,
+    and erase only the calls of the match. What replacements bring in is not searched again.
 
     The replacement may be just one of its placeholders. `pattern` and `replacement` stay as
     they are. Recompile at the end. If the two have different numbers of placeholders, raise

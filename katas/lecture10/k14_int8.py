@@ -23,7 +23,7 @@ from __future__ import annotations
 import torch
 
 
-LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is less.
+LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is smaller.
 INPUT_RANGE = (-128, 127)
 WEIGHT_RANGE = (-127, 127)
 
@@ -39,7 +39,7 @@ def affine(low: float, high: float) -> tuple[float, int]:
 
 
 def symmetric(weight: torch.Tensor) -> torch.Tensor:
-    """Return the greatest magnitude of each output channel (dim 0) over 127, without a graph.
+    """Return the largest magnitude of each output channel (dim 0) over 127, without a graph.
 
     The result has the dims of `weight`, with size 1 in all but the first.
     """
@@ -61,7 +61,7 @@ def quantize(
 def fake_quantize(
     x: torch.Tensor, scale: float | torch.Tensor, zero_point: int, low: int, high: int
 ) -> torch.Tensor:
-    """Return ``(q - zero_point) * scale`` in the dtype of x, whatever that of scale.
+    """Return ``(q - zero_point) * scale`` in the dtype of x, whatever the dtype of `scale`.
 
     The gradient goes straight through where ``round(x / scale) + zero_point`` is in [low, high]
     before it is clamped; elsewhere it is 0. `scale` gets none.

@@ -29,7 +29,7 @@ LAYERS = (nn.Linear, nn.Conv2d)
 
 
 class Observer(nn.Module):
-    """Passes values on, and remembers the least and the greatest."""
+    """Passes values on, and remembers the smallest and the largest."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,10 +9,10 @@ products in int32, and multiplies the sum by both scales at once:
     sum((q - zero_point) * w) * (scale of q * scale of the channel) + bias
 
 Write `IntegerLayer`, about 20 lines. The pass `convert` is given; ``int8.py`` next to this file
-has the numbers and the observers.
+has the conversions and the observers.
 
 - Subtract the zero point before the padding: padding is the number 0, not the integer 0.
-- No float copy of the weight may live on.
+- No float copy of the weight may stay alive.
 
 Begin on paper: why can the difference of two int8 numbers not stay int8?
 Afterwards read ``aten/src/ATen/native/quantized/cpu/qlinear.cpp``.

@@ -1,8 +1,8 @@
-"""Cut a model into stages, as evenly as can be.
+"""Split a model into stages, as evenly as possible.
 
 A model that is too large for one device runs as a pipeline of stages, and the pipeline is as fast
-as its slowest stage. Each value that is made in one stage and used in another has to be sent; a
-skip connection is a second such value.
+as its slowest stage. Each value that one stage computes and another uses has to be sent; a skip
+connection is a second such value.
 
     calls   a   b   c   d        each costs 1, and 1 to send its value, but b's costs 9
             1   1   1   1
@@ -53,7 +53,7 @@ def partition(
     cost: Callable[[fx.Node], int],
     size: Callable[[fx.Node], int],
 ) -> list[list[fx.Node]]:
-    """Return the calls of a graph in `count` stages, the most expensive of which is cheapest.
+    """Split a graph's calls into `count` stages whose most expensive one is as cheap as can be.
 
     Calls are the nodes whose op begins with ``call_``. The stages hold each call once, in the order
     of the graph, and none is empty. If several cuts are best, return any. Raise ValueError with

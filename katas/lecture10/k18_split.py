@@ -34,10 +34,10 @@ def split(module: fx.GraphModule, stages: list[list[fx.Node]]) -> fx.GraphModule
     ``stage_1``, ... and returns what `module` returns, in the same structure.
 
     A stage is a GraphModule. Its placeholders are the values that it receives, in the order in
-    which `module` makes them, each named like its node (``node.name``) and passed once. Then
+    which `module` computes them, each named like its node (``node.name``) and passed once. Then
     come its calls and the get_attr nodes that they use, in the order of `module`. It returns the
-    values that another stage or the output needs, in the order in which they are made: a single
-    one as it is, several or none as a tuple, which the main graph takes apart with one
+    values that another stage or the output needs, in the order in which they are computed: a single
+    one as it is, several or none as a tuple, which the main graph unpacks with one
     ``operator.getitem`` for each.
 
     Stages hold only what they use, and each submodule stays in train or eval mode. `module` stays

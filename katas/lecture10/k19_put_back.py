@@ -32,8 +32,8 @@ SCATTERS = {
 def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> fx.Node:
     """Add to `graph` what `base` becomes if `value` replaces its view, and return that node.
 
-    `view` is the node, of another graph, that made the view: its first argument is what was viewed
-    (whose fake tensor is ``meta["val"]``), and `base` is the new node for it.
+    `view` is the node, of another graph, that created the view: its first argument is what was
+    viewed (whose fake tensor is ``meta["val"]``), and `base` is the new node for it.
 
     - One of `SCATTERS`: its operator applied to base, value, and the view's arguments after the
       first.
@@ -42,7 +42,7 @@ def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> f
     - ``t.default``, ``transpose.int``, ``permute.default`` (dims may be negative): the same
       operator.
     - ``detach.default``, ``alias.default``: value itself.
-    - Any other: raise a ValueError that says "cannot write through" and names the operator.
+    - Any other view: raise a ValueError that says "cannot write through" and names the operator.
     """
     # TODO: which operator undoes this view?
     raise NotImplementedError("put_back")

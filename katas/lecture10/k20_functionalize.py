@@ -16,7 +16,7 @@ is written becomes a new value, and every name for that memory means the new val
 Keep one dict: which new node has this old tensor's value *now*? About 25 lines. ``views.py`` next
 to this file tells views and writes apart, and has `put_back`.
 
-Begin on paper: after ``scatter``, what is out of date, and when must it be made again?
+Begin on paper: after ``scatter``, what is out of date, and when must it be recomputed?
 Afterwards read ``regenerate_from_base`` in ``aten/src/ATen/FunctionalTensorWrapper.cpp``.
 """
 
@@ -66,10 +66,11 @@ class Program:
 def functionalize(module: fx.GraphModule) -> fx.GraphModule:
     """Return a new module that computes the same, and writes to nothing but its inputs, at the end.
 
-    Read every node that does not write in its place, views too. A write becomes the new value that
-    `compute` adds. Before the module returns, each input that was written to gets its last
-    value by one ``copy_.default(input, value)``, in the order of the inputs, after everything else.
-    That node is the input from then on, so that outputs alias as they did. `module` stays as it is.
+    Read each node that does not write, views too, when you reach it. A write becomes the new value
+    that `compute` adds. Before the module returns, each input that was written to gets its last
+    value through one ``copy_.default(input, value)``, in the order of the inputs, after everything
+    else. That node is the input from then on, so that outputs alias as they did. `module` stays as
+    it is.
     """
     # TODO: go through the nodes: read, or write what compute adds; then the output.
     raise NotImplementedError("functionalize")

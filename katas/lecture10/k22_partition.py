@@ -10,11 +10,11 @@ later. What crosses the cut is what forward saves: the memory of training.
 Here mm is saved, and both primals. Not cos: backward computes it from mm.
 
 Write `partition`, about 25 lines; `walk_back` is given. Two walks against the arrows: from the
-outputs, then from the gradients, where the second stops at what the first has met.
+outputs, then from the gradients, where the second stops at nodes that the first has visited.
 
 Begin on paper: what does forward save for ``x.exp()``, whose derivative is its own value?
 Afterwards read ``default_partition`` in ``torch/_functorch/partitioners.py``. Real life differs: it
-now decides by where an operator was traced.
+now goes by where an operator was traced.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def walk_back(results: Iterable[fx.Node | None], known: set[fx.Node]) -> set[fx.Node]:
     """Return what `results` are computed from, themselves included, up to `known`. Given.
 
-    None is skipped. Known nodes, and what only they are computed from, are not in it.
+    None is skipped. Known nodes, and what only they are computed from, are left out.
     """
     met: set[fx.Node] = set()
     waiting = [node for node in results if node is not None]
@@ -57,5 +57,5 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
       to forward if it does, even if only backward uses them. An unused item is in neither.
     - Nodes keep their order, and a placeholder has the name of the node that it stands for.
     """
-    # TODO: find the nodes of each part, find what crosses, and copy them into two new graphs.
+    # TODO: find the nodes of each part, what crosses the cut, and copy them into two new graphs.
     raise NotImplementedError("partition")

@@ -35,18 +35,18 @@ def differentiable(
     """Return ``(*primals) -> outputs``, whose gradients are those that `backward` computes.
 
     The first `num_outputs` results of `forward` are the outputs: return them as a tuple. An output
-    that has no gradient gets a tangent of zeros, which a Function makes by itself.
+    that has no gradient gets a tangent of zeros, which a Function creates by itself.
     """
 
     class Compiled(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, *primals: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            # TODO: call the first, keep what is saved, return the outputs.
+            # TODO: call forward, keep what is saved, return the outputs.
             raise NotImplementedError("forward")
 
         @staticmethod
         def backward(ctx: Any, *tangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-            # TODO: call the second.
+            # TODO: call backward.
             raise NotImplementedError("backward")
 
     return Compiled.apply

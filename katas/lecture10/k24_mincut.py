@@ -1,18 +1,18 @@
-"""The min-cut partitioner: what to save for backward, and what to compute again.
+"""The min-cut partitioner: what to save for backward, and what to recompute.
 
-What forward saves is most of the memory of training, and much of it is cheap to compute again from
-something smaller. Which values should be saved so that their bytes are fewest? torch.compile asks
-for a minimum cut. Each value becomes an edge as thick as it has bytes; no other edge may be cut:
+What forward saves is most of the memory of training, and much of it is cheap to recompute from
+something smaller. Which choice of values takes the fewest bytes? torch.compile asks for a minimum
+cut. Each value becomes an edge whose capacity is its bytes; no other edge may be cut:
 
     source ==> in:mm --64--> out:mm ==> in:sin --16--> out:sin ==> in:exp --32--> out:exp ==> sink
 
-``mm`` must not run twice, backward needs ``exp``. The cut goes through 16: save ``sin``, compute
-``exp`` again. Build it, about 45 lines:
+``mm`` must not run twice, backward needs ``exp``. The cut goes through 16: save ``sin``, recompute
+``exp``. Build the partitioner, about 45 lines:
 
 1. `max_flow`: push along shortest paths with residual capacity, until none is left.
 2. `saved_values`: which nodes run in backward?
-3. The network of all others that the gradients need, cut by your `max_flow`.
-4. Of the nodes in the cut, those that backward uses.
+3. Cut the network of all other nodes that the gradients need with `max_flow`.
+4. Of the nodes in the cut, keep those that backward uses.
 
 - A primal costs nothing: it is there anyway.
 - No networkx, no ``torch._functorch``: you are writing them.
@@ -50,7 +50,7 @@ UNBOUNDED = "the flow is unbounded: a path has no edge that may be cut"
 def max_flow(
     capacities: Mapping[Edge, float], source: Hashable, sink: Hashable
 ) -> tuple[float, set[Hashable]]:
-    """Return the greatest flow, and the vertices on the source's side of the cut that limits it.
+    """Return the maximum flow, and the vertices on the source's side of the cut that limits it.
 
     `capacities` maps edges, pairs ``(start, end)`` of any hashable vertices, to numbers: integers
     from 0 up, or ``math.inf``. It is not changed. Two vertices may have edges in both
@@ -73,7 +73,7 @@ def max_flow(
 
 
 def is_expensive(node: fx.Node) -> bool:
-    """Whether a node must not run twice: it is slow, or draws random numbers. Given."""
+    """Return whether a node must not run twice: it is slow, or draws random numbers. Given."""
     aten = torch.ops.aten
     slow = (
         aten.mm,
@@ -108,7 +108,7 @@ def walk_back(results: Iterable[fx.Node | None], stops: set[fx.Node]) -> set[fx.
 
 
 def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
-    """Return the nodes that forward saves, as few bytes as possible, in the order of the graph.
+    """Return the nodes that forward saves, in as few bytes as possible, in the graph's order.
 
     `joint` is the graph of forward and backward together. Its placeholders are the primals, then
     one tangent for each output; its results are the outputs, then one gradient for each primal,

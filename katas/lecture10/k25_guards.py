@@ -1,19 +1,19 @@
-"""Say when torch.compile compiles again.
+"""Say when torch.compile recompiles.
 
 A compiled graph holds only for calls that look alike. Dynamo keeps it with *guards*, the facts that
-it relied on, and a call that satisfies no graph's guards compiles again. Which facts?
+it relied on, and a call that satisfies no graph's guards triggers a recompilation. Which facts?
 
-    f(x)                        f(x.double())       dtype: compile again
+    f(x)                        f(x.double())       dtype: recompile
     f(x)                        f(x + 1)            data: no guard
-    f(x, y)                     f(x, x)             which tensor is which: compile again
+    f(x, y)                     f(x, x)             which tensor is which: recompile
     f(x, 1)                     f(x, True)          equal in Python, but not to a guard
 
-Write `guards`: it returns keys that are equal exactly if one graph serves both calls. About 20
+Write `guards`: it returns keys that are equal exactly when one graph serves both calls. About 20
 lines, one recursive function inside. No call is compiled.
 
 Begin with one tensor, and compare with ``TORCH_LOGS=recompiles``.
 Afterwards read the methods of ``GuardBuilder`` in ``torch/_dynamo/guards.py``. Real life differs:
-Dynamo guards only what a function looks at; yours assumes that it looks at everything.
+Dynamo guards only what a function looks at; your keys assume that it looks at everything.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def guards(function: Callable[..., Any], *args: Any) -> Hashable:
-    """Return what must be the same in a later call of `function` for its graph to serve again.
+    """Return what must be the same in a later call of `function` for its graph to be reused.
 
-    With ``dynamic=False``. The key consists of grad mode; then of the arguments, in order, the
+    Assume ``dynamic=False``. The key consists of grad mode; then of the arguments, in order, the
     globals that the function's own bytecode loads (``dis``: ``LOAD_GLOBAL``; skip builtins), and
     the contents of its closure (``__closure__``, possibly None). For each of these values keep:
 

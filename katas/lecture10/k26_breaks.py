@@ -1,14 +1,14 @@
 """Find out what breaks a graph, and rewrite it.
 
 Four pieces of code are slow under ``torch.compile``. One is compiled in two pieces, one is
-recompiled at every call, one waits for the data. Find out where each breaks, and rewrite it:
+recompiled on every call, one waits for the data. Find out where each breaks, and rewrite it:
 
     TORCH_LOGS=graph_breaks,recompiles python -c "..."
 
     flip       whole_flip         values and gradients stay as they are;
     limit      whole_limit        one call compiles one graph (fullgraph=True),
     report     whole_report       and no later call with other data
-    Average    WholeAverage       compiles again
+    Average    WholeAverage       recompiles
 
 About 10 lines. Stay on tensors: no ``.item()``, no custom operator, no ``torch.compiler.disable``.
 

@@ -8,12 +8,12 @@ tensor that knows shape and dtype but has no data.
               const 1        stack: [tracker of x, 1]
               operator add   record -> [tracker of add: node add, fake (3,) float32]
 
-The machine with the stack is given (``bytecode.py``): it computes Python's own values at once, and
+The machine with the stack is given (``bytecode.py``): it computes Python's own values directly, and
 a branch on a tensor is a graph break. Whatever touches a tensor goes to your `Tracer`, about 25
 lines.
 
 1. ``argument``: guard it; a tensor becomes a placeholder.
-2. ``record``: run the call on fakes. Did a tensor come out? Then it is a node.
+2. ``record``: run the call on fakes. Did a tensor come out? Then add a node.
 3. ``wrap``: a result that is a list of tensors.
 
 Begin by printing ``instructions(f)`` for a loop; `Instruction` says what each one does.
@@ -74,8 +74,8 @@ class Tracer:
         raise NotImplementedError("record")
 
     def wrap(self, node: fx.Node, result: Any) -> Any:
-        """Return the tracker of a tensor; for a list a tuple, one ``operator.getitem`` for each."""
-        # TODO: make all nodes at once, whether or not they are used later.
+        """Return a tensor's tracker; for a list, a tuple with one ``operator.getitem`` each."""
+        # TODO: create all nodes now, whether or not they are used later.
         raise NotImplementedError("wrap")
 
 

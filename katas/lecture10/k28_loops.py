@@ -10,10 +10,10 @@ body runs, decides what each call means: one computes, one prints, one writes co
                                            tmp2 = ops.mul(tmp0, tmp1)
                                            return tmp2
 
-To put a producer into its consumer is to call its function: no buffer in between.
+To put a producer into its consumer, call its function: there is no buffer in between.
 
 1. The loaders of a `Buffer` (it loads) and of a `Pointwise` (it computes).
-2. `pointwise`: broadcasting is a matter of indices. No handler is installed then.
+2. `pointwise`: broadcasting is a matter of indices. No handler is installed yet.
 3. `to_text`: a handler whose values are names.
 
 About 25 lines. Open ``loops.py`` next to this file for `Handler`, ``ops`` and `handling`, all above
@@ -53,12 +53,12 @@ class Buffer:
     stride: tuple[int, ...]
 
     def indexer(self, index: Sequence[Any]) -> Any:
-        """Return the place of element `index`: the sum of index times stride, 0 without dims."""
+        """Return the position of element `index`: the sum of index times stride, 0 without dims."""
         # TODO: turn the index and the strides into one number, or one expression.
         raise NotImplementedError("Buffer.indexer")
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to ``ops.load(name, place)``."""
+        """Return the function from an index to ``ops.load(name, position)``."""
         # TODO: return a function that calls ops.load.
         raise NotImplementedError("Buffer.make_loader")
 

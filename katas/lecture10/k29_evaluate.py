@@ -10,7 +10,7 @@ loop takes, along a dim of its own, and broadcasting does the rest.
 Write `Evaluate` and `evaluate`, about 12 lines; the loops are given in ``loops.py`` next to this
 file.
 
-- Each call in the body is one call of a function of `OPERATIONS`.
+- Each call in the body is one call of a function in `OPERATIONS`.
 - A result that does not depend on every loop is smaller than the loops, so its sum would be wrong.
 
 Begin with ``handling(Evaluate(memory))`` around one `Pointwise`.
@@ -49,7 +49,7 @@ class Evaluate(Handler):
         raise NotImplementedError("load")
 
     def default(self, name: str, args: tuple[Any, ...]) -> torch.Tensor:
-        """Return what the function of `OPERATIONS` makes of the arguments."""
+        """Return what the function in `OPERATIONS` returns for the arguments."""
         # TODO: make one call.
         raise NotImplementedError("default")
 

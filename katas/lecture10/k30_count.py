@@ -50,10 +50,10 @@ def count(kernel: Pointwise | Reduction) -> Count:
     """Return the flops, reads and bytes of a kernel, by one run of its body.
 
     `flops`: one for each distinct call, except load and constant, and one for the step of a
-    reduction, times the iterations of all loops. `reads`: the distinct (name, place) of
-    ``ops.load``, for ``symbols(kernel)``. `bytes`: 8 for each element of the result; for each read
-    8 times the lengths of the loops whose variables are in the place
-    (``sympy.sympify(place).free_symbols``).
+    reduction, times the iterations of all loops. `reads`: the distinct (name, index) of
+    ``ops.load``, for ``symbols(kernel)``. `bytes`: 8 for each element of the result; for each read,
+    8 times the lengths of the loops whose variables are in the index
+    (``sympy.sympify(index).free_symbols``).
     """
     # TODO: run the body under Distinct, then count.
     raise NotImplementedError("count")

@@ -47,7 +47,7 @@ def to_python(kernel: Pointwise | Reduction, output: Buffer) -> str:
     is stored once, where ``output.indexer`` says. `REDUCTIONS` has the texts of a reduction's start
     and of its step.
 
-    The source uses no names from outside but ``math`` and builtins, and imports nothing.
+    The source uses no names from outside except ``math`` and builtins, and imports nothing.
     """
     # TODO: write the loops, and in them a line for each distinct call.
     raise NotImplementedError("to_python")

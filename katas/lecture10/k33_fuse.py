@@ -1,7 +1,7 @@
 """Fuse whatever saves the most, again and again.
 
 Inductor's scheduler is greedy: of all pairs that may be fused, take the one that saves the most
-bytes, and go on with the kernels as they are then.
+bytes, and go on with the new list of kernels.
 
     x -> max -> sub -> exp -> sum -> div        a softmax: five loops, 4 reads of a row
          one kernel: x in, the quotient out     nothing else ever exists in memory
@@ -11,10 +11,10 @@ bytes, and go on with the kernels as they are then.
 
 About 20 lines; `can_fuse`, `saved` and `needs` are given in ``schedule.py`` next to this file.
 
-Begin on paper: a new kernel takes the place of the second. Where does a kernel that was between
-the two and needs the first go?
+Begin on paper: a new kernel takes the place of the second. Where does a kernel that was between the
+two and needs the first go?
 Afterwards read ``Scheduler.fuse_nodes_once`` in ``torch/_inductor/scheduler.py``. Real life
-differs: one round there takes all pairs by score and tries each.
+differs: there, one round tries all pairs, in the order of their scores.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ may share a storage, one after the other.
 About 20 lines; `stored` says which buffers exist.
 
 Begin with a dict from each buffer to the last kernel that needs it. An output is needed forever.
-Afterwards read ``AllocateLine.plan`` in ``torch/_inductor/codegen/wrapper.py``, which reuses what
-is free.
+Afterwards read ``AllocateLine.plan`` in ``torch/_inductor/codegen/wrapper.py``, which reuses free
+buffers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Replace three nodes with one, and prove that nobody notices.
 
-Inductor rewrites graphs before it makes loops of them, and it lets you add a pass of your own: that
-is how people who serve models bring in their own kernels. This one brings in an operator that
+Inductor rewrites graphs before it turns them into loops, and it lets you add a pass of your own:
+that is how people who serve models bring in their own kernels. This one brings in an operator that
 computes ``relu(beta * bias + alpha * (a @ b))`` in one call.
 
     mm = aten.mm.default(x, w)
@@ -96,7 +96,7 @@ def replace(chain: Chain) -> None:
 
 
 def fuse(graph: fx.Graph, smallest: int = 0) -> int:
-    """Replace each chain that may be replaced, and return their number.
+    """Replace each chain that may be replaced, and return how many there were.
 
     If one ReLU has several readings, take the first that is allowed: its product and its sum have
     one user each, it `fits`, and nothing is `written`. Leave a chain whose result has fewer

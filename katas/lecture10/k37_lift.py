@@ -41,7 +41,7 @@ class Level:
     """A graph that is being recorded. Given: do not change it."""
 
     graph: fx.Graph
-    parent: Level | None = None  # the level around it; None for that of the traced function
+    parent: Level | None = None  # the level around this one; None for the traced function's
     inputs: list[fx.Node] = field(default_factory=list)  # the placeholders of an inner graph
     lifted: dict[fx.Node, fx.Node] = field(default_factory=dict)  # a node of the parent: its input
     graphs: dict[str, fx.GraphModule] = field(default_factory=dict)  # the graphs in it, by name

@@ -15,8 +15,8 @@ lines, in four steps; each turns a group of tests green.
 4. ``__call__``: the backend.
 
 Begin with a backend that prints the graphs that ``fw_compiler`` and ``bw_compiler`` get.
-Real life differs: Inductor turns each graph into loops, then C++ or Triton; yours runs the code
-that FX generates. Afterwards read ``torch/_dynamo/backends/common.py``: your compiler is its
+Real life differs: Inductor turns each graph into loops, then C++ or Triton; your backend runs the
+code that FX generates. Afterwards read ``torch/_dynamo/backends/common.py``: your compiler is its
 ``AotAutograd``.
 """
 

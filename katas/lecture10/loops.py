@@ -97,7 +97,7 @@ class Buffer:
     stride: tuple[int, ...]
 
     def indexer(self, index: Sequence[Any]) -> Any:
-        """Return the place of element `index` in the flat memory."""
+        """Return the position of element `index` in the flat memory."""
         return sum(i * step for i, step in zip(index, self.stride, strict=True))
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:

@@ -55,7 +55,7 @@ def accesses(kernel: Kernel) -> set[Dep]:
 
 
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
-    """Return for each kernel the positions of all that have to run before it."""
+    """For each kernel, return the positions of all kernels that have to run before it."""
     writer = {node.name: place for place, kernel in enumerate(kernels) for node in kernel}
     result: list[set[int]] = []
     for place, kernel in enumerate(kernels):

@@ -50,7 +50,7 @@ def watched(function: Callable[..., Any], *args: Any) -> Watch:
     try:
         theirs, yours = function(*args), watch(*args)
     except torch._dynamo.exc.BackendCompilerFailed as error:  # noqa: SLF001 - its only name
-        raise error.inner_exception from None  # what went wrong in the method, and not around it
+        raise error.inner_exception from None  # what went wrong in the method itself
     torch.testing.assert_close(
         yours, theirs, msg=lambda m: f"what your backend returns must run the graph: {m}"
     )
@@ -71,13 +71,13 @@ def test_one_graph_is_captured() -> None:
 
 
 def test_the_graph_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Printed is the Python that FX generates for it."""
+    """The backend prints the Python code that FX generates for the graph."""
     watch = watched(straight, torch.arange(3.0))
     printed = capsys.readouterr().out
 
     assert watch.graphs, "append the graph to graphs"
     code = watch.graphs[0].code
-    assert code.strip() == printed.strip(), f"yours prints {printed!r}, expected {code!r}"
+    assert code.strip() == printed.strip(), f"your backend prints {printed!r}, expected {code!r}"
 
 
 def test_the_second_call_compiles_nothing(capsys: pytest.CaptureFixture[str]) -> None:

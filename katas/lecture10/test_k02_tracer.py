@@ -56,7 +56,7 @@ def assert_as_in_fx(root: Any) -> Any:
     graph = trace(root)
     expected, actual = rows(Reference().trace(root)), rows(graph)
     for place, (theirs, ours) in enumerate(zip(expected, actual, strict=False)):
-        assert theirs == ours, f"node {place}: FX records {theirs}, yours records {ours}"
+        assert theirs == ours, f"node {place}: FX records {theirs}, you record {ours}"
     assert len(expected) == len(actual), f"yours has {len(actual)} nodes, FX's {len(expected)}"
     return graph
 
@@ -95,7 +95,7 @@ PROGRAMS = st.lists(
 
 @pytest.mark.step(1, "one operator")
 def test_one_operator_is_one_node() -> None:
-    """It is between a placeholder for the input and the output: nothing else happened."""
+    """The operator is between a placeholder for the input and the output, and nothing else is."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         return x + 1
@@ -138,7 +138,7 @@ def test_operators_of_two(name: str) -> None:
         ("call_function", function, ["tuple", "%0", "%1"], {}),
         ("call_function", function, ["tuple", "%0", 3], {}),
     ] == rows(trace(apply))[2:-1], (
-        f"yours records {rows(trace(apply))[2:-1]} for {name}(x, y) and {name}(x, 3), "
+        f"you record {rows(trace(apply))[2:-1]} for {name}(x, y) and {name}(x, 3), "
         f"expected one call_function of operator.{name} for each"
     )
 
@@ -166,7 +166,7 @@ def test_operators_of_one(name: str) -> None:
         return function(x)
 
     assert [("call_function", function, ["tuple", "%0"], {})] == rows(trace(apply))[1:-1], (
-        f"yours records {rows(trace(apply))[1:-1]} for {name}(x), expected one call_function "
+        f"you record {rows(trace(apply))[1:-1]} for {name}(x), expected one call_function "
         f"of operator.{name}"
     )
 
@@ -198,14 +198,14 @@ def test_functions_of_torch() -> None:
     assert ("call_function", torch.cat, ["tuple", ["list", "%0", "%1"]], {"dim": 1}) == rows(graph)[
         2
     ], (
-        f"yours records {rows(graph)[2]} for torch.cat([x, y], dim=1): a list stays a list, "
+        f"you record {rows(graph)[2]} for torch.cat([x, y], dim=1): a list stays a list, "
         "with nodes for proxies, and keywords stay keywords"
     )
 
 
 @pytest.mark.step(3, "functions of torch")
 def test_nodes_hide_in_containers() -> None:
-    """They hide in slices, tuples, lists and dicts, and in what is returned."""
+    """Nodes hide in slices, tuples, lists and dicts, and in what is returned."""
 
     def function(x: torch.Tensor) -> Any:
         rows = x.shape[0]
@@ -277,7 +277,7 @@ def test_control_flow_is_refused_and_located(what: str) -> None:
 
 @pytest.mark.step(5, "what has no answer")
 def test_the_place_is_where_it_was_asked() -> None:
-    """It is not where the program called the function that asked."""
+    """The message names the line that asked, not the call of the function around it."""
 
     def helper(x: torch.Tensor) -> int:
         return 1 if x else 2
@@ -338,7 +338,7 @@ def test_unnamed_tensors_are_refused() -> None:
 @settings(phases=PHASES)
 @given(program=PROGRAMS)
 def test_any_program(program: list[tuple[int, int, int]]) -> None:
-    """Drawn steps, each on results of earlier ones: the graph is FX's."""
+    """Random steps, each on results of earlier ones: the graph is FX's."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]

@@ -55,7 +55,7 @@ def assert_read_once(graph: Any) -> None:
     """Check that no parameter or buffer has two nodes."""
     reads = Counter(str(node.target) for node in graph.nodes if node.op == "get_attr")
     again = [f"{count} for {name}" for name, count in reads.items() if count > 1]
-    assert not again, f"expected one node for each tensor: yours repeats {', '.join(again)}"
+    assert not again, f"expected one node for each tensor: your graph repeats {', '.join(again)}"
 
 
 def assert_as_in_fx(root: Any) -> Any:
@@ -66,7 +66,7 @@ def assert_as_in_fx(root: Any) -> Any:
     expected, actual = rows(Reference().trace(root)), rows(graph)
     for place, (theirs, ours) in enumerate(zip(expected, actual, strict=False)):
         assert theirs == ours, f"node {place}: FX records {theirs}, you record {ours}"
-    assert len(expected) == len(actual), f"yours records {len(actual)} nodes, FX {len(expected)}"
+    assert len(expected) == len(actual), f"you record {len(actual)} nodes, FX {len(expected)}"
     return graph
 
 
@@ -107,7 +107,7 @@ class Tower(nn.Module):
 
 
 def test_parameters_and_buffers_are_read_by_the_graph() -> None:
-    """One node for each, at its first read, even where no input is involved."""
+    """One node for each tensor, at its first read, even where no input is involved."""
     graph = trace(Scale())
     actual = [row[:2] for row in rows(graph)]
 
@@ -196,13 +196,13 @@ def test_keyword_arguments_of_modules_arrive() -> None:
 
 
 def test_the_root_is_run_though_it_is_a_leaf() -> None:
-    """Otherwise the graph of ``nn.Linear`` would say: call nn.Linear."""
+    """Otherwise the graph of ``nn.Linear`` would only say: call nn.Linear."""
     graph = assert_as_in_fx(nn.Linear(3, 2))
 
     assert ["placeholder", "get_attr", "get_attr", "call_function", "output"] == [
         node.op for node in graph.nodes
     ], (
-        f"yours records {[node.op for node in graph.nodes]} for nn.Linear: run the root's own "
+        f"you record {[node.op for node in graph.nodes]} for nn.Linear: run the root's own "
         f"forward, which reads its weight and bias and calls F.linear"
     )
     assert_as_in_fx(nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh())))
@@ -301,7 +301,7 @@ def test_nothing_ready_made_is_called() -> None:
         graph = fresh.trace(nn.Sequential(nn.ReLU()))
 
     assert ["placeholder", "call_module", "output"] == [node.op for node in graph.nodes], (
-        f"yours records {[node.op for node in graph.nodes]}: the ReLU inside is a leaf, so it is "
+        f"you record {[node.op for node in graph.nodes]}: the ReLU inside is a leaf, so it is "
         f"one call_module"
     )
 

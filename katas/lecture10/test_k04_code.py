@@ -104,7 +104,7 @@ def test_the_code_looks_into_the_module_when_it_runs() -> None:
     forward(module, x)
     module.scale.weight = nn.Parameter(torch.rand(3))
     module.blocks[0] = nn.Linear(3, 3)
-    assert torch.equal(module(x), forward(module, x)), "follow paths in `self`, at each call"
+    assert torch.equal(module(x), forward(module, x)), "follow paths in `self`, on every call"
 
 
 def test_the_code_has_the_signature_of_the_program() -> None:
@@ -249,7 +249,7 @@ PROGRAMS = st.lists(
 @settings(phases=PHASES)
 @given(program=PROGRAMS, seed=st.integers(0, 1000))
 def test_any_program(program: list[tuple[int, int, int]], seed: int) -> None:
-    """Steps upon what earlier steps made: the code computes the values of the program."""
+    """Each step uses results of earlier steps: the code computes the values of the program."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]
@@ -289,7 +289,7 @@ def trace(root: Any) -> fx.Graph:
 
 
 def test_the_code_reads_so() -> None:
-    """One line for each node; the names of functions and of nodes keep apart."""
+    """One line for each node; the names of functions and of nodes stay distinct."""
 
     def function(x: torch.Tensor, y: float = 2.0) -> Any:
         return torch.relu(x).mul(y, out=None)[0], x.shape

@@ -45,7 +45,7 @@ def test_a_graph_runs() -> None:
     torch.testing.assert_close(found[1][1]["y"], y.t())
     torch.testing.assert_close(found[1][2], y[0:1, None])
     assert 7 == found[1][3], (
-        f"yours returns {found[1][3]} for the 7 among the results: whatever is not a node is "
+        f"run returned {found[1][3]} for the 7 among the results: whatever is not a node is "
         f"returned as it is"
     )
 
@@ -109,7 +109,7 @@ def test_none_is_a_default() -> None:
 
 
 def test_every_node_passes_by_run_node() -> None:
-    """Each goes once, in order, with values for arguments, so a subclass sees everything."""
+    """Every node does so once, in order, with values for arguments: a subclass sees everything."""
     seen = []
 
     class Spy(Interpreter):
@@ -161,7 +161,7 @@ def test_values_are_dropped_after_their_last_user() -> None:
     result = spy.run(torch.ones(2))
 
     assert [1.0, 1.0] == result[1].tolist(), (
-        f"yours returns {result[1].tolist()}: ones, negated eight times, are ones"
+        f"run returned {result[1].tolist()}: ones, negated eight times, are ones"
     )
     assert max(most) <= 3, (
         f"{max(most)} values were alive at once, expected at most 3: a plain program needs 2"
@@ -186,7 +186,7 @@ def test_an_interpreter_runs_again() -> None:
     alive = weakref.ref(result)
     del result
     assert alive() is None, (
-        "the output has no user, so its value is dropped at once; yours keeps it after the run, "
+        "the output has no user, so its value is dropped at once; your run keeps it, "
         "PyTorch's frees it"
     )
 
@@ -210,7 +210,7 @@ FUNCTIONS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     sizes=st.tuples(st.integers(1, 4), st.integers(1, 4)),
 )
 def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
-    """A drawn program gives the result of a plain call."""
+    """A random program gives the result of a plain call."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for number in program:

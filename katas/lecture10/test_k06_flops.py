@@ -77,7 +77,7 @@ def check_rows(module: fx.GraphModule, *inputs: Any) -> None:
     for node, seen in recorder.seen.items():
         found = (rows[node].shapes, rows[node].dtypes)
         assert seen == found, (
-            f"{node.op} {node.target}: yours says {found}, a real run makes {seen}"
+            f"{node.op} {node.target}: your row says {found}, a real run gives {seen}"
         )
 
 
@@ -94,7 +94,7 @@ def test_a_matrix_product_costs_two_for_each_term() -> None:
     )
     wide = flops(aten.mm.dtype, (a, b, torch.float32), a @ b)
     assert 2 * 3 * 5 * 4 == wide, (
-        "an overload with one more argument is a product as well: expected 120"
+        "an overload with one more argument also computes a product: expected 120"
     )
     assert 0 == flops(aten.add.Tensor, (a, a), a + a), (
         "expected 0 for an add: only products and attention count"
@@ -235,7 +235,7 @@ def test_an_operator_of_another_namespace_counts_nothing() -> None:
             operator_ = getattr(torch.ops.lecture10_k03, name).default
             args = (a, a, a, [1], [0], [1], False, [0], 1)
             found = flops(operator_, args, a)
-            assert 0 == found, f"{operator_} is not ATen's: 0 FLOPs, yours says {found}"
+            assert 0 == found, f"{operator_} is not ATen's: expected 0 FLOPs, yours {found}"
 
 
 def traced(function: Callable[..., Any] | nn.Module) -> fx.GraphModule:
@@ -262,7 +262,7 @@ FUNCTIONS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     sizes=st.tuples(st.integers(1, 4), st.integers(1, 4)),
 )
 def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
-    """Shapes, dtypes and FLOPs of a drawn program, against PyTorch."""
+    """Shapes, dtypes and FLOPs of a random program, against PyTorch."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for number in program:
@@ -273,7 +273,7 @@ def test_any_program(program: list[int], sizes: tuple[int, int]) -> None:
 
     check_rows(module, x)
     assert counted(function, x) == total(module, x), (
-        f"yours counts {total(module, x)} FLOPs, PyTorch's counter {counted(function, x)}, "
+        f"your rows count {total(module, x)} FLOPs, PyTorch's counter {counted(function, x)}, "
         f"for\n{module.code}"
     )
 
@@ -346,7 +346,7 @@ def test_one_node_may_cost_several_products() -> None:
 
 
 def test_no_memory_is_taken() -> None:
-    """A sum of 2**56 floats is a row like any other: nothing of that size is made."""
+    """A sum of 2**56 floats is a row like any other: nothing of that size is allocated."""
     huge = 2**28
     module = traced(lambda x, y: (x + y, x @ y))
     column, row = torch.ones(1, 1).expand(huge, 1), torch.ones(1, 1).expand(1, huge)
@@ -358,10 +358,10 @@ def test_no_memory_is_taken() -> None:
         raise AssertionError(f"real memory was asked for: {error}") from error
 
     assert ((huge, huge),) == rows[2].shapes, (
-        f"x + y has shapes {rows[2].shapes} in yours, expected one, ({huge}, {huge})"
+        f"x + y has shapes {rows[2].shapes} in your rows, expected one, ({huge}, {huge})"
     )
     assert 2 * huge * huge == rows[3].flops, (
-        f"x @ y costs {rows[3].flops} in yours, expected {2 * huge * huge}: {huge} times "
+        f"x @ y costs {rows[3].flops} in your rows, expected {2 * huge * huge}: {huge} times "
         f"{huge} results of one term each"
     )
 

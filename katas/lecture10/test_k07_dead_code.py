@@ -124,7 +124,7 @@ PURITY = {
 
 @pytest.mark.parametrize("function", PURITY, ids=function_name)
 def test_pure_is_what_schema_and_tags_say(function: Any) -> None:
-    """Neither its name nor a list of names: the operator knows whether it writes or draws."""
+    """Use no list of names: the operator itself knows whether it writes or draws."""
     node = fx.Graph().call_function(function)
     expected, actual = PURITY[function], is_pure(node)
     text = "does no more than compute a value" if expected else "writes, draws, or is unknown"
@@ -136,7 +136,7 @@ def test_pure_is_what_schema_and_tags_say(function: Any) -> None:
 
 
 def test_an_operator_that_nobody_has_heard_of() -> None:
-    """A list of names cannot know it, its schema and its tags do; its name says nothing."""
+    """No list of names contains it; its schema and its tags say what it does."""
     seeded = (torch.Tag.nondeterministic_seeded,)
     # Private, but what PyTorch's own tests use: the operators are gone afterwards.
     with torch.library._scoped_library("lecture10_k02", "FRAGMENT") as library:  # noqa: SLF001
@@ -231,7 +231,7 @@ def test_nobody_knows_what_a_module_does() -> None:
     assert_pass("dead", gm, torch.rand(2, 2))
 
     assert ["call_module", "call_method"] == [node.op for node in gm.graph.nodes][1:3], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: nobody knows what a module or "
+        f"you leave {[node.op for node in gm.graph.nodes]}: nobody knows what a module or "
         "a method does, so both calls stay"
     )
 
@@ -336,5 +336,5 @@ def test_nothing_ready_made_is_called() -> None:
         fresh.eliminate_dead_code(gm)
 
     assert 3 == len(gm.graph.nodes), (
-        f"yours leaves\n{graph_text(gm.graph)}\nand should drop the cos, which nothing uses"
+        f"you leave\n{graph_text(gm.graph)}\nand should drop the cos, which nothing uses"
     )

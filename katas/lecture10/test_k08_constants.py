@@ -145,7 +145,7 @@ def test_constants_are_read_by_their_path() -> None:
     assert ["placeholder", "get_attr", "call_function", "output"] == [
         node.op for node in gm.graph.nodes
     ], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: expected the transposed weight to "
+        f"you leave {[node.op for node in gm.graph.nodes]}: expected the transposed weight to "
         f"be one get_attr, of a new buffer"
     )
 
@@ -177,7 +177,7 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
 
 
 def test_the_name_of_a_buffer_is_no_attribute_yet() -> None:
-    """Whatever it is: here the name used in the first module is a number in the second."""
+    """A taken name is skipped: the name used in the first module is a number in the second."""
 
     def module() -> fx.GraphModule:
         build = Builder()
@@ -221,13 +221,13 @@ def test_what_is_no_constant_is_not_folded() -> None:
         "aten.split.Tensor",
         "aten.cat.default",
     ] == left, (
-        f"yours leaves {left}: random numbers, the assertion and what depends on x stay; "
+        f"you leave {left}: random numbers, the assertion and what depends on x stay; "
         f"everything else depends only on w and is folded"
     )
 
 
 def test_a_list_of_constants_stays_where_it_is_used_as_a_list() -> None:
-    """Two tensors from a list are results and are folded; the list itself, also one, is not."""
+    """Two tensors from a list are results and are folded; the list is a result too, and is not."""
     build = Builder()
     x, w = build.input("x"), build.read()
     parts = build.call(aten.split.Tensor, w, 1)
@@ -238,7 +238,7 @@ def test_a_list_of_constants_stays_where_it_is_used_as_a_list() -> None:
     assert ["placeholder", "get_attr", "call_function", "get_attr", "call_function", "output"] == [
         node.op for node in gm.graph.nodes
     ], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: the item becomes a buffer; the list "
+        f"you leave {[node.op for node in gm.graph.nodes]}: the item becomes a buffer; the list "
         f"is not a tensor, so the split of w stays for the result"
     )
 
@@ -258,8 +258,7 @@ def test_folded_parameters_require_no_grad() -> None:
     assert gm.p.requires_grad, "the parameter itself no longer requires grad: leave it as it was"
     left = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     assert ["aten.mul.Tensor", "aten.add.Tensor"] == left, (
-        f"yours leaves {left}: contiguous returns the parameter itself, which is a constant tensor "
-        f"too"
+        f"you leave {left}: contiguous returns the parameter itself, which is a constant tensor too"
     )
     assert not any(isinstance(value, nn.Parameter) for value in gm.buffers()), (
         "a folded constant must be a buffer, not a parameter"
@@ -423,5 +422,5 @@ def test_nothing_ready_made_is_called() -> None:
         fresh.fold_constants(gm)
 
     assert 4 == len(gm.graph.nodes), (
-        f"yours leaves\n{graph_text(gm.graph)}\nbut should leave x, one buffer, mm and the output"
+        f"you leave\n{graph_text(gm.graph)}\nbut should leave x, one buffer, mm and the output"
     )

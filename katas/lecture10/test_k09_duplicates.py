@@ -190,7 +190,7 @@ def test_random_numbers_are_drawn_as_often_as_before() -> None:
 
     left = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     expected = ["aten.bernoulli.default"] * 2 + ["aten.neg.default"] * 3
-    assert expected == left, "only the two calls of neg on x are the same: merge nothing else"
+    assert expected == left, "only the two calls of neg on x are the same, so merge only these"
 
 
 def test_results_of_one_operator_are_told_apart() -> None:
@@ -207,7 +207,7 @@ def test_results_of_one_operator_are_told_apart() -> None:
     assert [aten.sort.default, operator.getitem, operator.getitem] == [
         node.target for node in gm.graph.nodes if node.op == "call_function"
     ], (
-        "yours leaves "
+        "you leave "
         f"{[node.target for node in gm.graph.nodes if node.op == 'call_function']}: expected one "
         f"sort, and its items 0 and 1"
     )
@@ -331,7 +331,7 @@ def test_nothing_ready_made_is_called() -> None:
         fresh.merge_duplicates(gm)
 
     assert 3 == len(gm.graph.nodes), (
-        f"yours leaves\n{graph_text(gm.graph)}\nbut should compute the sine once"
+        f"you leave\n{graph_text(gm.graph)}\nbut should compute the sine once"
     )
 
 

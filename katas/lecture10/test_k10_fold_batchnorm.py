@@ -99,7 +99,7 @@ def test_any_pair(drawn: tuple[nn.Module, nn.Module, torch.Tensor]) -> None:
     expected, found = norm(convolution(x)), folded(x)
 
     assert type(convolution) is type(folded), (
-        f"yours makes a {type(folded).__name__} of a {type(convolution).__name__}: expected a "
+        f"your result for a {type(convolution).__name__} is a {type(folded).__name__}: expected a "
         f"convolution of the same class"
     )
     torch.testing.assert_close(
@@ -119,7 +119,7 @@ def test_new_parameters_and_no_graph() -> None:
     folded = fold(convolution, norm)
 
     assert folded is not convolution, (
-        "yours returns the given convolution: fold into a copy, and leave the weights of the given "
+        "you return the given convolution: fold into a copy, and leave the weights of the given "
         "pair as they are"
     )
     assert folded.training, (
@@ -165,7 +165,7 @@ def test_the_dtype_is_that_of_the_convolution(bias: bool) -> None:  # noqa: FBT0
 
 
 def test_a_bias_of_zeros_is_a_bias() -> None:
-    """There always is one, even if a new batch norm shifts by nothing."""
+    """The fold always has a bias, even if a new batch norm shifts by nothing."""
     folded = fold(nn.Conv2d(2, 3, 1, bias=False), nn.BatchNorm2d(3).eval())
 
     assert isinstance(folded.bias, nn.Parameter), f"the bias is {folded.bias}, expected zeros"

@@ -68,7 +68,7 @@ def check(module: fx.GraphModule, left: int, *inputs: torch.Tensor) -> fx.GraphM
         "do not change whether modules are in train or eval mode"
     )
     assert isinstance(folded, fx.GraphModule), (
-        f"yours returns a {type(folded).__name__}, expected a GraphModule"
+        f"your function returns a {type(folded).__name__}, expected a GraphModule"
     )
     folded.graph.lint()
     with torch.no_grad():
@@ -194,7 +194,7 @@ class Running(TorchDispatchMode):
 
 
 def test_fewer_operators_run() -> None:
-    """One operator less for each pair; all others run as before, in the same order."""
+    """One operator fewer for each pair; all others run as before, in the same order."""
     module = tracing(nn.Sequential(Pair(), nn.Conv2d(3, 2, 1), nn.BatchNorm2d(2), nn.Flatten()))
     x = torch.randn(1, 2, 5, 5)
     with torch.no_grad():
@@ -227,7 +227,7 @@ def test_a_weight_that_is_read_elsewhere_stays() -> None:
 
 
 def test_names_are_counted_by_what_is_folded() -> None:
-    """A batch norm that is left takes no number."""
+    """A batch norm that stays takes no number."""
     steps = (nn.BatchNorm2d(2), nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Conv2d(3, 2, 1))
     folded = check(tracing(nn.Sequential(*steps, nn.BatchNorm2d(2))), 1, torch.randn(2, 2, 4, 4))
     names = [name for name, _ in folded.named_children() if name.startswith("folded")]
@@ -352,7 +352,7 @@ def test_subclasses_are_left_alone() -> None:
 
 
 def test_two_norms_in_a_row() -> None:
-    """What the first fold makes is a convolution, so the second goes too."""
+    """The first fold results in a convolution, so the second batch norm goes too."""
     model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.BatchNorm2d(3, affine=False))
 
     folded = check(tracing(model), 0, torch.randn(2, 2, 5, 5))
@@ -381,7 +381,7 @@ STEPS = ("conv", "norm", "norm", "train", "batch", "relu", "keep")
 
 
 class Program(nn.Module):
-    """Runs drawn steps; "keep" makes a value an output of the model."""
+    """Runs random steps; "keep" makes a value an output of the model."""
 
     def __init__(self, steps: list[str]) -> None:
         super().__init__()

@@ -76,7 +76,7 @@ def test_a_match_says_what_each_node_stands_for() -> None:
     before = graph_text(graph)
 
     assert [{x: sin, inner: first, outer: second}] == find_matches(graph, pattern), (
-        f"yours finds {find_matches(graph, pattern)}, expected one match: x stands for sin, "
+        f"you find {find_matches(graph, pattern)}, expected one match: x stands for sin, "
         "and the two negs for the two negs"
     )
     assert before == graph_text(graph), "find_matches changed the graph"
@@ -275,7 +275,7 @@ def test_a_wildcard_may_be_a_literal() -> None:
     _, y, z, *_ = pattern.nodes
     found = find_matches(traced(function).graph, pattern)
 
-    assert 1 == len(found), f"yours finds {len(found)} matches, expected 1"
+    assert 1 == len(found), f"you find {len(found)} matches, expected 1"
     assert (2, 2) == (found[0][y], found[0][z]), "a literal must be recorded unchanged"
 
 
@@ -324,7 +324,7 @@ def test_matches_do_not_overlap() -> None:
     found = [(match[inner], match[outer]) for match in find_matches(graph, pattern)]
 
     assert [(negs[0], negs[1]), (negs[2], negs[3])] == found, (
-        f"yours pairs {found}, expected the first with the second neg and the third with the "
+        f"you pair {found}, expected the first with the second neg and the third with the "
         "fourth: no call is in two matches"
     )
 
@@ -338,7 +338,7 @@ def test_what_is_no_match_takes_no_calls() -> None:
         return inner, torch.neg(middle)
 
     assert 1 == count(function, twice), (
-        "expected one match: the first two negs are none, since the first is returned, but the "
+        "expected one match: the first two negs do not match, since the first is returned, but the "
         "last two are"
     )
 
@@ -434,7 +434,7 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE) as fresh:
         found = len(fresh.find_matches(gm.graph, graph_of(twice)))
 
-    assert 1 == found, f"yours finds {found} matches, expected the one neg(neg(a))"
+    assert 1 == found, f"you find {found} matches, expected the one neg(neg(a))"
 
 
 def test_keywords_are_compared_too() -> None:
@@ -448,4 +448,4 @@ def test_keywords_are_compared_too() -> None:
     x, y, inner, outer, _ = wanted.nodes
     found = find_matches(graph, wanted)
 
-    assert [{x: b, y: a, inner: neg, outer: clamp}] == found, f"yours finds {found}"
+    assert [{x: b, y: a, inner: neg, outer: clamp}] == found, f"you find {found}"

@@ -105,7 +105,7 @@ def test_a_replacement_stands_where_the_match_was() -> None:
     number, gm = rewritten(function, pattern, replacement)
     a, b = torch.randn(2, 5)
 
-    assert 1 == number, f"yours replaces {number}, expected 1: relu(sin(a) + b) is the only match"
+    assert 1 == number, f"you replaced {number}, expected 1: relu(sin(a) + b) is the only match"
     assert_expected_inline(
         graph_text(gm.graph),
         """\
@@ -127,13 +127,13 @@ def test_a_replacement_may_be_nothing() -> None:
     """``neg(neg(x))`` is x: the two calls go, and nothing replaces them."""
     number, gm = rewritten(lambda a: torch.sin(torch.neg(torch.neg(a))), twice, same)
 
-    assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
+    assert 1 == number, f"you replaced {number}, expected 1: neg(neg(a)) is the only match"
     assert ["placeholder", "call_function", "output"] == [node.op for node in gm.graph.nodes], (
-        f"yours leaves {[node.op for node in gm.graph.nodes]}: both negs should go, and only sin "
+        f"you leave {[node.op for node in gm.graph.nodes]}: both negs should go, and only sin "
         f"should be left"
     )
     assert 0 == rewritten(calling(torch.cos), twice, same)[0], (
-        "cos(a) holds no neg(neg(x)): nothing is replaced"
+        "cos(a) contains no neg(neg(x)): nothing is replaced"
     )
 
 
@@ -148,7 +148,7 @@ def test_only_the_calls_of_matches_go() -> None:
 
     number, gm = rewritten(function, twice, calling(torch.sin))
 
-    assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
+    assert 1 == number, f"you replaced {number}, expected 1: neg(neg(a)) is the only match"
     assert_expected_inline(
         graph_text(gm.graph),
         """\
@@ -172,14 +172,14 @@ def test_an_input_may_be_the_result_of_another_match() -> None:
 
     a = torch.randn(5)
     number, gm = rewritten(function, calling(torch.relu), calling(torch.clamp, min=0))
-    assert 4 == number, f"yours replaces {number}, expected 4: each relu is a match"
+    assert 4 == number, f"you replaced {number}, expected 4: each relu is a match"
     assert torch.relu not in [node.target for node in gm.graph.nodes], (
         "a relu is left: replace each of the four by a clamp, even if its input was itself replaced"
     )
     torch.testing.assert_close(gm(a), function(a))
     number, gm = rewritten(chain, twice, same)
     assert 2 == number, (
-        f"yours replaces {number}, expected 2: five negs in a row have two pairs that match"
+        f"you replaced {number}, expected 2: five negs in a row have two pairs that match"
     )
     assert_expected_inline(
         graph_text(gm.graph),
@@ -200,9 +200,9 @@ def test_replacements_are_not_searched() -> None:
         lambda x: torch.relu(torch.relu(x)),
     )
 
-    assert 2 == number, f"yours replaces {number}, expected 2: the relus that were there before"
+    assert 2 == number, f"you replaced {number}, expected 2: the relus that were there before"
     assert 4 == sum(node.target is torch.relu for node in gm.graph.nodes), (
-        f"yours leaves {sum(node.target is torch.relu for node in gm.graph.nodes)} relus, "
+        f"you leave {sum(node.target is torch.relu for node in gm.graph.nodes)} relus, "
         "expected 4: each of the two became two"
     )
 
@@ -221,7 +221,7 @@ def test_calls_are_erased_users_first() -> None:
     for function in (diamond, other):
         number, gm = rewritten(applied_twice(function), function, calling(torch.tanh))
         assert 2 == number, (
-            f"yours replaces {number}, expected 2: {function.__name__} is called twice in a row"
+            f"you replaced {number}, expected 2: {function.__name__} is called twice in a row"
         )
         torch.testing.assert_close(gm(torch.ones(1)), torch.ones(1).tanh().tanh())
 
@@ -246,7 +246,7 @@ def test_inputs_go_by_their_order() -> None:
     number, gm = rewritten(function, function, replacement)
     a, b, c = torch.rand(3, 2, 2)
 
-    assert 1 == number, f"yours replaces {number}, expected 1: the one addmm"
+    assert 1 == number, f"you replaced {number}, expected 1: the one addmm"
     torch.testing.assert_close(gm(a, b, c), function(a, b, c))
     number, gm = rewritten(pair(torch.add), pair(torch.add), second)
     assert 1 == number, "expected 1 replacement: a placeholder of the replacement need not be used"
@@ -327,7 +327,7 @@ def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any],
     inputs = torch.randn(2, 2, generator=torch.Generator().manual_seed(seed)).unbind()
     torch.testing.assert_close(gm(*inputs), function(*inputs))
     assert calls(theirs) == calls(gm), (
-        "yours leaves different calls from PyTorch's replace_pattern, "
+        "you leave different calls from PyTorch's replace_pattern, "
         f"{calls(theirs)}:\n{graph_text(gm.graph)}"
     )
 
@@ -381,19 +381,19 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
         f"PyTorch's replace_pattern removes a different number of dropouts from yours, {dropouts}"
     )
     assert min(fusions, dropouts) > 0, (
-        f"yours makes {fusions} fusions and removes {dropouts} dropouts; both patterns are "
+        f"your pass makes {fusions} fusions and removes {dropouts} dropouts; both patterns are "
         f"there: {before}"
     )
     assert calls(theirs) == calls(gm), (
-        f"yours calls {calls(gm)}, expected {calls(theirs)}, as PyTorch's replace_pattern "
+        f"your graph calls {calls(gm)}, expected {calls(theirs)}, as PyTorch's replace_pattern "
         "leaves them"
     )
     assert fusions == calls(gm)[fused_add_norm], (
-        f"yours calls the fused kernel {calls(gm)[fused_add_norm]} times after {fusions} "
+        f"your graph calls the fused kernel {calls(gm)[fused_add_norm]} times after {fusions} "
         "replacements"
     )
     assert not {aten.dropout.default, aten.layer_norm.default} & calls(gm).keys(), (
-        f"yours still calls {sorted(str(target) for target in calls(gm))}: expected no dropout and "
+        f"you still call {sorted(str(target) for target in calls(gm))}: expected no dropout and "
         f"no layer_norm"
     )
     torch.testing.assert_close(gm(*inputs), model(*inputs))
@@ -412,11 +412,11 @@ def test_nothing_ready_made_is_called() -> None:
             "neg(neg(a)) occurs once: expected 1 replacement"
         )
 
-    assert 3 == len(gm.graph.nodes), f"yours leaves\n{graph_text(gm.graph)}\nbut should leave a + 1"
+    assert 3 == len(gm.graph.nodes), f"you leave\n{graph_text(gm.graph)}\nbut should leave a + 1"
 
 
 def test_a_copy_runs_where_the_result_ran() -> None:
-    """It runs right before it: not where its first user runs, nor where the first call did."""
+    """The copy is where the result was: not at its first user, nor at the match's first call."""
 
     def function(a: torch.Tensor) -> torch.Tensor:
         b = torch.neg(a)
@@ -426,7 +426,7 @@ def test_a_copy_runs_where_the_result_ran() -> None:
 
     number, gm = rewritten(function, twice, calling(torch.tanh))
 
-    assert 1 == number, f"yours replaces {number}, expected 1: neg(neg(a)) is the only match"
+    assert 1 == number, f"you replaced {number}, expected 1: neg(neg(a)) is the only match"
     assert_expected_inline(
         graph_text(gm.graph),
         """\

@@ -28,7 +28,7 @@ NUMBERS = st.floats(-1000, 1000, allow_nan=False, width=32)
 
 
 def test_the_range_falls_on_255_steps() -> None:
-    """The least value is -128, the greatest 127, and 0 is the zero point."""
+    """The smallest value is -128, the largest 127, and 0 is the zero point."""
     for low, high, expected in (
         (-128.0, 127.0, (1.0, 0)),
         (0.0, 255.0, (1.0, -128)),
@@ -46,7 +46,7 @@ def test_the_range_holds_zero() -> None:
         f"yours is {affine(-255.0, -3.0)}, expected (1.0, 127): widen [-255, -3] to [-255, 0]"
     )
     assert (LEAST_SCALE, -128) == affine(0.0, 0.0), (
-        "expected the least scale and -128: a scale of 0 cannot be divided by"
+        "expected the smallest scale and -128: a scale of 0 cannot be divided by"
     )
 
 
@@ -82,17 +82,17 @@ def test_any_range(ends: tuple[float, float]) -> None:
 
 
 def test_a_scale_for_each_output_channel() -> None:
-    """The greatest absolute value falls on 127; a channel of zeros has the least scale."""
+    """The largest absolute value falls on 127; a channel of zeros has the smallest scale."""
     weight = torch.tensor([[1.0, -254.0], [0.0, 0.0], [127.0, 3.0]], requires_grad=True)
     scales = symmetric(weight)
 
     assert [[2.0], [LEAST_SCALE], [1.0]] == scales.tolist(), (
         f"your scales are {scales.tolist()}, expected {[[2.0], [LEAST_SCALE], [1.0]]}: the "
-        "greatest absolute value of each row over 127, the least scale for a row of zeros"
+        "largest absolute value of each row over 127, LEAST_SCALE for a row of zeros"
     )
     assert not scales.requires_grad, "the scales require grad: compute them without a graph"
     tiny = symmetric(torch.tensor([[1e-6, 0.0]])).item()
-    assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the least scale, found {tiny}"
+    assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the smallest scale, found {tiny}"
     conv = symmetric(torch.randn(4, 3, 2, 5))
     assert (4, 1, 1, 1) == tuple(conv.shape), "keep the dims, so that it broadcasts"
 
@@ -201,7 +201,7 @@ def test_fake_values_and_gradients_have_the_dtype_of_x(dtype: torch.dtype) -> No
         which = f"x is {dtype}, scale {scale}"
 
         assert dtype is found.dtype, (
-            f"{which}: yours returns {found.dtype}, expected the dtype of x"
+            f"{which}: your result is {found.dtype}, expected the dtype of x"
         )
         assert dtype is x.grad.dtype, (
             f"{which}: the gradient is {x.grad.dtype}, expected the dtype of x"
@@ -223,7 +223,7 @@ READY_MADE = (
 def test_nothing_ready_made_is_called() -> None:
     """PyTorch has kernels that quantise; they may not be called: you are writing them."""
     x = torch.randn(3, 4)
-    # By any name: with these names in it each operator that does the work begins.
+    # Whatever the overload: the names of all operators that do the work begin like this.
     kernels = ("aten::fake_quantize", "aten::_fake_quantize", "aten::quantize_per", "quantized::")
     with forbids(
         kata, *READY_MADE, operators=(*kernels, "aten::dequantize", "quantized_decomposed::")

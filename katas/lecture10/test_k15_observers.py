@@ -103,16 +103,16 @@ def test_prepared_is_the_same_model() -> None:
     torch.testing.assert_close(prepared(x, scale), module(x, scale), rtol=0, atol=0)
 
     assert module.norm(x).max().item() == prepared.observer_0.high.item(), (
-        f"the greatest value that observer_0 has seen is {prepared.observer_0.high.item()}, "
+        f"the largest value observer_0 has seen is {prepared.observer_0.high.item()}, "
         f"norm(x) has {module.norm(x).max().item()}"
     )
     assert x.min().item() == prepared.observer_2.low.item(), (
-        f"the least value that observer_2 has seen is {prepared.observer_2.low.item()}, x has "
+        f"the smallest value observer_2 has seen is {prepared.observer_2.low.item()}, x has "
         f"{x.min().item()}"
     )
     prepared(x * 10, scale)
     assert 10 * x.min().item() == pytest.approx(prepared.observer_2.low.item()), (
-        f"the least value that observer_2 has seen is {prepared.observer_2.low.item()}, x * 10 has "
+        f"the smallest value observer_2 has seen is {prepared.observer_2.low.item()}, x * 10 has "
         f"{10 * x.min().item()}: a second call widens the range"
     )
 

@@ -87,8 +87,8 @@ def test_a_difference_of_two_int8_is_no_int8(kind: type[nn.Module]) -> None:
         expected = (q - zero_point) * 0.5
         found = IntegerLayer(layer, 0.5, zero_point)(given).item()
         assert abs(expected - found) < 1e-4, (
-            f"{layer} of weight 1, scale 0.5 and zero point {zero_point}: for the int8 {q} yours "
-            f"is {found:g}, expected ({q} - {zero_point}) * 0.5 = {expected:g}"
+            f"{layer} of weight 1, scale 0.5 and zero point {zero_point}: for int8 {q} your layer "
+            f"returns {found:g}, expected ({q} - {zero_point}) * 0.5 = {expected:g}"
         )
 
 
@@ -247,7 +247,7 @@ def living() -> list[torch.Tensor]:
 
 
 def test_weights_are_int8() -> None:
-    """A quarter of the bytes."""
+    """The weights take a quarter of the bytes."""
     state = large(64, torch.randn(8, 64)).state_dict().values()
     sizes = [tensor.numel() for tensor in state if tensor.dtype is torch.int8]
     bytes_ = sum(tensor.numel() * tensor.element_size() for tensor in state)
@@ -256,14 +256,14 @@ def test_weights_are_int8() -> None:
         f"the int8 tensors have {sizes} elements, expected two of 4096"
     )
     assert bytes_ < 0.3 * 4 * 2 * 64 * 64, (
-        f"yours keeps {bytes_} bytes for {2 * 64 * 64} weights, expected about one for each"
+        f"your module keeps {bytes_} bytes for {2 * 64 * 64} weights, expected about one for each"
     )
 
 
 def test_no_float_weight_is_kept_anywhere() -> None:
     """Not in the module, a closure, a cache, a graph of autograd, an array or a list of numbers."""
     side, x = 512, torch.randn(2, 512)
-    large(8, torch.randn(2, 8))  # what is made once, whatever the layers are
+    large(8, torch.randn(2, 8))  # what is created once, whatever the layers are
     before = living()
     known = {each.untyped_storage().data_ptr() for each in before if type(each) is torch.Tensor}
     tracemalloc.start()
@@ -308,7 +308,7 @@ def test_the_result_has_the_dtype_of_the_weight() -> None:
         x = torch.randn(3, 4, dtype=dtype)
         _, prepared = calibrated(nn.Sequential(nn.Linear(4, 2)).to(dtype), x)
         assert dtype is convert(prepared)(x).dtype, (
-            f"yours returns {convert(prepared)(x).dtype} for a model in {dtype}: the result "
+            f"your module returns {convert(prepared)(x).dtype} for a model in {dtype}: the result "
             "should have the dtype of the weight"
         )
 

@@ -39,7 +39,7 @@ def numbers(*values: int) -> Callable[[fx.Node], int]:
 
     def number(node: fx.Node) -> int:
         assert node.op in ("call_function", "call_method", "call_module", "placeholder"), (
-            f"yours asks about a {node.op}, which neither runs nor is sent"
+            f"your code asks about a {node.op}, which neither runs nor is sent"
         )
         order = [other for other in node.graph.nodes if other.op.startswith("call_")]
         place = order.index(node) if node in order else -1
@@ -54,7 +54,7 @@ def one(node: fx.Node) -> int:
 
 
 def chain(length: int) -> fx.GraphModule:
-    """Return a graph in which each call takes the last value."""
+    """Return a graph in which each call takes the value of the one before."""
     graph = fx.Graph()
     value = graph.placeholder("x")
     for _ in range(length):
@@ -230,7 +230,7 @@ def test_a_number_of_stages_that_cannot_be(count: int) -> None:
 
 
 def test_one_stage_for_each_call() -> None:
-    """The most that can be; and one stage holds all."""
+    """That is the maximum; and a single stage holds all calls."""
     assert [1, 1, 1] == [len(stage) for stage in partition(chain(3), 3, one, one)], (
         "three calls in three stages: expected one each"
     )

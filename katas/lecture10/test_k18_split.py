@@ -43,7 +43,7 @@ def numbers(*values: int) -> Callable[[fx.Node], int]:
 
     def number(node: fx.Node) -> int:
         assert node.op in ("call_function", "call_method", "call_module", "placeholder"), (
-            f"yours asks about a {node.op}, which neither runs nor is sent"
+            f"your code asks about a {node.op}, which neither runs nor is sent"
         )
         order = [other for other in node.graph.nodes if other.op.startswith("call_")]
         place = order.index(node) if node in order else -1
@@ -58,7 +58,7 @@ def one(node: fx.Node) -> int:
 
 
 def chain(length: int) -> fx.GraphModule:
-    """Return a graph in which each call takes the last value."""
+    """Return a graph in which each call takes the value of the one before."""
     graph = fx.Graph()
     value = graph.placeholder("x")
     for _ in range(length):
@@ -119,7 +119,7 @@ def test_two_stages_of_a_chain() -> None:
     order = calls(module)
     result = split(module, [order[:1], order[1:]])
 
-    assert 8 == result(5), f"yours returns {result(5)}, expected 8: three additions of 1 to 5"
+    assert 8 == result(5), f"you return {result(5)}, expected 8: three additions of 1 to 5"
     assert_expected_inline(
         graph_text(result),
         """\
@@ -271,7 +271,7 @@ def test_an_input_may_have_two_names() -> None:
         f"stage_1 takes {second}, expected ['input_1', 'add']: name placeholders like the nodes"
     )
     assert 12 == result(input=3), (
-        f"yours returns {result(input=3)}, expected 12: (3 + 1) * 3, called by the input's name"
+        f"you return {result(input=3)}, expected 12: (3 + 1) * 3, called by the input's name"
     )
 
 
@@ -295,7 +295,7 @@ def test_the_module_stays_as_it_is() -> None:
         "do not change whether modules are in train or eval mode"
     )
     assert code == module.code, (
-        "the code of `module` was changed: its stages get graphs of their own"
+        "you changed the code of `module`: build a separate graph for each stage instead"
     )
     assert order == calls(module), (
         "the calls of `module` were replaced or moved: copy nodes into the new graphs"

@@ -90,7 +90,7 @@ def test_a_matrix_is_put_back_by_transposing_again() -> None:
     new = put_back(graph, view, graph.placeholder("base"), value := graph.placeholder("value"))
 
     assert (aten.t.default, (value,)) == (new.target, new.args), (
-        f"yours adds {new.format_node()}, expected t of the value"
+        f"you add {new.format_node()}, expected t of the value"
     )
 
 
@@ -130,7 +130,7 @@ def test_nothing_ready_made_is_called() -> None:
         found = fresh.put_back(new, view, new.placeholder("base"), new.placeholder("value"))
 
     assert aten.select_scatter.default is found.target, (
-        f"yours adds {found.target}: what select took out goes back with select_scatter"
+        f"you add {found.target}: what select took out goes back with select_scatter"
     )
 
 
@@ -151,4 +151,4 @@ def test_pytorch_puts_back_the_same() -> None:
     for view, node in zip(reversed(views), base, strict=True):
         value = put_back(new, view, node, value)
     yours = [str(node.target) for node in new.nodes if node.op == "call_function"]
-    assert scatters == yours, f"PyTorch records {scatters}, yours adds {yours}"
+    assert scatters == yours, f"PyTorch records {scatters}, you add {yours}"

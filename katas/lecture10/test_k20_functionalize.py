@@ -56,7 +56,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
     written = [x._version > before for x, before in zip(theirs, written, strict=True)]  # noqa: SLF001
 
     assert len(expected) == len(actual), (
-        f"yours returns {len(actual)} tensors, the program {len(expected)}{text}"
+        f"your module returns {len(actual)} tensors, the program {len(expected)}{text}"
     )
     for what, wanted, found in (("output", expected, actual), ("input", theirs, ours)):
         for number, (want, got) in enumerate(zip(wanted, found, strict=True)):
@@ -77,7 +77,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
 
 
 def shared(inputs: list[torch.Tensor], outputs: tuple[torch.Tensor, ...]) -> list[int]:
-    """Return for each tensor the position of the first one that uses the same memory."""
+    """For each tensor, return the position of the first one that uses the same memory."""
     places = [x.untyped_storage().data_ptr() for x in (*inputs, *outputs)]
     return [places.index(place) for place in places]
 
@@ -135,7 +135,7 @@ return (sub, mul_1)""",
 
 
 def test_an_input_gets_its_last_value_at_the_end() -> None:
-    """It gets it once, however often it is written to; and the input itself is returned."""
+    """The input gets it once, however often it is written to; and the input itself is returned."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         x.add_(y)
@@ -183,7 +183,7 @@ def test_a_write_goes_down_through_views_of_views() -> None:
 
 
 def test_an_older_view_sees_a_write_to_its_base() -> None:
-    """It was made before the write, and is used after it."""
+    """The view was created before the write, and is used after it."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -246,7 +246,7 @@ def test_a_list_of_pieces_is_made_again_once_for_a_write() -> None:
 
     lists = names(check(function, ramp(2, 4))).count("aten.split.Tensor")
     assert 2 == lists, (
-        f"yours makes {lists} lists, expected 2: one before the write, one after it for both pieces"
+        f"you make {lists} lists, expected 2: one before the write, one after it for both pieces"
     )
 
 
@@ -264,7 +264,7 @@ def test_one_of_several_results_can_be_written_to() -> None:
 
 
 def test_a_view_is_made_again_once_for_a_write() -> None:
-    """Only when it is next needed: not at each use, nor after a write to another base."""
+    """The view is made when next needed: not on every use, nor after a write to another base."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -311,7 +311,7 @@ def test_outputs_alias_as_before() -> None:
 
 
 def test_inputs_are_written_in_their_order() -> None:
-    """The last one is written first, one not at all; each uses the other's value at that time."""
+    """The last is written first, one is not written; each uses the other's value at that time."""
 
     def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
         z.copy_(x)
@@ -347,7 +347,7 @@ def step(what: str, x: torch.Tensor, number: int) -> list[torch.Tensor]:
 
 
 def run(program: list[tuple[str, int, int]], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Run a drawn program, and return all tensors that it has met."""
+    """Run a random program, and return all tensors that it has met."""
     # A tensor, the number of its base, and whether it is a piece, or a view of one.
     pool = [(x, n, False) for n, x in enumerate(inputs)]
     for what, first, second in program:
@@ -406,7 +406,7 @@ def mixed(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 @pytest.mark.parametrize("name", ["mixed", "decode"])
 def test_the_graph_computes_what_that_of_pytorch_computes(name: str) -> None:
-    """Apart from views, the same operators as from ``torch.func.functionalize``, as often."""
+    """Apart from views, the same operators as from ``torch.func.functionalize``, equally often."""
     function, inputs = {
         "mixed": (mixed, (ramp(2, 3), ramp(3))),
         "decode": (decode, (torch.ones(2, 8, 4), torch.ones(2, 8, 4), ramp(2, 4), ramp(4, 12))),

@@ -54,7 +54,7 @@ def flat(module: fx.GraphModule, *values: torch.Tensor) -> tuple[Any, ...]:
 
 
 def tangents_for(outputs: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Return one for each output, none of them all ones."""
+    """Return a tangent for each output, none of them all ones."""
     return tuple(
         torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
         for output in outputs
@@ -79,12 +79,12 @@ def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
 def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
     """Compare outputs and gradients, None with None."""
     assert len(expected) == len(actual), (
-        f"{len(actual)} results came back, expected {len(expected)}: the outputs and one gradient "
+        f"{len(actual)} results returned, expected {len(expected)}: the outputs and one gradient "
         f"for each primal"
     )
     for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
         if one is None:
-            assert other is None, f"result {place} has no gradient, expected None"
+            assert other is None, f"result {place} is a tensor, expected None: it has no gradient"
         else:
             assert other is not None, f"result {place} is None, expected a tensor"
             torch.testing.assert_close(
@@ -192,7 +192,7 @@ def test_a_gradient_that_is_not_there_is_none() -> None:
     results = flat(joint, *primals, torch.ones(3, dtype=torch.float64))
 
     assert 4 == len(results), "expected 4 results: one output, three gradients"
-    assert results[1] is None, "expected None as first gradient: the first primal requires no grad"
+    assert results[1] is None, "expected None for the first primal, which requires no grad"
     assert results[2] is None, (
         "expected None as second gradient: no output depends on the second primal in the autograd "
         "graph"

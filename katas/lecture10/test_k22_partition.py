@@ -87,7 +87,7 @@ def flat(module: fx.GraphModule, *values: torch.Tensor) -> tuple[Any, ...]:
 
 
 def tangents_for(outputs: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Return one for each output, none of them all ones."""
+    """Return a tangent for each output, none of them all ones."""
     return tuple(
         torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
         for output in outputs
@@ -135,12 +135,12 @@ def saved_by_autograd(function: Function, primals: tuple[torch.Tensor, ...]) -> 
 def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
     """Compare outputs and gradients, None with None."""
     assert len(expected) == len(actual), (
-        f"{len(actual)} results came back, expected {len(expected)}: the outputs and one gradient "
+        f"{len(actual)} results returned, expected {len(expected)}: the outputs and one gradient "
         f"for each primal"
     )
     for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
         if one is None:
-            assert other is None, f"result {place} has no gradient, expected None"
+            assert other is None, f"result {place} is a tensor, expected None: it has no gradient"
         else:
             assert other is not None, f"result {place} is None, expected a tensor"
             torch.testing.assert_close(
@@ -206,7 +206,7 @@ return sin, primals_1, primals_2, mm""",
 
 
 def test_backward_begins_with_what_was_saved() -> None:
-    """Its inputs are the saved values and the tangent; nothing of forward is computed again."""
+    """Its inputs are the saved values and the tangent; nothing of forward is recomputed."""
     _, backward = partition(joint_graph(layer, (leaf(2, 3), leaf(3, 4))), 1)
 
     assert_expected_inline(
@@ -244,7 +244,7 @@ def test_an_output_is_saved_if_backward_uses_it() -> None:
 
 
 def test_a_primal_that_only_backward_uses_is_saved() -> None:
-    """Backward has no other way to it."""
+    """Backward has no other way to get it."""
     primals = leaf(3), leaf(3).detach()
 
     def function(x: torch.Tensor, scale: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -473,7 +473,7 @@ def test_no_operator_runs_twice_and_eager_saves_as_much(
     again = operators(forward) + operators(backward) - operators(joint)
     unused = [n.target for n in backward.graph.nodes if n.op == "placeholder" and not n.users]
 
-    assert not again, f"backward computes these again: {dict(again)}"
+    assert not again, f"backward recomputes these: {dict(again)}"
     assert not [name for name in unused if "tangents" not in name], (
         f"these are saved but not used: {unused}"
     )

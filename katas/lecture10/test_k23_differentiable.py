@@ -97,7 +97,7 @@ def test_a_function_returns_all_outputs_and_nothing_that_is_saved() -> None:
     x, y = leaf(3), leaf(3)
     outputs = differentiable(forward, backward, 2)(x, y)
 
-    assert isinstance(outputs, tuple), f"yours returns a {type(outputs)}, expected a tuple"
+    assert isinstance(outputs, tuple), f"your function returns a {type(outputs)}, expected a tuple"
     assert 2 == len(outputs), (
         "expected only the two outputs: the saved values are for backward, not for the caller"
     )

@@ -46,7 +46,7 @@ def subsets(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def least_cut(capacities: dict[Any, float], source: Any, sink: Any) -> tuple[float, set[Any]]:
-    """Try every cut; return the least capacity and, among those cuts, the smallest source side."""
+    """Try every cut; return the smallest capacity and, among those, the smallest source side."""
     between = {vertex for edge in capacities for vertex in edge} - {source, sink}
     cuts = []
     for chosen in subsets(between):
@@ -318,7 +318,7 @@ def test_the_capacities_are_not_changed() -> None:
     edges=st.dictionaries(st.sampled_from(PAIRS), st.sampled_from([0, 1, 2, 3, 5, 8]), max_size=14)
 )
 def test_the_flow_is_the_least_cut(edges: dict[tuple[str, str], int]) -> None:
-    """All cuts are tried; if several are least, the one with the smallest source side counts."""
+    """All cuts are tried; of several minimum cuts, the one with the smallest source side counts."""
     assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t"), (
         f"yours is {max_flow(edges, 's', 't')}, expected {least_cut(edges, 's', 't')}: the "
         f"greatest flow, and the minimum cut nearest to the source"
@@ -387,18 +387,18 @@ def test_backward_may_use_what_depends_on_a_tangent_far_away() -> None:
 
 @pytest.mark.step(2, "who runs in backward")
 def test_a_gradient_may_depend_on_no_tangent() -> None:
-    """Backward returns it: it is saved, or computed again."""
+    """Backward returns the gradient: it is saved, or recomputed."""
     build = Builder(2)
     product = build.slow(*build.primals)
 
     assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1]), (
-        "expected both: one gradient is primals_2 itself, the other is computed again from "
+        "expected both: one gradient is primals_2 itself, the other is recomputed from "
         "the product; it does not matter that neither depends on a tangent"
     )
     build = Builder(2)
     product = build.slow(*build.primals)
     saved = build.choose(product, product, None)
-    assert ["slow"] == saved, f"yours saves {saved}: an output that is also a gradient is saved"
+    assert ["slow"] == saved, f"you save {saved}: an output that is also a gradient is saved"
 
 
 @pytest.mark.step(2, "who runs in backward")
@@ -413,7 +413,7 @@ def test_every_output_has_a_tangent() -> None:
     saved = [node.name for node in saved_values(build.graph, 2)]
 
     assert ["slow", "product"] == saved, (
-        f"yours saves {saved}: the last two inputs are the tangents, whatever their names"
+        f"you save {saved}: the last two inputs are the tangents, whatever their names"
     )
 
 
@@ -431,7 +431,7 @@ def test_the_smaller_value_is_saved() -> None:
 
 @pytest.mark.step(3, "the fewest bytes")
 def test_bytes_count_and_not_elements() -> None:
-    """Ten float64 numbers and ten of half the precision four times over."""
+    """Twelve float16 numbers take fewer bytes than ten float64 numbers."""
     build = Builder(2)
     product = build.slow(*build.primals)
     product.meta["val"] = torch.empty(10, dtype=torch.float64, device="meta")
@@ -439,7 +439,7 @@ def test_bytes_count_and_not_elements() -> None:
     half.meta["val"] = torch.empty(12, dtype=torch.float16, device="meta")
 
     assert ["cheap"] == build.choose(half, build.back(half), None), (
-        "80 bytes or 24: expected the cheap one"
+        "expected the cheap value: it has 24 bytes, the product 80"
     )
 
 
@@ -451,7 +451,9 @@ def test_one_value_for_many() -> None:
     left, right = build.cheap(product), build.cheap(product)
     output = build.cheap(product)
 
-    assert ["slow"] == build.choose(output, build.back(left), build.back(right)), "12 bytes, not 16"
+    assert ["slow"] == build.choose(output, build.back(left), build.back(right)), (
+        "expected only the product: 12 bytes, where the two values take 16"
+    )
 
 
 @pytest.mark.step(3, "the fewest bytes")
@@ -461,7 +463,9 @@ def test_many_values_for_one() -> None:
     left, right = build.slow(*build.primals, size=8), build.slow(*build.primals, size=8)
     both = build.cheap(left, right, size=12)
 
-    assert ["cheap"] == build.choose(both, build.back(both), None), "12 bytes, not 16"
+    assert ["cheap"] == build.choose(both, build.back(both), None), (
+        "expected the value computed from both products: 12 bytes, where the products take 16"
+    )
 
 
 @pytest.mark.step(3, "the fewest bytes")
@@ -498,7 +502,9 @@ def test_what_no_gradient_needs_is_not_saved() -> None:
     left, right = build.cheap(product), build.cheap(product)
     build.back(right)
 
-    assert ["cheap"] == build.choose(right, build.back(left), None), "8 bytes, not 12"
+    assert ["cheap"] == build.choose(right, build.back(left), None), (
+        "expected the 8 bytes that the gradient is computed from, not the 12 of the product"
+    )
 
 
 @pytest.mark.step(4, "what backward uses")
@@ -526,9 +532,9 @@ def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
 
     assert is_enough(graph, saved), "backward cannot run from what is saved"
     assert best == bytes_of(saved), (
-        f"yours saves {[str(node) for node in saved]}, {bytes_of(saved)} bytes; {best} are enough"
+        f"you save {[str(node) for node in saved]}, {bytes_of(saved)} bytes; {best} are enough"
     )
-    assert set(saved) == walk(graph, saved)[1], "yours saves values that backward does not use"
+    assert set(saved) == walk(graph, saved)[1], "you save values that backward does not use"
     assert saved == [node for node in graph.nodes if node in saved], (
         "list the saved nodes in the order of the graph"
     )
@@ -552,7 +558,7 @@ def test_the_graph_is_not_changed() -> None:
 
 @pytest.mark.step(4, "what backward uses")
 def test_a_block_saves_its_products_and_its_mask() -> None:
-    """GELU, sine, tanh, sigmoid, softmax and exp are computed again; gradients are the same."""
+    """GELU, sine, tanh, sigmoid, softmax and exp are recomputed; gradients are the same."""
     primals = tuple(torch.randn(s, requires_grad=True) for s in ((6, 4), (4, 8), (8, 5)))
     joint = joint_graph(block, primals)
     saved, default = saved_values(joint.graph, 1), default_choice(joint.graph)
@@ -567,15 +573,15 @@ def test_a_block_saves_its_products_and_its_mask() -> None:
         "expected two float32 products and one bool mask, which is smaller than the numbers drawn"
     )
     assert bytes_of(saved) < bytes_of(default) / 2, (
-        "yours is not less than half of the default partition, which saves every step"
+        "expected less than half of what the default partition saves, which saves every step"
     )
     assert 0 == counts["aten.rand_like.default"], (
         "backward draws random numbers again: it would use a different mask"
     )
     assert 4 == counts["aten.mm.default"], (
-        "expected 4 products in backward, two for each: those of forward run once"
+        "expected 4 products in backward, two for each in forward, which must not run again"
     )
-    assert 1 == counts["aten.gelu.default"], "expected one GELU in backward: it is computed again"
+    assert 1 == counts["aten.gelu.default"], "expected one GELU in backward: it is recomputed"
 
 
 @pytest.mark.step(4, "what backward uses")
@@ -602,9 +608,7 @@ def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
     assert not [str(node) for node in again if is_expensive(node) and node not in later], (
         "an expensive node would run again in backward"
     )
-    assert bytes_of(saved) < bytes_of(default), (
-        "yours saves no fewer bytes than the default partition"
-    )
+    assert bytes_of(saved) < bytes_of(default), "you save no fewer bytes than the default partition"
 
 
 @pytest.mark.step(4, "what backward uses")
@@ -619,4 +623,4 @@ def test_nothing_ready_made_is_called() -> None:
         chosen = [node.name for node in fresh.saved_values(build.graph, 1)]
 
     assert 2 == flow, f"your flow is {flow}, expected 2, the capacity of the only edge"
-    assert ["slow"] == chosen, f"yours saves {chosen}, expected only the product"
+    assert ["slow"] == chosen, f"you save {chosen}, expected only the product"

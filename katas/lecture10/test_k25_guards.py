@@ -56,7 +56,7 @@ class Oracle:
 
 
 def compiled_by(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[bool]:
-    """Return for each call whether ``torch.compile(function, dynamic=False)`` compiled for it."""
+    """For each call, return whether ``torch.compile(function, dynamic=False)`` compiled for it."""
     torch._dynamo.reset()  # noqa: SLF001
     oracle, found = Oracle(), []
     compiled = torch.compile(function, backend=oracle, dynamic=False, fullgraph=True)
@@ -68,7 +68,7 @@ def compiled_by(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) 
 
 
 def new_by(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[bool]:
-    """Return for each call whether `guards` gives a key that no earlier call had."""
+    """For each call, return whether `guards` gives a key that no earlier call had."""
     every = list(calls)
     with unchanged(every):
         keys = [guards(function, *args) for args in every]
@@ -111,7 +111,7 @@ def other_helper(x: torch.Tensor) -> torch.Tensor:
 
 
 def other_function_of_that_name() -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return another function that calls itself ``helper``."""
+    """Return another function that is named ``helper``."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         return x + 2
@@ -195,7 +195,7 @@ def test_the_key_changes_when_dynamo_compiles_again(name: str) -> None:
     actual, expected = new_by(looks, calls), compiled_by(looks, calls)
 
     assert expected == actual, (
-        f"{name}: TorchDynamo {'compiles again' if expected[1] else 'compiles once'}, "
+        f"{name}: TorchDynamo {'recompiles' if expected[1] else 'compiles once'}, "
         f"the keys {'differ' if actual[1] else 'are equal'}"
     )
 
@@ -248,7 +248,7 @@ def test_globals_that_are_read_are_guarded(monkeypatch: pytest.MonkeyPatch) -> N
         expected, actual = changes(function, name, value)
         assert expected == actual, (
             f"{function.__name__} after a change of {name}: TorchDynamo "
-            f"{'compiles again' if expected else 'does not'}, the key "
+            f"{'recompiles' if expected else 'does not'}, the key "
             f"{'changes' if actual else 'stays'}"
         )
 
@@ -269,7 +269,7 @@ def test_the_name_of_an_attribute_is_no_global(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("value", [5, 2.5, "mean"])
 def test_closure_variables_are_guarded(value: object) -> None:
-    """If what a closure holds changes, its function is compiled again."""
+    """If what a closure holds changes, its function is recompiled."""
     by: Any = 2
 
     def function(x: torch.Tensor) -> torch.Tensor:

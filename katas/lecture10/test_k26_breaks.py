@@ -188,7 +188,7 @@ def test_an_earlier_input_has_its_gradient_too() -> None:
 
 
 def test_the_average_is_compiled_once() -> None:
-    """It takes more steps than Dynamo would compile versions."""
+    """The steps outnumber the versions that Dynamo would compile."""
     average, oracle, xs = kata.WholeAverage(4), Oracle(), torch.rand(12, 4)
     compiled = torch.compile(average, backend=oracle, fullgraph=True)
     means = [compiled(x) for x in xs]

@@ -219,7 +219,7 @@ def test_one_operator_becomes_one_node() -> None:
         "x and y: one for each parameter, by its name"
     )
     assert [("call_function", "operator.add")] == called(graph), (
-        f"yours calls {called(graph)}, expected one operator.add for x + y"
+        f"your graph calls {called(graph)}, expected one operator.add for x + y"
     )
     torch.testing.assert_close(graph(x, y), x + y)
     torch.testing.assert_close(graph(y, y), y + y)
@@ -322,7 +322,7 @@ def test_an_attribute_is_a_value_or_a_node() -> None:
     graph = capture(attributes, torch.rand(2, 3)).graph
 
     assert [("call_function", "getattr"), ("call_function", "operator.matmul")] == called(graph), (
-        f"yours calls {called(graph)} for x.T @ x, expected getattr and operator.matmul: x.T "
+        f"your graph calls {called(graph)} for x.T @ x, expected getattr and operator.matmul: x.T "
         "is a tensor, so it is recorded"
     )
 
@@ -338,7 +338,7 @@ def test_pieces_are_made_at_once() -> None:
     found = called(capture(first, torch.ones(4)).graph)
 
     assert expected == found, (
-        f"yours calls {found}: split returns two pieces, so expected two getitem nodes"
+        f"your graph calls {found}: split returns two pieces, so expected two getitem nodes"
     )
 
 
@@ -402,7 +402,7 @@ def test_inputs_are_guarded() -> None:
     }
     found = capture(function, x, 1).guards
 
-    assert expected == found, f"yours guards {found}, expected {expected}"
+    assert expected == found, f"you guard {found}, expected {expected}"
     assert bool is capture(function, x, True).guards["input n"][0], (  # noqa: FBT003
         "guard True by its class, bool: True == 1, but it may need a different graph"
     )
@@ -502,7 +502,7 @@ def breaks_inside(x: torch.Tensor) -> torch.Tensor:
     ],
 )
 def test_the_graph_breaks(function: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """It breaks before a step that depends on data or has side effects, and names the line."""
+    """A graph breaks before a step that depends on data or has side effects, and names the line."""
     with pytest.raises(GraphBreak) as caught:
         capture(function, torch.rand(3))
     first = function.__code__.co_firstlineno
@@ -612,7 +612,7 @@ READY_MADE = (
 def test_nothing_ready_made_traces() -> None:
     """TorchDynamo and the other tracers may not be called: you are writing them."""
     x = torch.rand(3)
-    # `torch._subclasses` is where fake tensors are; whose globals are read is an attribute.
+    # Fake tensors are in `torch._subclasses`; a function's globals are an attribute of it.
     with forbids(kata, *READY_MADE, allow=("torch._", "builtins", "inspect.signature")) as fresh:
         graph = fresh.capture(lists, x, 2).graph
 
@@ -650,7 +650,7 @@ STATEMENTS = [
     seed=st.integers(0, 1000),
 )
 def test_any_program(program: list[str], n: int, seed: int) -> None:
-    """It is drawn from twenty statements; the graph agrees with Python on other data too."""
+    """A program is drawn from twenty statements; the graph agrees with Python on other data too."""
     lines = [f"    {line}" for text in program for line in text.split("\n")]
     source = "\n".join(["def program(a, b, n):", *lines, "    return a, (b, n)"])
     space: dict[str, Any] = {"torch": torch, "helper": helper}
@@ -673,9 +673,9 @@ def test_programs_that_people_write() -> None:
     graph = agrees(attention, q, k, v, 2)
     calls = [name for _, name in called(graph)]
     assert 2 == calls.count("operator.matmul"), (
-        f"yours calls {calls}, expected operator.matmul twice"
+        f"your graph calls {calls}, expected operator.matmul twice"
     )
 
     graph = agrees(network, torch.rand(2, 3, 8, 8), torch.rand(3, 3, 3, 3), torch.rand(4, 3), 3)
     calls = [name for _, name in called(graph)]
-    assert 3 == calls.count("conv2d"), f"yours calls {calls}, expected conv2d three times"
+    assert 3 == calls.count("conv2d"), f"your graph calls {calls}, expected conv2d three times"

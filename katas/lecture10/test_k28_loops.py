@@ -94,7 +94,7 @@ def test_a_buffer_is_loaded_at_index_times_stride() -> None:
     for expected, buffer in cases.items():
         got = expression(buffer)
         assert expected == got, (
-            f"size {buffer.size}, stride {buffer.stride}: yours asks for {got}, expected {expected}"
+            f"size {buffer.size}, stride {buffer.stride}: you ask for {got}, expected {expected}"
         )
     assert 6 == X.indexer([1, 2]), "an index of numbers should give a number, here 6"
 
@@ -104,7 +104,7 @@ def test_loops_are_loaded_by_computing() -> None:
     negative = Pointwise((3, 4), lambda index: ops.neg(ops.load("x", 4 * index[0] + index[1])))
 
     assert "neg(load(x, 4*i0 + i1))" == expression(negative), (
-        f"yours asks for {expression(negative)}, expected neg(load(x, 4*i0 + i1)): the loader "
+        f"your code asks for {expression(negative)}, expected neg(load(x, 4*i0 + i1)): the loader "
         "of a Pointwise runs its body at the index"
     )
 
@@ -117,7 +117,7 @@ def test_an_operation_asks_its_inputs_in_order() -> None:
         f"the loops are {kernel.ranges}, expected (3, 4), the size of the inputs"
     )
     assert "sub(load(x, 4*i0 + i1), load(y, 4*i0 + i1))" == expression(kernel), (
-        f"yours asks for {expression(kernel)}, expected sub(load(x, 4*i0 + i1), load(y, 4*i0 "
+        f"your body asks for {expression(kernel)}, expected sub(load(x, 4*i0 + i1), load(y, 4*i0 "
         "+ i1)): the inputs in order, each by its loader"
     )
 
@@ -128,7 +128,7 @@ def test_a_producer_is_inlined() -> None:
     got = expression(kernel)
 
     assert "exp(sub(load(x, 4*i0 + i1), constant(1.0)))" == got, (
-        f"yours asks for {got}: the value of sub goes straight into exp"
+        f"your code asks for {got}: the value of sub goes straight into exp"
     )
 
 
@@ -139,11 +139,11 @@ def test_inputs_are_broadcast_by_their_index() -> None:
 
     assert (3, 4) == kernel.ranges, f"(4,) and (3, 1) broadcast to (3, 4), not {kernel.ranges}"
     assert "add(load(row, i1), neg(load(column, i0)))" == got, (
-        f"yours asks for {got}: expected i1 for the last dim of each, and 0 for a dim of size 1"
+        f"you ask for {got}: expected i1 for the last dim of each, and 0 for a dim of size 1"
     )
     ones = pointwise("mul", Buffer("one", (1, 1), (7, 5)), X)
     assert "mul(load(one, 0), load(x, 4*i0 + i1))" == expression(ones), (
-        f"yours asks for {expression(ones)}: a dim of size 1 is read at 0, whatever its stride"
+        f"you ask for {expression(ones)}: a dim of size 1 is read at 0, whatever its stride"
     )
     empty = pointwise("add", Buffer("none", (0, 4), (4, 1)), Buffer("row", (1, 4), (4, 1)))
     assert (0, 4) == empty.ranges, f"(0, 4) and (1, 4) broadcast to (0, 4), not {empty.ranges}"
@@ -154,8 +154,7 @@ def test_a_view_is_another_index() -> None:
     kernel = transposed(pointwise("add", transposed(X), COLUMN_AS_ROW))
 
     assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), (
-        f"yours asks for {expression(kernel)}: transposed twice, x should be loaded as it is in "
-        f"memory"
+        f"you ask for {expression(kernel)}: transposed twice, x should be loaded as it is in memory"
     )
 
 

@@ -147,7 +147,7 @@ def check(
 
 
 def test_a_result_has_the_size_of_the_loops() -> None:
-    """Even if the body depends on one loop, or none; it is new memory, and contiguous."""
+    """Even if the body depends on one loop, or none; the result is new, contiguous memory."""
     memory = storage("x")
     column = Pointwise((3, 4), lambda index: ops.load("x", index[0]))
     check(column, memory, memory["x"][:3, None].expand(3, 4), "one of two loops")
@@ -197,7 +197,7 @@ def test_evaluation_is_one_call_for_each_operation() -> None:
             f"{name} ran {got} times, expected once: a value holds all iterations at once"
         )
     assert 12 >= log.largest, (
-        f"yours makes a tensor of {log.largest} elements, for loops of 12 iterations"
+        f"you create a tensor of {log.largest} elements, for loops of 12 iterations"
     )
 
     twice = pointwise("exp", X)
@@ -281,7 +281,7 @@ def programs(draw: st.DrawFn) -> tuple[Any, dict[str, torch.Tensor], torch.Tenso
 
 @given(data=st.data())
 def test_any_program(data: st.DataObject) -> None:
-    """Drawn kernels over broadcast and permuted buffers compute what torch does."""
+    """Random kernels over broadcast and permuted buffers compute what torch does."""
     kernel, memory, expected = data.draw(programs())
     torch.testing.assert_close(evaluate(kernel, memory), expected)
 

@@ -123,7 +123,7 @@ def test_what_a_loop_does_not_move_is_read_once() -> None:
 
 
 def test_the_order_of_arguments_makes_another_call() -> None:
-    """For a difference, but for a sum as well: a handler knows no algebra."""
+    """That is true of a difference, but for a sum as well: a handler knows no algebra."""
     for name in ("sub", "add"):
         kernel = pointwise("mul", pointwise(name, X, Y), pointwise(name, Y, X))
         got = count(kernel).flops
@@ -158,7 +158,7 @@ def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
 
 
 def test_a_reduction_counts_its_steps() -> None:
-    """One for each iteration of all loops; it writes an element for each of the outer ones."""
+    """One step for each iteration of all loops; each iteration of the outer loops writes."""
     got = count(row_reduction("sum", pointwise("mul", X, ROW)))
 
     assert 2 * 12 == got.flops, (

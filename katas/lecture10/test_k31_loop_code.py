@@ -191,7 +191,7 @@ def test_the_source_is_made_of_loops_and_numbers() -> None:
         "the source imports something: math is there already"
     )
     assert not [node for node in nodes if isinstance(node, ast.While | ast.comprehension)], (
-        "the source has a while or a comprehension, expected a for for each loop"
+        "the source has a while or a comprehension, expected one `for` statement for each loop"
     )
     own = {node.id for node in nodes if isinstance(node, ast.Name)}
     own -= {

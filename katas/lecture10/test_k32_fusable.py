@@ -36,7 +36,7 @@ def node(
     *,
     extern: bool = False,
 ) -> Node:
-    """Make a node; each read is given as the number of a loop for each dim."""
+    """Make a node; each read is given as a loop index for each dim."""
     loops = ranges + reduced
     deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
     return Node(name, ranges, reduced, tuple(deps), extern)
@@ -149,7 +149,7 @@ def test_what_is_shared_is_saved() -> None:
     }
     for what, (other, expected) in cases.items():
         got = saved((a,), (other,))
-        assert expected == got, f"{what}: yours saves {got} bytes, expected {expected}"
+        assert expected == got, f"{what}: yours is {got} bytes, expected {expected}"
 
 
 def test_what_kernels_share_counts_once() -> None:
@@ -160,7 +160,7 @@ def test_what_kernels_share_counts_once() -> None:
         got = saved(first, second)
         names = [tuple(each.name for each in kernel) for kernel in (first, second)]
         assert 2 * 4 * N * M == got, (
-            f"yours saves {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both read "
+            f"you save {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both read "
             f"or write x and b, and each counts once, however many nodes read it"
         )
 
@@ -235,7 +235,7 @@ def test_a_read_must_be_what_was_written() -> None:
 
 
 def test_a_reduction_goes_with_its_rows() -> None:
-    """It fuses with what it reduces, with its results, and with what expands those again."""
+    """It fuses with what it reduces, with its results, and with what expands these results."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
     assert_fused(

@@ -37,7 +37,7 @@ def node(
     *,
     extern: bool = False,
 ) -> Node:
-    """Make a node; each read is given as the number of a loop for each dim."""
+    """Make a node; each read is given as a loop index for each dim."""
     loops = ranges + reduced
     deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
     return Node(name, ranges, reduced, tuple(deps), extern)
@@ -187,7 +187,7 @@ def test_dead_nodes_are_pruned() -> None:
     for output, expected in cases.items():
         got = prune([a, b, c, d], [output])
         assert expected == got, (
-            f"of a, b, c, d with output {output} yours keeps {[each.name for each in got]}, "
+            f"of a, b, c, d with output {output} your pass keeps {[each.name for each in got]}, "
             f"expected {[each.name for each in expected]}, which the output needs directly or "
             f"through others"
         )
@@ -199,7 +199,7 @@ def test_dead_nodes_are_pruned() -> None:
     call = node("call", {"a": FULL}, extern=True)
     yours = [each.name for each in prune([a, call, c], ["c"])]
     assert ["a", "c"] == yours, (
-        f"a library call that no output needs is dead, expected a and c; yours keeps {yours}"
+        f"your pass keeps {yours}, expected a and c: no output needs the library call"
     )
     assert [] == prune([a, b], ["x"]), "the output x is an input of the graph, which no node writes"
 
@@ -447,6 +447,6 @@ def test_the_best_pair_is_in_one_kernel(program: Program) -> None:
             for one, other in combinations(kernel, 2)
         ]
         assert best in together, (
-            f"the best pair shares {best} bytes, but pairs in one kernel of yours, {text(fused)}, "
+            f"the best pair shares {best} bytes, but the pairs in your kernels, {text(fused)}, "
             f"share {together}"
         )

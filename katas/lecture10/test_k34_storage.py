@@ -1,4 +1,4 @@
-"""Tests of k34_storage: bytes that move, and storages that are used again."""
+"""Tests of k34_storage: bytes that move, and storages that are reused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def node(
     *,
     extern: bool = False,
 ) -> Node:
-    """Make a node; each read is given as the number of a loop for each dim."""
+    """Make a node; each read is given as a loop index for each dim."""
     loops = ranges + reduced
     deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
     return Node(name, ranges, reduced, tuple(deps), extern)
@@ -117,11 +117,11 @@ def test_traffic_is_what_crosses_a_kernel_s_border() -> None:
     one = traffic([tuple(SOFTMAX)], ["f_div"])
 
     assert 8 * large + 4 * small == apart, (
-        f"yours counts {apart} bytes: x and d are read twice, c once, and c, d and f are written; "
+        f"you count {apart} bytes: x and d are read twice, c once, and c, d and f are written; "
         f"b and e are small"
     )
     assert 2 * large == one, (
-        f"yours counts {one} bytes: x is read once, f_div is written, the rest never exists"
+        f"you count {one} bytes: x is read once, f_div is written, the rest never exists"
     )
     assert large == traffic([tuple(SOFTMAX)], []), "f_div is not an output, so it is not written"
     assert 3 * large == traffic([tuple(SOFTMAX)], ["f_div", "d_exp"]), (
@@ -223,7 +223,7 @@ def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
 
 
 def lives(kernels: Sequence[Kernel], outputs: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-    """Return the bytes of each buffer that has to exist, and from when to when it is needed."""
+    """Return the bytes of each buffer that has to exist, and when it is first and last needed."""
     found = {}
     for at, kernel in enumerate(kernels):
         for each in kernel:
@@ -243,7 +243,7 @@ def check_storages(kernels: Sequence[Kernel], outputs: Sequence[str]) -> None:
     """Assert that a plan stores what is needed, shares nothing in use, and wastes no storage."""
     plan, needed = allocate(kernels, outputs), lives(kernels, outputs)
     assert needed.keys() == plan.keys(), (
-        f"these buffers need storage: {sorted(needed)}, yours plans {plan}"
+        f"these buffers need storage: {sorted(needed)}, your plan is {plan}"
     )
     for one, other in combinations(needed, 2):
         (size, begin, end), (size2, begin2, end2) = needed[one], needed[other]
@@ -343,4 +343,4 @@ def test_nothing_of_inductor_is_called() -> None:
         f"yours is {storage}, expected one storage, number 0, for f_div: everything else stays in "
         f"the kernel"
     )
-    assert 120 == moved, f"yours moves {moved} bytes, expected 120: 15 floats in and 15 out"
+    assert 120 == moved, f"you count {moved} bytes, expected 120: 15 floats in and 15 out"

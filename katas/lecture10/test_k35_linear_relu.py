@@ -221,7 +221,7 @@ def test_of_two_products_one_is_the_bias(way: Function) -> None:
     assert ["aten.mm.default", "aten._addmm_activation.default"] == sorted(
         set(targets) - {"aten.sin.default"}, reverse=True
     ), (
-        f"yours calls {targets}: one product is fused, the other one is its bias and is "
+        f"your graph calls {targets}: one product is fused, the other one is its bias and is "
         "computed before"
     )
 

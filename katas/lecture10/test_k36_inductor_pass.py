@@ -316,7 +316,7 @@ def test_the_pass_counts_over_all_graphs() -> None:
         )
     exact = kata().FuseLinear(24)
     exact(traced(dense, *inputs()).graph)
-    assert 1 == exact.fused, "expected 1 fused chain: a result of 24 elements has not fewer than 24"
+    assert 1 == exact.fused, "expected 1 fused chain: 24 elements are not fewer than 24"
     x, w, b = inputs()
     empty = traced(dense, x[:0], w, b).graph
     assert 1 == kata().patterns().apply(empty), (

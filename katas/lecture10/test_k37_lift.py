@@ -77,7 +77,7 @@ def test_a_node_from_outside_becomes_an_input() -> None:
         f"existing ones"
     )
     assert lift(inner, other) is found, (
-        "yours lifts the same node to a second input: look in level.lifted first"
+        "you lift the same node to a second input: look in level.lifted first"
     )
     second = lift(inner, node)
     assert [own, found, second] == inner.inputs, (
@@ -330,12 +330,12 @@ def test_no_write_is_allowed(what: str) -> None:
         f"while being traced, the function reached this line {len(refused)} times, expected once"
     )
     assert torch.equal(x.log_softmax(0), module(x, x)), (
-        f"a program that catches the error should go on recording outside:\n\n{graph_text(module)}"
+        f"after catching the error, recording should go on outside:\n\n{graph_text(module)}"
     )
 
 
 def test_an_error_does_not_leave_the_tracer_inside() -> None:
-    """A program that catches it goes on recording outside."""
+    """After a program catches it, recording goes on outside."""
 
     def fail(a: Any) -> Any:
         a.sin()
@@ -370,14 +370,14 @@ def test_a_result_that_is_refused_does_not_leave_the_tracer_inside() -> None:
 
 
 def test_record_lifts_what_is_known_first() -> None:
-    """It is lifted whether used or not, in the given order, after the function's own inputs."""
+    """Known nodes are lifted, used or not, in the given order, after the function's own inputs."""
     tracer = Tracer()
     tracer.trace(lambda x, y: x + y)
     x, y, total = list(tracer.graph.nodes)[:3]
     level = tracer.record(lambda a: a * tracer.proxy(x), 1, (total, y))
 
     assert [total, y, x] == list(level.lifted), (
-        "expected the known ones first, then what the function needs"
+        "expected the known values first, then what the function needs"
     )
     assert level.parent is tracer.level, "the tracer's level is not restored"
     assert_expected_inline(

@@ -71,7 +71,7 @@ def test_a_choice_that_is_known_is_made() -> None:
 
 
 def test_a_loop_goes_through_the_rows() -> None:
-    """In running sums the carry is the last one."""
+    """In running sums the carry is the last sum."""
 
     def step(carry: Any, row: Any, factor: Any) -> tuple[Any, Any]:
         return carry + row * factor, carry * 2 + row
@@ -80,9 +80,7 @@ def test_a_loop_goes_through_the_rows() -> None:
     pair = scan(step, init, xs, (factor,))
     carry, results = pair
 
-    assert isinstance(pair, tuple), (
-        f"scan should return a tuple, yours returns a {type(pair).__name__}"
-    )
+    assert isinstance(pair, tuple), f"scan returned a {type(pair).__name__}, expected a tuple"
     torch.testing.assert_close(carry, init + xs.sum(0) * factor, rtol=0, atol=0)
     expected = [init * 2 + xs[0], (init + xs[0] * factor) * 2 + xs[1]]
     torch.testing.assert_close(results[:2], torch.stack(expected), rtol=0, atol=0)
@@ -176,7 +174,7 @@ def test_one_list_of_operands_serves_both_branches() -> None:
 
 
 def test_a_tuple_comes_back_as_a_tuple() -> None:
-    """It holds proxies, can be unpacked and has a length."""
+    """The tuple holds proxies, can be unpacked and has a length."""
 
     def function(x: Any, y: Any) -> Any:
         pair = cond(x.sum() > 0, lambda a: (a + 1, a * y), lambda a: (y * 1, a - 1), (x,))
@@ -323,7 +321,7 @@ def test_one_proxy_of_the_two_is_enough() -> None:
 
     module = check(function, vector(5, 6, 7, 8).reshape(2, 2))
     assert 2 == len(find(module, scan)), (
-        f"yours records {len(find(module, scan))} scans, expected 2: one has a proxy as its "
+        f"your graph has {len(find(module, scan))} scans, expected 2: one has a proxy as its "
         "rows, the other as its start, and neither is unrolled"
     )
 
@@ -367,7 +365,7 @@ BODIES = st.recursive(
 
 
 def run(body: list[Any], values: list[Any], choose: Any, loop: Any) -> Any:
-    """Run a drawn program, in which each function can use all values around it."""
+    """Run a random program, in which each function can use all values around it."""
     values = [*values]
     for what, first, *rest in body:
         x = values[first % len(values)]

@@ -34,7 +34,7 @@ def check(function: Callable[..., Any], *shapes: tuple[int, ...]) -> fx.GraphMod
     found = decompose_mean(gm)
     gm.graph.lint()
     text = f"\n\nyours:\n{graph_text(gm)}"
-    assert before == found, f"yours returns {found}, but there were {before} means{text}"
+    assert before == found, f"you return {found}, but there were {before} means{text}"
     left = gm.graph.find_nodes(op="call_function", target=aten.mean.dim)
     assert not left, f"a mean is left{text}"
     symbols = [
@@ -89,7 +89,7 @@ def test_a_known_size_is_a_number() -> None:
     gm = check(lambda x: torch.stack([x] * 4).mean(0), (2, 8), (4, 4), (6, 2))
     quotient = gm.graph.find_nodes(op="call_function", target=aten.div.Tensor)[0]
     assert 4 == quotient.args[1], (
-        f"yours divides by {quotient.args[1]}, expected 4: the size is known"
+        f"your graph divides by {quotient.args[1]}, expected 4: the size is known"
     )
 
     gm = check(lambda x: torch.stack([x] * 4).mean([0, 1]), (2, 8), (6, 2))

@@ -124,7 +124,7 @@ def test_the_same_is_computed_once() -> None:
 
     names = optimized(function, torch.rand(3))
     expected = ["sin.default", "exp.default", "cat.default", "add.Tensor", "sum.dim_IntList"]
-    assert [*expected, "mul.Tensor"] == names, f"yours leaves {names}"
+    assert [*expected, "mul.Tensor"] == names, f"you leave {names}"
 
 
 @pytest.mark.step(1, "passes")
@@ -136,7 +136,7 @@ def test_keyword_arguments_are_told_apart() -> None:
 
     names = optimized(function, torch.rand(3), torch.rand(3))
     assert ["add.Tensor"] * 2 == names, (
-        f"yours leaves {names}, expected two adds: alpha=2 occurs twice, and once there is no alpha"
+        f"you leave {names}, expected two adds: alpha=2 occurs twice, and once there is no alpha"
     )
 
 
@@ -201,7 +201,7 @@ def test_dead_nodes_go() -> None:
     new_compiler().optimize(gm)
 
     assert 3 == len(gm.graph.nodes), (
-        f"yours leaves {len(gm.graph.nodes)} nodes, expected 3:\n{graph_text(gm)}"
+        f"you leave {len(gm.graph.nodes)} nodes, expected 3:\n{graph_text(gm)}"
     )
     assert "sin" not in gm.code, "the code does not match the graph: call gm.recompile()"
 

@@ -1,4 +1,4 @@
-"""Trace modules: which are called, and which are traced into."""
+"""Trace modules: which become calls, and which are traced into."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def on_fakes(module: fx.GraphModule, run: Callable[..., Any], inputs: tuple[Any,
 
 
 class Profiler(fx.Interpreter):
-    """Makes a row for each node that it runs."""
+    """Records a row for each node that it runs."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)

@@ -27,7 +27,7 @@ def is_pure(node: fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return True
     random = torch.Tag.nondeterministic_seeded in node.target.tags
-    # What returns nothing is called for what it does: an assertion.
+    # A call that returns nothing is made for its effect: an assertion.
     return not random and bool(node.target._schema.returns)  # noqa: SLF001
 
 
@@ -40,7 +40,7 @@ def value_of(gm: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> A
 
 
 def fold_constants(gm: fx.GraphModule) -> int:
-    """Compute now what depends on no input; return by how many nodes the graph is shorter."""
+    """Compute now what depends on no input; return by how many nodes the graph has shrunk."""
     if any(may_write(node) for node in gm.graph.nodes):
         return 0
     before = len(gm.graph.nodes)

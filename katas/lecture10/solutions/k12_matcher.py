@@ -56,7 +56,7 @@ def find_matches(graph: fx.Graph, pattern: fx.Graph) -> list[dict[fx.Node, Any]]
     matches: list[dict[fx.Node, Any]] = []
     taken: set[fx.Node] = set()
     for node in graph.nodes:
-        # From the result upwards: a value has many users, but is made in one place.
+        # From the result upwards: a value has many users, but is computed in one place.
         match: dict[fx.Node, Any] = {}
         if fits(result_of(pattern), node, match) and is_closed(match, node):
             inner = {found for wanted, found in match.items() if wanted.op != "placeholder"}

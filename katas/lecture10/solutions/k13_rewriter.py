@@ -1,4 +1,4 @@
-"""Put something else in the place of each match."""
+"""Replace each match with something else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
 
 def find_matches(graph: fx.Graph, pattern: fx.Graph) -> list[dict[fx.Node, Any]]:
-    """Return for each match, in the order of results, what each node stands for. Given."""
+    """For each match, in the order of results, return what each node stands for. Given."""
     found = SubgraphMatcher(pattern, match_output=False, ignore_literals=False).match(graph)
     places = {node: place for place, node in enumerate(graph.nodes)}
     found.sort(key=lambda match: places[match.nodes_map[match.anchors[0]]])

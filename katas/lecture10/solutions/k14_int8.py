@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 
-LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is less.
+LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is smaller.
 
 
 INPUT_RANGE = (-128, 127)

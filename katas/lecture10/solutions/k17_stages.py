@@ -1,4 +1,4 @@
-"""Cut a model into stages, as evenly as can be."""
+"""Split a model into stages, as evenly as possible."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def partition(
     cost: Callable[[fx.Node], int],
     size: Callable[[fx.Node], int],
 ) -> list[list[fx.Node]]:
-    """Return the calls of a graph in `count` stages, the most expensive of which is cheapest."""
+    """Split a graph's calls into `count` stages whose most expensive one is as cheap as can be."""
     calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
     total = len(calls)
     if not 1 <= count <= total:

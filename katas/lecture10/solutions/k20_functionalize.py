@@ -27,7 +27,7 @@ class Program:
         """Return the new node that has an old node's current value."""
         node = tensor_of(node)
         if node not in self.current:
-            # A view is made from what it views now, which may itself have to be made again.
+            # A view is computed from what it views now, which may itself have to be recomputed.
             self.current[node] = self.graph.node_copy(node, self.read)
         return self.current[node]
 
@@ -38,7 +38,7 @@ class Program:
             viewed = node.args[0]
             self.write(viewed, put_back(self.graph, node, self.read(viewed), value))
             return
-        # The base keeps the value; its views are made again when they are needed.
+        # The base keeps the value; its views are recomputed when they are needed.
         self.current = {old: new for old, new in self.current.items() if base_of(old) is not node}
         self.current[node] = value
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def walk_back(results: Iterable[fx.Node | None], known: set[fx.Node]) -> set[fx.Node]:
     """Return what `results` are computed from, themselves included, up to `known`. Given.
 
-    None is skipped. Known nodes, and what only they are computed from, are not in it.
+    None is skipped. Known nodes, and what only they are computed from, are left out.
     """
     met: set[fx.Node] = set()
     waiting = [node for node in results if node is not None]
@@ -47,7 +47,7 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
 
 
 def _extract(joint: fx.GraphModule, inputs: Any, members: set[fx.Node], results: Any) -> Any:
-    """Return a module made of some nodes of `joint`, in the same order."""
+    """Return a module with some nodes of `joint`, in the same order."""
     graph = fx.Graph()
     copies = {node: graph.placeholder(node.name) for node in inputs}
     for node in joint.graph.nodes:

@@ -1,4 +1,4 @@
-"""The min-cut partitioner: what to save for backward, and what to compute again."""
+"""The min-cut partitioner: what to save for backward, and what to recompute."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNBOUNDED = "the flow is unbounded: a path has no edge that may be cut"
 def max_flow(
     capacities: Mapping[Edge, float], source: Hashable, sink: Hashable
 ) -> tuple[float, set[Hashable]]:
-    """Return the greatest flow, and the vertices on the source's side of the cut that limits it."""
+    """Return the maximum flow, and the vertices on the source's side of the cut that limits it."""
     residual: dict[Hashable, dict[Hashable, float]] = defaultdict(lambda: defaultdict(int))
     for (start, end), capacity in capacities.items():
         residual[start][end] += capacity
@@ -61,7 +61,7 @@ def max_flow(
 
 
 def is_expensive(node: fx.Node) -> bool:
-    """Whether a node must not run twice: it is slow, or draws random numbers. Given."""
+    """Return whether a node must not run twice: it is slow, or draws random numbers. Given."""
     aten = torch.ops.aten
     slow = (
         aten.mm,
@@ -107,7 +107,7 @@ def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
     needed = walk_back(gradients, set())
     capacities: dict[Edge, float] = {}
     for node in needed - later:
-        # To cut this edge is to save the node. No other edge may be cut.
+        # Cutting this edge means saving the node. No other edge may be cut.
         capacities[("in", node), ("out", node)] = 0 if node in primals else price(node)
         if node in primals or is_expensive(node):
             # Backward cannot start before it: a node on the way from here has to be saved.

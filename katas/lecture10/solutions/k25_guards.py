@@ -1,4 +1,4 @@
-"""Say when torch.compile compiles again."""
+"""Say when torch.compile recompiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def guards(function: Callable[..., Any], *args: Any) -> Hashable:
-    """Return what must be the same in a later call for its compiled graph to serve again."""
+    """Return what must be the same in a later call for its compiled graph to be reused."""
     met: dict[int, int] = {}
 
     def fact(value: Any) -> Hashable:
@@ -27,7 +27,7 @@ def guards(function: Callable[..., Any], *args: Any) -> Hashable:
             keys = str(torch._C._dispatch_keys(value))  # noqa: SLF001 - it has no public name
             return type(value), number, layout, value.requires_grad, keys
         if isinstance(value, bool | int | float | str | None):
-            # 1, 1.0 and True are equal, but guards tell them apart.
+            # 1, 1.0 and True are equal, but guards distinguish them.
             return type(value), value
         if isinstance(value, list | tuple):
             return type(value), tuple(fact(item) for item in value)

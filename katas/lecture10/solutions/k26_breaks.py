@@ -63,7 +63,7 @@ class WholeAverage(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(size))
-        # A number of Python's is a constant in the graph, with a guard; a tensor is an input.
+        # A Python number is a constant in the graph, with a guard; a tensor is an input.
         self.register_buffer("steps", torch.zeros(()))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

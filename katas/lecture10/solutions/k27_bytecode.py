@@ -40,7 +40,7 @@ class Tracer:
         return TensorVariable(self.graph.placeholder(name), self.mode.from_tensor(value))
 
     def record(self, op: str, target: Any, args: Any, kwargs: Any, line: int) -> Any:
-        """Run a call on fake tensors; if it makes a tensor, it becomes a node."""
+        """Run a call on fake tensors; if it returns a tensor, record a node."""
         fakes, names = fields(args, "fake"), fields(kwargs, "fake")
         try:
             with self.mode:

@@ -31,7 +31,7 @@ class Evaluate(Handler):
         return self.memory[name][index]
 
     def default(self, name: str, args: tuple[Any, ...]) -> torch.Tensor:
-        """Return what the function of `OPERATIONS` makes of the arguments."""
+        """Return what the function in `OPERATIONS` returns for the arguments."""
         return OPERATIONS[name][0](*args)
 
 

@@ -44,7 +44,7 @@ def count(kernel: Pointwise | Reduction) -> Count:
     times = dict(zip(variables, kernel.loops, strict=True))
     work = sum(name not in {"load", "constant"} for name, _ in handler.calls)
     reads = frozenset(args for name, args in handler.calls if name == "load")
-    # A loop whose variable is not in the index reads the same place again: from a cache.
+    # A loop whose variable is not in the index reads the same element again: from a cache.
     places = [prod(times[i] for i in sympy.sympify(index).free_symbols) for _, index in reads]
     return Count(
         (work + isinstance(kernel, Reduction)) * prod(kernel.loops),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
-    """Return for each kernel the positions of all that have to run before it."""
+    """For each kernel, return the positions of all kernels that have to run before it."""
     writer = {node.name: place for place, kernel in enumerate(kernels) for node in kernel}
     result: list[set[int]] = []
     for place, kernel in enumerate(kernels):
@@ -45,8 +45,8 @@ def can_fuse(kernels: Sequence[Kernel], first: int, second: int) -> bool:
 def same_loops(nodes: Kernel) -> bool:
     """Return whether one nest of loops serves all nodes. Given.
 
-    Without a reduction all have equal `ranges`. With one, all reductions have equal loops, and
-    the ranges of the other nodes are its `ranges` or its ``ranges + reduced``.
+    Without a reduction, all nodes have equal `ranges`. With one, all reductions have equal loops,
+    and the ranges of the other nodes are its `ranges` or its ``ranges + reduced``.
     """
     shapes = {(node.ranges, node.reduced) for node in nodes if node.reduced}
     if not shapes:

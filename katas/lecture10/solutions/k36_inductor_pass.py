@@ -80,7 +80,7 @@ class FuseLinear(CustomGraphPass):
         self.fused += patterns(self.smallest).apply(graph)
 
     def uuid(self) -> Any:
-        """Return what tells this pass from others."""
+        """Return what distinguishes this pass from others."""
         return get_hash_for_files((__file__,), str(self.smallest))
 
 

@@ -36,7 +36,7 @@ class Compiler:
             if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
                 continue
             # Its arguments are first nodes already: any duplicates came before it. The repr of a
-            # node is its name, and that of a literal tells 1 from True, and 0.0 from -0.0.
+            # node is its name, and that of a literal distinguishes 1 from True, and 0.0 from -0.0.
             key = (node.target, repr(node.args), repr(sorted(node.kwargs.items())))
             same = first.setdefault(key, node)
             if same is not node:

@@ -28,7 +28,7 @@ class Program:
         node = tensor_of(node)
         new = self.current.get(node)
         if new is None:
-            # A view is made from what it views now, which may itself have to be made again.
+            # A view is computed from what it views now, which may itself have to be recomputed.
             new = self.current[node] = self.graph.node_copy(node, self.read)
         return new
 
@@ -39,7 +39,7 @@ class Program:
             viewed = node.args[0]
             self.write(viewed, put_back(self.graph, node, self.read(viewed), value))
             return
-        # The base keeps the value; its views are made again when they are needed.
+        # The base keeps the value; its views are recomputed when they are needed.
         stale = set()
         for old in self.current:
             if base_of(old) is node:
