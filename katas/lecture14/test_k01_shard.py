@@ -63,7 +63,9 @@ def compare(world: World, model: nn.Module, size: int, place: int, why: str) -> 
         )
         for name, theirs in found["parts"].items():
             yours = found["said"].get(name)
-            assert yours is not None, f"rank {rank}: your result lacks {name}; it has {found['said']}"
+            assert yours is not None, (
+                f"rank {rank}: your result lacks {name}; it has {found['said']}"
+            )
             assert theirs[place] == yours[place], (
                 f"rank {rank}, {name}: yours {yours[place]!r}, PyTorch's {theirs[place]!r}. {why}"
             )

@@ -14,7 +14,7 @@ Action = tuple[str, int]
 
 
 def receive(shape: Sequence[int], source: int, number: int) -> torch.Tensor:
-    """Return what a rank sends about a micro-batch, float32, once it has arrived. Given."""
+    """Return what a rank sends for a micro-batch, as float32, once it has arrived. Given."""
     received = torch.empty(tuple(shape))
     dist.recv(received, source, tag=number)
     return received
