@@ -40,7 +40,7 @@ STEPS = {
 
 
 def moves() -> dict[str, float]:
-    """Return for each row of `STEPS` how far the parameter moves in units of lr, to within 0.01.
+    """Return how far the parameter moves in each row of `STEPS`, in units of lr, to within 0.01.
 
     Plain Adam with a gradient of 5.0 gives -1.0: the parameter falls by lr.
     """

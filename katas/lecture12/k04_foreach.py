@@ -12,8 +12,8 @@ read a count (``_local_scalar_dense``; foreach has 40 of those).
         step()
         print(more, len(launches(step)))
 
-Its foreach operators take lists: ``torch._foreach_mul_(xs, 2.0)`` is ``x.mul_(2.0)`` for each x in
-one launch. Each operator you need has such a form, which takes `value` last, as a positional
+PyTorch's foreach operators take lists: ``torch._foreach_mul_(xs, 2.0)`` is ``x.mul_(2.0)`` for each
+x in one launch. Each operator you need has such a form, which takes `value` last, as a positional
 argument. A list must hold one kind of tensor: on a GPU a mixed list is launched tensor by tensor,
 which `launches` cannot see.
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
-    """Scale the gradients to a common 2-norm of at most `max_norm`; return the old norm.
+    """Scale the gradients to a total 2-norm of at most `max_norm`; return the old norm.
 
     The factor is ``max_norm / (norm + 1e-6)``, but at most 1. Some parameters may lack a gradient,
     but not all.
@@ -61,8 +61,8 @@ def norms(model: nn.Module) -> list[nn.BatchNorm1d]:
 def refresh(model: nn.Module, batches: Iterable[torch.Tensor]) -> None:
     """Make the running statistics of `norms` the plain mean over all batches.
 
-    In training mode and with ``momentum`` None, a layer computes that mean from its last
-    ``reset_running_stats()`` on. Restore each momentum and each module's mode, and build no graph.
+    In training mode and with ``momentum`` None, a layer computes that mean since its last
+    ``reset_running_stats()``. Restore each momentum and each module's mode, and build no graph.
     """
     # TODO: remember the momenta, run the batches, restore everything.
     raise NotImplementedError("refresh")

@@ -43,14 +43,14 @@ def vocabulary(text: str) -> dict[str, int]:
 
 
 def split(count: int, seed: int) -> list[int]:
-    """Return the numbers below `count` in an order that `seed` decides."""
+    """Return the numbers below `count` in an order determined by `seed`."""
     torch.manual_seed(seed)
     order: list[int] = np.random.permutation(count).tolist()  # noqa: NPY002
     return order
 
 
 def epochs(seed: int, evaluate: Callable[[], object]) -> list[list[int]]:
-    """Return the orders of two epochs, decided by `seed`, whatever `evaluate` draws after each."""
+    """Return the orders of two epochs, fixed by `seed`, whatever `evaluate` draws after each."""
     data: Any = range(8)
     torch.manual_seed(seed)
     training = DataLoader(data, shuffle=True)

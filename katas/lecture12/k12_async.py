@@ -50,7 +50,7 @@ class Saver:
     def save(self, state: State, path: Path) -> None:
         """Start writing the current values of `state`, and return before the write ends.
 
-        Names and shapes are the same at each save. Every buffer is on the CPU, like everything
+        Names and shapes are the same on every save. Every buffer is on the CPU, like everything
         here, requires no gradient, and is compact even if the tensor in `state` is a view of a
         larger one. Raise an error of the previous save before copying anything.
         """

@@ -1,7 +1,7 @@
 """Sixteen trials that try sixteen learning rates.
 
 Sixteen random trials leave, on average, more than a third of sixteen cells empty. The first sixteen
-points of a Sobol sequence put one in each, however you cut the square into sixteen:
+points of a Sobol sequence put one in each, however you divide the square into sixteen:
 
          4 x 4 cells               8 x 2 cells
     +----+----+----+----+     +---------+---------+
@@ -53,7 +53,7 @@ POLYNOMIALS = (
 
 
 def directions(dimension: int) -> list[list[int]]:
-    """Return the 30 direction numbers, of 30 bits, of each of up to 6 dimensions. Given."""
+    """Return 30 direction numbers, of 30 bits each, for each of up to 6 dimensions. Given."""
     rows = [[1 << (BITS - 1 - k) for k in range(BITS)]]
     for degree, coefficients, first in POLYNOMIALS[: dimension - 1]:
         row = [number << (BITS - 1 - k) for k, number in enumerate(first)]
@@ -67,7 +67,7 @@ def directions(dimension: int) -> list[list[int]]:
 
 
 class Range(NamedTuple):
-    """The range of a hyperparameter, `low` to `high`, spread evenly or evenly in the logarithm."""
+    """The range of a hyperparameter, `low` to `high`, on a linear or a logarithmic scale."""
 
     low: float
     high: float

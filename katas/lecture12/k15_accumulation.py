@@ -11,7 +11,7 @@ does not:
 Each token of A weighs five times as much as one of B. Widely used trainers did that until the
 autumn of 2024, and data parallelism does it again: it averages gradients over ranks.
 
-1. `share`: a micro-batch's part of the large batch's loss.
+1. `share`: a micro-batch's contribution to the large batch's loss.
 2. `accumulate`: the large batch's gradients, one micro-batch at a time.
 
 Begin on paper: by which number must you divide the sum of A's losses?

@@ -75,7 +75,8 @@ class Pair:
         self.theirs.step()
         same = all(p.grad is grad for p, grad in zip(self.mine, grads, strict=True))
         assert same, (
-            "yours drops or replaces a .grad, expected the same tensors: leave that to zero_grad"
+            "your code drops or replaces a .grad, expected the same tensors: leave that to"
+            " zero_grad"
         )
         for n, (mine, right) in enumerate(zip(self.mine, self.right, strict=True)):
             alike(mine, right, f"parameter {n} after step {t}, where parameter 0 has no gradient")
@@ -89,8 +90,8 @@ def test_one_step_of_whole_numbers() -> None:
     returned: object = SGD([p], lr=0.5).step()
 
     assert p.tolist() == [0.0, 2.0, 5.0], f"yours {p.tolist()}, expected [0.0, 2.0, 5.0]"
-    assert p.data_ptr() == place, "the parameter has new memory; yours must change it in place"
-    assert returned is None, f"yours returns {returned}, expected None"
+    assert p.data_ptr() == place, "the parameter has new memory; your step must change it in place"
+    assert returned is None, f"your code returns {returned}, expected None"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
@@ -142,7 +143,7 @@ def test_nothing_else_moves() -> None:
     for t in range(2):
         pair.step_without_the_first(t)
     idle = pair.yours.state.get(pair.mine[0], {})
-    assert not idle, f"yours keeps {sorted(idle)} for a parameter that has had no gradient yet"
+    assert not idle, f"your code keeps {sorted(idle)} for a parameter that has had no gradient yet"
 
 
 def test_parameters_without_a_gradient_rest() -> None:
@@ -158,7 +159,8 @@ def test_no_momentum_no_state() -> None:
     pair.step(0)
     yours = sum(len(state) for state in pair.yours.state.values())
     assert yours == 0, (
-        f"yours keeps {yours} tensors, PyTorch's none: each costs as much memory as its parameter"
+        f"your code keeps {yours} tensors, PyTorch's none: each costs as much memory as its"
+        " parameter"
     )
 
 
@@ -222,7 +224,7 @@ def test_it_is_written_here() -> None:
 def test_any_settings(
     lr: float, momentum: float, dampening: float, decay: float, kind: str
 ) -> None:
-    """Four steps with drawn settings."""
+    """Four steps with random settings."""
     # PyTorch refuses Nesterov without momentum, or with dampening.
     nesterov = kind == "nesterov" and momentum > 0
     options = {"lr": lr, "momentum": momentum, "weight_decay": decay, "nesterov": nesterov}

@@ -79,7 +79,8 @@ class Pair:
         self.theirs.step()
         same = all(p.grad is grad for p, grad in zip(self.mine, grads, strict=True))
         assert same, (
-            "yours drops or replaces a .grad, expected the same tensors: leave that to zero_grad"
+            "your code drops or replaces a .grad, expected the same tensors: leave that to"
+            " zero_grad"
         )
         for n, (mine, right) in enumerate(zip(self.mine, self.right, strict=True)):
             alike(mine, right, f"parameter {n} after step {t}, where parameter 0 has no gradient")
@@ -95,8 +96,8 @@ def test_the_first_step_is_lr() -> None:
     says = "after one step: yours is not [0.5, 1.5, 4.5]\n".__add__
     right = torch.tensor([0.5, 1.5, 4.5], dtype=torch.float64)
     torch.testing.assert_close(p.detach(), right, rtol=0, atol=1e-5, msg=says)
-    assert p.data_ptr() == place, "the parameter has new memory; yours must change it in place"
-    assert returned is None, f"yours returns {returned}, expected None"
+    assert p.data_ptr() == place, "the parameter has new memory; your step must change it in place"
+    assert returned is None, f"your code returns {returned}, expected None"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
@@ -108,14 +109,14 @@ def test_bits_without_decay(dtype: torch.dtype) -> None:
 
 
 def test_decay_of_adam() -> None:
-    """It is added to the gradient, and so enters the averages."""
+    """Adam's decay is added to the gradient, and so enters the averages."""
     pair = Pair("Adam", {"weight_decay": 0.3})
     for t in range(4):
         pair.step(t)
 
 
 def test_decay_of_adamw() -> None:
-    """It is subtracted from the parameter, before the step."""
+    """AdamW's decay is subtracted from the parameter, before the step."""
     pair = Pair("AdamW", {"weight_decay": 0.3})
     for t in range(4):
         pair.step(t)
@@ -142,7 +143,7 @@ def test_a_loss_1000_times_as_large(kind: str) -> None:
     ratio = pulls[1] / pulls[0]
     right = {"Adam": 1e-3, "AdamW": 1.0}[kind]
     assert ratio == pytest.approx(right, rel=0.1), (
-        f"{kind}: with a loss 1000 times as large, yours decays {ratio:.2g} times as much as"
+        f"{kind}: with a loss 1000 times as large, your code decays {ratio:.2g} times as much as"
         " before,"
         f" expected {right}"
     )
@@ -189,7 +190,9 @@ def test_nothing_else_moves() -> None:
         for t in range(2):
             pair.step_without_the_first(t)
         idle = pair.yours.state.get(pair.mine[0], {})
-        assert not idle, f"yours keeps {sorted(idle)} for a parameter that has had no gradient yet"
+        assert not idle, (
+            f"your code keeps {sorted(idle)} for a parameter that has had no gradient yet"
+        )
 
 
 def test_parameters_without_a_gradient_rest() -> None:
@@ -221,7 +224,7 @@ def test_the_state_changes_in_place() -> None:
         p.grad = gradient(p, t)
         adam.step()
     swapped = [key for key, value in adam.state[p].items() if value is not held[key]]
-    assert not swapped, f"yours stores new tensors under {swapped}, PyTorch writes in place"
+    assert not swapped, f"your code stores new tensors under {swapped}, PyTorch writes in place"
     assert held["step"].item() == 2, f"step: yours {held['step'].item()}, expected 2"
 
 
@@ -260,7 +263,7 @@ def test_it_is_written_here() -> None:
 def test_any_settings(
     kind: str, lr: float, betas: tuple[float, float], eps: float, decay: float
 ) -> None:
-    """Three steps with drawn settings."""
+    """Three steps with random settings."""
     pair = Pair(kind, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay})
     for t in range(3):
         pair.step(t)

@@ -165,14 +165,14 @@ def test_it_is_done_in_place() -> None:
     places = [[x.data_ptr() for x in xs] for xs in every]
     held = [list(xs) for xs in every]
     returned: object = foreach_step(*every, t=1)
-    assert returned is None, f"yours returns {returned}, expected None"
+    assert returned is None, f"your code returns {returned}, expected None"
     assert places == [[x.data_ptr() for x in xs] for xs in every], (
-        "yours replaced the memory of a tensor"
+        "your code replaced the memory of a tensor"
     )
     same = all(
         a is b for xs, ys in zip(held, every, strict=True) for a, b in zip(xs, ys, strict=True)
     )
-    assert same, "yours put different tensors into its argument lists"
+    assert same, "your code put different tensors into its argument lists"
 
 
 @pytest.mark.parametrize("count", [1, 20, 200])
@@ -182,8 +182,8 @@ def test_seven_launches(count: int) -> None:
     yours = launches(lambda: foreach_step(*every, t=3))
     loop = launches(lambda: loop_step(*again, t=3))
     assert len(yours) <= 7, (
-        f"{count} parameters: yours launches {len(yours)}, the loop {len(loop)}, expected at most 7"
-        f"\nyours: {dict(Counter(yours))}"
+        f"{count} parameters: your code launches {len(yours)}, the loop {len(loop)}, expected at"
+        f" most 7\nyours: {dict(Counter(yours))}"
     )
 
 
@@ -192,7 +192,7 @@ def test_fourteen_launches_for_two_kinds() -> None:
     every = lists(*[DOUBLE, FLOAT] * 10)
     yours = launches(lambda: foreach_step(*every, t=3))
     assert len(yours) <= 14, (
-        f"yours launches {len(yours)}, expected at most 14: {dict(Counter(yours))}"
+        f"your code launches {len(yours)}, expected at most 14: {dict(Counter(yours))}"
     )
 
 
@@ -204,7 +204,7 @@ def test_no_launch_is_hidden() -> None:
         foreach_step(*every, t=4)
     ran = {name.removeprefix("aten::") for name in names if "_foreach_" in name}
     assert ran, "no foreach operator has run: replace the loop with foreach operators"
-    assert ran <= seen, f"yours runs {sorted(ran - seen)} where `launches` does not see it"
+    assert ran <= seen, f"your code runs {sorted(ran - seen)} where `launches` does not see it"
 
     every = lists(*[DOUBLE] * 3)
     before = [x.tolist() for xs in every for x in xs]
@@ -212,7 +212,7 @@ def test_no_launch_is_hidden() -> None:
         foreach_step(*every, t=1)
     after = [x.tolist() for xs in every for x in xs]
     assert before == after, (
-        "yours writes where `launches` does not see it: past the mode, or in a thread"
+        "your code writes where `launches` does not see it: past the mode, or in a thread"
     )
 
 
@@ -222,4 +222,4 @@ def test_each_list_is_of_one_kind() -> None:
     with Lists() as lists_seen:
         foreach_step(*every, t=1)
     mixed = sorted({name for name, dtypes in lists_seen.dtypes if len(dtypes) > 1})
-    assert not mixed, f"yours passes {mixed} tensors of two dtypes in one list"
+    assert not mixed, f"your code passes {mixed} tensors of two dtypes in one list"

@@ -127,7 +127,7 @@ def test_warmup_then_cosine() -> None:
 
 
 def test_three_in_a_row() -> None:
-    """Each begins at its own t = 0, whatever lr the one before left."""
+    """Each schedule begins at its own t = 0, whatever lr the one before left."""
     mine, yours, right, made = built(("exponential", "warmup", "cosine"), (3, 5), 0.3)
     compare(mine, [yours], right, [made], steps=12)
 
@@ -146,7 +146,7 @@ def test_only_the_lr_is_written() -> None:
         yours.step()
     after = {key: value for key, value in mine.param_groups[0].items() if key != "lr"}
     changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    assert not changed, f"yours changes {changed} in the group, expected only lr"
+    assert not changed, f"your code changes {changed} in the group, expected only lr"
 
 
 def test_the_state_is_made_of_numbers() -> None:
@@ -225,7 +225,7 @@ def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
     assert lrs(other) == before, f"lrs after load_state_dict: yours {lrs(other)}, before {before}"
     if first == "schedule":
         other.load_state_dict(of_optimizer)
-    assert returned is None, f"yours returns {returned}, expected None"
+    assert returned is None, f"your code returns {returned}, expected None"
     assert [state, of_optimizer] == json.loads(saved), "your load_state_dict changes its argument"
     for t, right in enumerate(later, stop):
         if t == 1:

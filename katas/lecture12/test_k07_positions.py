@@ -63,8 +63,8 @@ def check(old: Any, *groups: str) -> Any:
         momentum = new.state[parameter].get("momentum_buffer", torch.empty(0)).tolist()
         owner = next((other for other, each in expected.items() if each == momentum), "nobody")
         assert name == owner, (
-            f"an optimizer over {' and '.join(groups)} resumes: yours gives {name} the momentum of"
-            f" {owner}, expected its own; {WHERE}"
+            f"an optimizer over {' and '.join(groups)} resumes: your code gives {name} the momentum"
+            f" of {owner}, expected its own; {WHERE}"
         )
     return new
 
@@ -81,7 +81,7 @@ def test_two_parameters() -> None:
 
 
 def test_two_groups() -> None:
-    """A name may have moved to another group; the options stay with the group's place."""
+    """A name may have moved to another group; the options stay with the group's position."""
     new = check(built("abc", "de", lrs=(0.25, 0.5)), "eca", "bd")
     yours = [group["lr"] for group in new.param_groups]
     assert [0.25, 0.5] == yours, f"your groups have lr {yours}, expected [0.25, 0.5]"
@@ -105,27 +105,27 @@ def test_what_is_saved_stays() -> None:
     new = built("cab", step=False)
     with unchanged(saved=saved["state"]):
         resume(new, saved)
-    assert before == saved["param_groups"], "yours changes the groups of `saved`"
+    assert before == saved["param_groups"], "your code changes the groups of `saved`"
     first = momenta(new)
     resume(new, saved)
     assert first == momenta(new), f"resumed twice, yours has {momenta(new)}; resumed once, {first}"
     assert "cab" == "".join(first), f"yours has state for {[*first]}, expected c, a, b"
     resume(new, built("abc", step=False).state_dict())
     assert not new.state, (
-        "a checkpoint from before the first step has no state: yours keeps the optimizer's old one,"
-        f" {momenta(new)}"
+        "a checkpoint from before the first step has no state: your code keeps the optimizer's old"
+        f" one, {momenta(new)}"
     )
     # PyTorch's own load_state_dict still goes by position: no hook is left on the optimizer.
     new.load_state_dict(saved)
     yours = [group["param_names"] for group in new.param_groups]
     assert [[*"abc"]] == yours, (
         f"after resume(), the optimizer's own load_state_dict leaves the names {yours}, expected"
-        " the saved ones: yours has left a hook"
+        " the saved ones: your code left a hook"
     )
 
 
 def test_a_name_that_is_new() -> None:
-    """A new name raises KeyError: better stop than start from nothing. A removed one is fine."""
+    """A new name raises KeyError: better to stop than to start over. A removed one is fine."""
     new = built("ax", lrs=(0.5,), step=False)
     said = "loads it"
     try:
@@ -138,11 +138,11 @@ def test_a_name_that_is_new() -> None:
     )
     yours = (new.param_groups[0]["lr"], len(new.state))
     assert (0.5, 0) == yours, f"lr and states of the optimizer: yours {yours}, expected (0.5, 0)"
-    # A layer was removed: drop its state, or the next checkpoint saves it under another number.
+    # A layer was removed: drop its state, or the next checkpoint saves it under another index.
     new = check(built("abc"), "cb")
     states = len(new.state)
     assert states == 2, (
-        f"saved by [a, b, c], resumed by [c, b]: yours leaves {states} states in the optimizer,"
+        f"saved by [a, b, c], resumed by [c, b]: your code leaves {states} states in the optimizer,"
         " expected two: a's state belongs to none of its parameters"
     )
     check(new, "bc")
@@ -150,7 +150,7 @@ def test_a_name_that_is_new() -> None:
 
 @pytest.mark.given
 def test_another_number_of_groups() -> None:
-    """PyTorch raises ValueError for that, and yours must too."""
+    """PyTorch raises ValueError for that, and your code must too."""
     for old, new in ((("ab", "c"), ("abc",)), (("abc",), ("ab", "c"))):
         with pytest.raises(ValueError):  # noqa: PT011 - whichever message
             resume(built(*new, step=False), built(*old).state_dict())

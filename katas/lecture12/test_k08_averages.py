@@ -40,7 +40,7 @@ def grads_of(parameters: list[nn.Parameter]) -> list[list[float] | None]:
 
 
 def network(momentum: float | None = 0.3) -> nn.Sequential:
-    """Return a float64 model with two BatchNorms and newly drawn weights."""
+    """Return a float64 model with two BatchNorms and new random weights."""
     layers = nn.Linear(3, 4), nn.BatchNorm1d(4, momentum=momentum), nn.ReLU(), nn.BatchNorm1d(4)
     model = nn.Sequential(*layers).double()
     model(torch.randn(5, 3, dtype=torch.float64))
@@ -95,13 +95,13 @@ def test_clip_takes_an_iterator_and_writes_in_place() -> None:
     bucket = before.view(1, 2)
     with unchanged(weights=[each.detach() for each in parameters]):
         kata.clip(iter(parameters), 0.1)
-    assert before is parameters[0].grad, "yours replaces the gradient with a new tensor"
+    assert before is parameters[0].grad, "your code replaces the gradient with a new tensor"
     assert before.norm().item() == pytest.approx(0.1, rel=1e-5), (
         f"your clipped gradient has norm {before.norm()}, expected 0.1"
     )
     norm = bucket.norm().item()
     assert norm == pytest.approx(0.1, rel=1e-5), (
-        f"a view of the gradient has norm {norm}, expected 0.1: yours has replaced the memory of"
+        f"a view of the gradient has norm {norm}, expected 0.1: your code replaced the memory of"
         " the gradient, as assigning .data does; use an operator that ends in _"
     )
     assert parameters[1].grad is None, (
@@ -127,7 +127,7 @@ def test_clip_reads_no_value() -> None:
         kata.clip(parameters, 0.5)
     reads = [name for name in names if name == "aten::_local_scalar_dense"]
     assert not reads, (
-        f"yours reads {len(reads)} values from tensors, expected none: clamp the factor"
+        f"your code reads {len(reads)} values from tensors, expected none: clamp the factor"
     )
 
 
@@ -166,7 +166,7 @@ def test_update_writes_to_the_average_alone() -> None:
     after = [*yours.parameters(), *yours.buffers()]
     same = all(old is new for old, new in zip(before, after, strict=True))
     same &= memory == [each.data_ptr() for each in after]
-    assert same, "yours replaces parameters or buffers, or moves them to other memory"
+    assert same, "your code replaces parameters or buffers, or moves them to other memory"
     assert all(each.is_leaf and each.requires_grad for each in yours.parameters()), (
         "a parameter is now the result of an operation and no longer a leaf"
     )
@@ -207,7 +207,7 @@ def test_refresh_puts_things_back(*, training: bool) -> None:
         f"training flag of each module: yours {modes} afterwards, expected {before} as before"
     )
     moved = [name for name, x in model.named_buffers() if x.data_ptr() != buffers[name]]
-    assert not moved, f"yours moves {moved} to other memory: write in place"
+    assert not moved, f"your code moves {moved} to other memory: write in place"
     assert [False, False] == seen, (
         f"grad mode during your two batches is {seen}, expected False for both: grad mode builds a "
         "graph"

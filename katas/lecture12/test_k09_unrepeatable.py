@@ -45,10 +45,10 @@ def test_vocabulary() -> None:
     """Each word has its own number."""
     yours = vocabulary(TEXT)
     assert set(TEXT.split()) == set(yours), (
-        f"yours numbers the words {sorted(yours)}, expected {sorted(set(TEXT.split()))}"
+        f"your code numbers the words {sorted(yours)}, expected {sorted(set(TEXT.split()))}"
     )
     numbers = sorted(yours.values())
-    assert [*range(16)] == numbers, f"yours numbers the 16 words {numbers}, expected 0 to 15"
+    assert [*range(16)] == numbers, f"your code numbers the 16 words {numbers}, expected 0 to 15"
 
 
 def test_vocabulary_in_another_process(pytestconfig: pytest.Config) -> None:
@@ -108,7 +108,7 @@ def test_epochs() -> None:
     calls: list[int] = []
     yours = epochs(1, lambda: calls.append(1))
     assert [[*range(8)]] * 2 == list(map(sorted, yours)), f"yours {yours}"
-    assert len(calls) == 2, f"yours evaluates {len(calls)} times, expected 2"
+    assert len(calls) == 2, f"your code evaluates {len(calls)} times, expected 2"
 
 
 def test_epochs_with_an_evaluation() -> None:
@@ -134,7 +134,7 @@ def test_epochs_by_seed() -> None:
     alike = [seed for seed, (first, second) in enumerate(orders) if first == second]
     assert not alike, f"with the seeds {alike} both epochs have the same order: yours {orders}"
     firsts = {tuple(first) for first, _ in orders}
-    assert len(firsts) == 6, f"six seeds give only {len(firsts)} orders in yours"
+    assert len(firsts) == 6, f"six seeds give only {len(firsts)} different orders in your code"
 
 
 def test_none_seeds_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,10 +148,10 @@ def test_none_seeds_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     before, seen = torch.get_rng_state(), []
     split(9, 1)
     epochs(1, lambda: seen.append(torch.get_rng_state()))
-    assert not seeded, f"yours calls {seeded}, which seeds the whole process"
+    assert not seeded, f"your code calls {seeded}, which seeds the whole process"
     assert all(torch.equal(before, each) for each in seen), (
-        "when `evaluate` is called, the process's generator has changed: has yours"
-        " seeded it, or drawn from it?"
+        "when `evaluate` is called, the process's generator has changed: did your code"
+        " seed it, or draw from it?"
     )
 
 

@@ -55,7 +55,7 @@ def trained(steps: int, seed: int = 5) -> Run:
     run = Run(seed)
     for _ in range(steps):
         run.step()
-    # An evaluation draws too: seed and number of steps alone do not reproduce this state.
+    # An evaluation draws numbers too: seed and number of steps alone do not reproduce this state.
     torch.rand(())
     return run
 
@@ -131,14 +131,14 @@ def test_a_state_is_plain() -> None:
     found = leaves(save(run))
     plain = torch.Tensor | int | float | str | None
     others = sorted({type(leaf).__name__ for leaf in found if not isinstance(leaf, plain)})
-    assert not others, f"yours holds {others}; expected tensors, numbers and strings"
+    assert not others, f"your code holds {others}; expected tensors, numbers and strings"
     numbers = {leaf for leaf in found if isinstance(leaf, int | float)}
     for leaf in found:
         numbers |= {*leaf.flatten().tolist()} if isinstance(leaf, torch.Tensor) else set()
     weights = run.model.state_dict().items()
     missing = [name for name, weight in weights if not {*weight.flatten().tolist()} <= numbers]
     assert not missing, (
-        f"expected the model's numbers in the state, yours lacks those of {missing}: whoever"
+        f"expected the model's numbers in the state, your code lacks those of {missing}: whoever"
         " opens the file should read numbers and unpickle nothing"
     )
 

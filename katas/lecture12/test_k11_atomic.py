@@ -103,15 +103,19 @@ def names(folder: Path) -> list[str]:
 
 def test_the_first_checkpoint(tmp_path: Path) -> None:
     """One complete file under its name."""
-    assert [] == checkpoints(tmp_path), "yours finds checkpoints in an empty folder, expected none"
+    assert [] == checkpoints(tmp_path), (
+        "your code finds checkpoints in an empty folder, expected none"
+    )
     save(b"\x00first", tmp_path, 7)
-    assert ["step-7.pt"] == names(tmp_path), f"yours leaves {names(tmp_path)}, expected step-7.pt"
+    assert ["step-7.pt"] == names(tmp_path), (
+        f"your code leaves {names(tmp_path)}, expected step-7.pt"
+    )
     yours = path_of(tmp_path, 7).read_bytes()
     assert b"\x00first" == yours, (
         f"your file holds {yours!r}, expected the payload and nothing else"
     )
     found = checkpoints(tmp_path)
-    assert [path_of(tmp_path, 7)] == found, f"yours finds {found}, expected only step-7.pt"
+    assert [path_of(tmp_path, 7)] == found, f"your code finds {found}, expected only step-7.pt"
 
 
 def test_the_oldest_comes_first(tmp_path: Path) -> None:
@@ -146,7 +150,7 @@ def test_the_newest_stay(tmp_path: Path, keep: int) -> None:
         theirs = {f"step-{step}.pt": f"{step}" for step in expected}
         assert theirs == yours, f"after step {step}, keep={keep}: yours {yours}, expected {theirs}"
     gone = others.difference(names(tmp_path))
-    assert not gone, f"yours removes {sorted(gone)}, which are not checkpoints"
+    assert not gone, f"your code removes {sorted(gone)}, which are not checkpoints"
 
 
 def test_two_are_kept(tmp_path: Path) -> None:
@@ -198,7 +202,7 @@ def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) ->
     ):
         for place, torn, _, _, left in report:
             assert ["step-4.pt"] == left, (
-                f"killed at {place}, then step 4 with keep=1: yours leaves {left}, expected"
+                f"killed at {place}, then step 4 with keep=1: your code leaves {left}, expected"
                 " only step-4.pt: what is your unfinished file called?"
             )
             assert not torn, (
@@ -249,8 +253,10 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, An
 def test_it_is_written_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A move is atomic only within one file system; /tmp is often another one."""
     moves = [call for call in watched(tmp_path, monkeypatch) if call[0] == "replace"]
-    assert len(moves) == 1, f"yours moves {len(moves)} files, expected one"
-    assert tmp_path == moves[0][2], f"yours moves a file from {moves[0][2]}, expected {tmp_path}"
+    assert len(moves) == 1, f"your code moves {len(moves)} files, expected one"
+    assert tmp_path == moves[0][2], (
+        f"your code moves a file from {moves[0][2]}, expected {tmp_path}"
+    )
 
 
 def test_the_bytes_come_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +265,7 @@ def test_the_bytes_come_before_the_name(tmp_path: Path, monkeypatch: pytest.Monk
     order = [name for name, *_ in calls]
     at = order.index("replace")
     sizes = [size for name, file, size in calls[:at] if (name, file) == ("fsync", calls[at][1])]
-    assert sizes, f"yours calls {order}, expected an fsync of the file before it is moved"
+    assert sizes, f"your code calls {order}, expected an fsync of the file before it is moved"
     assert SMALL == sizes[-1], (
         f"at fsync the file has {sizes[-1]} of {SMALL} bytes: the rest is in Python's buffer"
     )
@@ -274,7 +280,7 @@ def test_the_name_comes_before_the_end_of_the_old(
     folder = tmp_path.stat().st_ino
     between = calls[order.index("replace") : order.index("unlink")]
     assert ("sync_folder", folder, 0) in between, (
-        f"yours calls {order}, expected sync_folder after replace, and unlink last"
+        f"your code calls {order}, expected sync_folder after replace, and unlink last"
     )
     gone = [name for call, name, _ in calls if call == "unlink"]
-    assert ["step-2.pt"] == gone, f"yours removes {gone}, expected only step-2.pt"
+    assert ["step-2.pt"] == gone, f"your code removes {gone}, expected only step-2.pt"

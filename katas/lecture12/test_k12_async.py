@@ -87,11 +87,11 @@ def test_a_file(disk: Disk, tmp_path: Path) -> None:
         saver.save(state, tmp_path / "a.pt")
         saver.wait()
     assert disk.ended == 1, (
-        f"after one save and wait(), yours has written {disk.ended} files, expected 1"
+        f"after one save and wait(), your code wrote {disk.ended} files, expected 1"
     )
     check(tmp_path / "a.pt", state, "the values of the state")
     saver.wait()
-    assert disk.ended == 1, f"after one save, yours has written {disk.ended} files, expected 1"
+    assert disk.ended == 1, f"after one save, your code wrote {disk.ended} files, expected 1"
 
 
 def test_training_goes_on(disk: Disk, tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_training_goes_on(disk: Disk, tmp_path: Path) -> None:
     disk.free.set()
     saver.wait()
     check(tmp_path / "a.pt", expected, "the state when save() was called: copy it first")
-    assert threading.get_ident() not in disk.threads, "yours writes in the trainer's thread"
+    assert threading.get_ident() not in disk.threads, "your code writes in the trainer's thread"
 
 
 def test_the_next_save_waits(disk: Disk, tmp_path: Path) -> None:
-    """It waits until the buffers have been read; each file has its own step."""
+    """The second save waits until the buffers have been read; each file has its own step."""
     saver = Saver(disk.write)
     disk.free.clear()
     saver.save(state_of(1), tmp_path / "a.pt")
@@ -130,7 +130,7 @@ def test_the_next_save_waits(disk: Disk, tmp_path: Path) -> None:
         "the second save has written to what is being read",
     )
     check(tmp_path / "b.pt", state_of(2), "the second state")
-    assert ended >= 1, "the second save() has not waited for the first write"
+    assert ended >= 1, "the second save() did not wait for the first write"
 
 
 def test_buffers_are_made_at_the_first_save(disk: Disk, tmp_path: Path) -> None:
@@ -143,11 +143,11 @@ def test_buffers_are_made_at_the_first_save(disk: Disk, tmp_path: Path) -> None:
         own = {x.data_ptr() for x in state.values()}
         shared = [name for name, x in disk.given[-1].items() if x.data_ptr() in own]
         assert not shared, (
-            f"yours passes to write tensors that share memory with the state: {shared}"
+            f"your code passes to write tensors that share memory with the state: {shared}"
         )
     places = [{name: x.data_ptr() for name, x in given.items()} for given in disk.given]
     assert places == [places[0]] * 3, (
-        f"in three saves, yours passes memory at {places} to write, expected one place per name"
+        f"in three saves, your code passes memory at {places} to write, expected one place per name"
     )
     # Averaged weights may have their own saver, with the same names.
     other = Saver(disk.write)
@@ -175,9 +175,9 @@ def test_buffers_are_compact_and_plain(disk: Disk, tmp_path: Path) -> None:
         size = x.untyped_storage().nbytes()
         bytes_ = x.numel() * x.element_size()
         assert size == bytes_, (
-            f"{name} has {bytes_} bytes but a storage of {size}: yours saves a view"
+            f"{name} has {bytes_} bytes but a storage of {size}: your code saves a view"
         )
-        assert not x.requires_grad, f"{name} requires a gradient when yours writes it"
+        assert not x.requires_grad, f"{name} requires a gradient when your code writes it"
     check(tmp_path / "a.pt", {name: x.detach() for name, x in state.items()}, "the values")
 
 
@@ -203,8 +203,8 @@ def test_an_error_reaches_the_trainer(disk: Disk, tmp_path: Path, how: str) -> N
     )
     saver.wait()
     kept = torch.equal(disk.given[0]["steps"], torch.tensor(1))
-    assert kept, "yours copies before it raises the error of the previous save"
-    assert len(disk.given) == 1, f"yours has called write {len(disk.given)} times, expected 1"
+    assert kept, "your code copies before it raises the error of the previous save"
+    assert len(disk.given) == 1, f"your code called write {len(disk.given)} times, expected 1"
     saver.save(state_of(3), tmp_path / "c.pt")
     saver.wait()
     check(tmp_path / "c.pt", state_of(3), "the save after the error")

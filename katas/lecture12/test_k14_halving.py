@@ -30,7 +30,7 @@ class Runs:
     def train(self, run: int, epochs: int) -> float:
         """Train a run for more epochs; beyond its curve the loss stays the same."""
         self.calls.append((run, epochs))
-        assert len(self.calls) < 500, "yours has called train 500 times, expected far fewer"
+        assert len(self.calls) < 500, "your code called train 500 times, expected far fewer"
         self.epochs[run] += epochs
         curve = self.curves[run]
         return curve[min(self.epochs[run], len(curve)) - 1]
@@ -73,12 +73,12 @@ def check(curves: Curves, first: int, factor: int, why: str) -> None:
     ]
     table = "\n".join(f"run {run}: {curve}" for run, curve in enumerate(curves))
     about = f"first {first}, factor {factor}, losses by epoch\n{table}\n"
-    assert yours == right, f"{about}yours returns run {yours}, expected {right}; {why}"
+    assert yours == right, f"{about}your code returns run {yours}, expected {right}; {why}"
     assert runs.epochs == epochs, (
         f"{about}epochs of each run: yours {runs.epochs}, expected {epochs}; {why}"
     )
     assert len(runs.calls) == len(rungs), (
-        f"{about}yours calls train {len(runs.calls)} times, expected {len(rungs)}: one call for"
+        f"{about}your code calls train {len(runs.calls)} times, expected {len(rungs)}: one call for"
         " each run of a rung"
     )
 
@@ -239,9 +239,9 @@ def test_the_promise_breaks() -> None:
     early = halving(len(curves), Runs(curves).train, 1, 3)
     late = halving(len(curves), Runs(curves).train, settled(x), 3)
     assert early != best, (
-        f"with first=1 yours keeps run {early}, the best at the end; expected it to be dropped"
+        f"with first=1 your code keeps run {early}, the best at the end; expected it to be dropped"
     )
     assert late == best, (
-        f"with first={settled(x)} yours finds run {late}, expected run {best}, which has the lowest"
-        f" loss at the end: {[curve[-1] for curve in curves]}"
+        f"with first={settled(x)} your code finds run {late}, expected run {best}, which has the"
+        f" lowest loss at the end: {[curve[-1] for curve in curves]}"
     )

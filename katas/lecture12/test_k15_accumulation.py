@@ -78,8 +78,8 @@ def check(batches: Batches, why: str) -> None:
     with unchanged(but={"grad"}, batches=batches, model=mine):
         yours = accumulate(mine, batches)
     assert mine.calls == len(batches), (
-        f"yours calls the model {mine.calls} times, expected one call for each of {len(batches)}"
-        " micro-batches"
+        f"your code calls the model {mine.calls} times, expected one call for each of"
+        f" {len(batches)} micro-batches"
     )
     tokens = [int((targets != PADDING).sum()) for _, targets in batches]
     compare(yours, right.detach(), f"loss of micro-batches with {tokens} tokens", why)
@@ -143,7 +143,9 @@ def test_gradients_are_added() -> None:
 def test_the_loss_has_no_graph() -> None:
     """The loss is for logging: a list of losses must not keep graphs alive."""
     yours = accumulate(Model(), batches_of([[1, 5], [6, 2]]))
-    assert not yours.requires_grad, "yours requires grad, expected a loss without a graph: detach"
+    assert not yours.requires_grad, (
+        "your loss requires grad, expected a loss without a graph: detach"
+    )
 
 
 def test_one_graph_at_a_time() -> None:

@@ -111,7 +111,7 @@ def test_row(name: str) -> None:
 
 @pytest.mark.given
 def test_a_second_step_keeps_no_more() -> None:
-    """State is created once: later steps write to the tensors that the first step made."""
+    """State is created once: later steps write to the tensors that the first step created."""
     model = torch.nn.Linear(30, 50)
     optimizer = torch.optim.AdamW(model.parameters())
     places = []

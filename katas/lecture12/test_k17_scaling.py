@@ -88,7 +88,7 @@ def test_a_line_without_a_floor() -> None:
         yours = fit(SIZES, losses)
     close(yours, law, "a loss of 90 / size**0.25", "slope -0.25, and a start of log(90)")
     kinds = {type(each) for each in yours}
-    assert kinds == {float}, f"yours returns {kinds}, expected three Python floats: item()"
+    assert kinds == {float}, f"your code returns {kinds}, expected three Python floats: item()"
 
 
 @pytest.mark.parametrize("fraction", [0.5, 399 / 400])
@@ -156,7 +156,7 @@ def test_400_floors_at_once() -> None:
     with Counted() as counted:
         fit(SIZES, losses)
     assert 0 < counted.count < len(FRACTIONS), (
-        f"yours runs {counted.count} PyTorch operators, expected at least 1 but fewer than 400 "
+        f"your code runs {counted.count} PyTorch operators, expected at least 1 but fewer than 400 "
         "(400 would be one for each floor): handle all floors in one call"
     )
     expected = len(FRACTIONS) * len(SIZES)
@@ -194,7 +194,7 @@ def test_the_interval_of_noisy_runs() -> None:
         with unchanged(sizes=SIZES, losses=losses):
             yours = interval(SIZES, losses, FAR)
         kinds = {type(each) for each in yours}
-        assert kinds == {float}, f"yours returns {kinds}, expected two Python floats"
+        assert kinds == {float}, f"your code returns {kinds}, expected two Python floats"
         why = "two errors below and above the prediction of all runs, whose mean is another number"
         close(yours, slow_interval(SIZES, losses, FAR), f"losses {losses.tolist()}", why)
 

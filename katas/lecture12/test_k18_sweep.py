@@ -159,7 +159,7 @@ def test_no_journal(tmp_path: Path) -> None:
     """A new sweep has no journal: no entries, and reading creates no file."""
     compare(read(tmp_path / "j"), [], "entries of a journal that does not exist", "none yet")
     assert not (tmp_path / "j").exists(), (
-        "yours has created a journal, expected none: `read` only reads"
+        "your code created a journal, expected none: `read` only reads"
     )
 
 
@@ -174,7 +174,7 @@ def test_entries_come_back(tmp_path: Path) -> None:
     compare([json.loads(line) for line in text.split("\n")[:-1]], ENTRIES, text, "JSON lines")
     append(tmp_path / "j", {"trial": 3, "loss": math.nan})
     loss = read(tmp_path / "j")[-1]["loss"]
-    assert math.isnan(loss), f"yours returns a loss of NaN as {loss}, expected NaN"
+    assert math.isnan(loss), f"your code returns a loss of NaN as {loss}, expected NaN"
 
 
 @one
@@ -207,7 +207,7 @@ def test_append_after_a_torn_line(tmp_path: Path) -> None:
         yours = found_in(tmp_path / "j", about)
         compare(yours, right, about, "cut the torn line off, then append")
         left = (tmp_path / "j").read_bytes()
-        assert left.startswith(whole), f"{about}: yours has changed the whole lines to {left!r}"
+        assert left.startswith(whole), f"{about}: your code changed the whole lines to {left!r}"
 
 
 @one
@@ -221,10 +221,12 @@ def test_an_entry_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "fsync", fsync)
     append(tmp_path / "j", ENTRIES[0])
     size = (tmp_path / "j").stat().st_size
-    assert sizes, "yours has not called os.fsync: a power failure loses what the kernel still holds"
+    assert sizes, (
+        "your code did not call os.fsync: a power failure loses what the kernel still holds"
+    )
     assert sizes[-1] == size, (
-        f"when yours calls os.fsync the file has {sizes[-1]} bytes, expected {size}: Python keeps"
-        " the"
+        f"when your code calls os.fsync the file has {sizes[-1]} bytes, expected {size}: Python"
+        " keeps the"
         " rest in its buffer until flush()"
     )
 
@@ -248,7 +250,7 @@ def test_whole_lines_are_not_written_again(tmp_path: Path) -> None:
         written(tmp_path / "j", ENTRIES)
         with disk_full(size), pytest.raises(OSError, match="too large"):
             pytest.fail(
-                f"the disk is full at {size} bytes, too few for this entry, and yours returns"
+                f"the disk is full at {size} bytes, too few for this entry, and your code returns"
                 f" {append(tmp_path / 'j', {'trial': 4, 'loss': 0.5})}, expected the OSError to"
                 " propagate: otherwise nobody learns that the entry is missing"
             )
@@ -258,7 +260,7 @@ def test_whole_lines_are_not_written_again(tmp_path: Path) -> None:
     with (tmp_path / "j").open("rb") as file:
         append(tmp_path / "j", {"trial": 4, "loss": 0.5})
         same = os.path.samestat(os.fstat(file.fileno()), (tmp_path / "j").stat())
-    assert same, "yours has written the whole lines to a new file: append to the old one"
+    assert same, "your code wrote the whole lines to a new file: append to the old one"
 
 
 @two
@@ -303,7 +305,7 @@ def test_no_more_than_the_workers(tmp_path: Path, workers: int) -> None:
     entries = sweep(list(range(5)), starter(waiting), tmp_path, workers)
     yours = next(each["loss"] for each in entries if each["trial"] == 0)
     assert yours == workers, (
-        f"{workers} workers, 5 trials: yours runs {yours} at once, expected {workers}"
+        f"{workers} workers, 5 trials: your code runs {yours} at once, expected {workers}"
     )
 
 
@@ -333,7 +335,7 @@ def test_the_next_starts_when_one_has_ended(tmp_path: Path) -> None:
 
     yours = sweep([0, 1, 2, 3], starter(patient), tmp_path, workers=2)
     assert yours[0]["loss"] == 1.0, (
-        "trial 0 waited for trial 3 to begin, but it did not: yours starts trials in"
+        "trial 0 waited for trial 3 to begin, but it did not: your code starts trials in"
         " waves, expected the next one as soon as one has ended"
     )
 
@@ -372,7 +374,7 @@ def test_it_sleeps_while_a_trial_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "waitpid", counted)
     sweep([0.5], starter(slow), tmp_path, workers=1)
     assert asked[0] < 2000, (
-        f"while one trial ran, yours polled {asked[0]} times whether it had ended, limit 2000:"
+        f"while one trial ran, your code checked {asked[0]} times whether it had ended, limit 2000:"
         " wait for the sentinels of the processes"
     )
 
@@ -444,13 +446,13 @@ def test_a_sweep_that_fails_leaves_no_process(tmp_path: Path, error: type[BaseEx
 
     with pytest.raises(error, match="no third process"):
         pytest.fail(
-            f"`start` raises {error.__name__} for the third trial, but yours returns"
+            f"`start` raises {error.__name__} for the third trial, but your code returns"
             f" {sweep([0, 1, 2], start, tmp_path, workers=3)}, expected the error to propagate"
         )
     left = [process.pid for process in made if is_there(process.pid)]
     assert not left, (
-        f"still running, or ended but not joined: yours leaves {left}, expected neither of the two"
-        " that"
+        f"processes still running, or ended but not joined: yours {left}, expected neither of the"
+        " two that"
         " ran, whatever error ended the sweep"
     )
     compare(read(tmp_path / "journal.jsonl"), [], "the journal", "they have not run to their end")
@@ -482,12 +484,12 @@ def test_a_journal_that_fails_leaves_no_process(
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(OSError, match="disk on fire"):
         pytest.fail(
-            "os.fsync raises OSError for each entry, but yours returns"
+            "os.fsync raises OSError for each entry, but your code returns"
             f" {sweep([0, 1], start, tmp_path, workers=2)}, expected the error to propagate:"
             " otherwise nobody learns that the entries may be lost"
         )
     left = [process.pid for process in made if is_there(process.pid)]
-    assert not left, f"after os.fsync raised, yours leaves {left}, expected no process"
+    assert not left, f"after os.fsync raised, your code leaves {left}, expected no process"
 
 
 @four
@@ -599,7 +601,7 @@ def test_training_goes_on_bit_for_bit(tmp_path: Path) -> None:
 
     killed_when(stop, lambda: sweep(rates, starter(stopping), folder, workers=1))
     assert torch.load(folder / "0" / "checkpoint.pt")[2] == 3, (
-        "the trial that was killed after three steps leaves its checkpoint in its home, folder 0"
+        "the checkpoint in folder 0 is not that of step 3, which the killed trial wrote there"
     )
     yours = sweep(rates, starter(train), folder, workers=1)
     compare(

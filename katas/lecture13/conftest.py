@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Ranks that wait for each other are stopped after so many seconds; those that train have twice as
-# long.
+# Ranks that wait for each other are stopped after this many seconds; those that train have twice
+# as long.
 SOON = 5
 
 

@@ -24,7 +24,7 @@ from torch import distributed as dist
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """Return the mean of the ranks' `x`, on each rank; `x` keeps its value.
 
-    `x` has floating point numbers, the same shape on all ranks, and requires no gradient.
+    `x` has a floating-point dtype, the same shape on all ranks, and requires no gradient.
     """
     # TODO: sum a tensor of your own, then divide.
     raise NotImplementedError("mean_over_ranks")

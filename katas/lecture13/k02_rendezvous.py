@@ -13,7 +13,7 @@ never poll in a loop.
 
 1. `join`: whoever comes first is rank 0.
 2. `Meeting.barrier`: nobody leaves before all have come.
-3. `Meeting.exchange`: everybody learns what all have given.
+3. `Meeting.exchange`: everybody learns every rank's value.
 
 A rank may be in its next call while another is still leaving this one.
 
@@ -56,14 +56,14 @@ class Meeting:
         return f"call {self.calls}: "
 
     def barrier(self) -> None:
-        """Return when all ranks have called this; at most 3 operations by each rank."""
+        """Return when all ranks have called this; at most 3 operations per rank."""
         # TODO: the last one opens the door.
         raise NotImplementedError("barrier")
 
     def exchange(self, value: Any) -> list[Any]:
         """Return the values of all ranks, in rank order.
 
-        A value is anything that ``pickle`` accepts. At most ``size + 2`` operations by each rank.
+        A value is anything that ``pickle`` accepts. At most ``size + 2`` operations per rank.
         """
         # TODO: leave yours, fetch theirs.
         raise NotImplementedError("exchange")

@@ -1,17 +1,17 @@
 """Ring all-reduce: each rank sends less than twice its tensor, however many ranks there are.
 
-If all send their gradient to rank 0, rank 0 is busy n - 1 times as long. In a ring each rank
-sends to rank r + 1 only and receives from rank r - 1 only. The tensor is cut into n chunks,
-``flat.tensor_split(n)``. They travel round once and are added up on the way; then the complete
-ones travel round again:
+If all send their gradient to rank 0, rank 0 is busy n - 1 times as long. In a ring each rank sends
+to rank r + 1 only and receives from rank r - 1 only. The tensor is split into n chunks,
+``flat.tensor_split(n)``. They travel round once and are added up on the way; then the complete ones
+travel round again:
 
-    three ranks      sends      receives and adds        at the end complete
+    three ranks      sends      receives and adds        complete at the end
     rank 0, step 0   chunk 2    chunk 1
             step 1   chunk 1    chunk 0                  chunk 0
     rank 1, step 0   chunk 0    chunk ?
 
 1. `exchange`: one message out, one in.
-2. `reduce_scatter`: n - 1 steps, after which chunk r is complete in rank r.
+2. `reduce_scatter`: n - 1 steps, after which chunk r is complete on rank r.
 3. `all_gather`: n - 1 more steps, without adding.
 
 About 14 lines. ``send`` returns when the other side receives: if all ranks send first, all wait.
@@ -38,7 +38,7 @@ def exchange(outgoing: torch.Tensor, incoming: torch.Tensor) -> None:
 
 
 def reduce_scatter(flat: torch.Tensor) -> None:
-    """Make chunk r of rank r the sum of this chunk in all ranks, in place.
+    """Replace chunk r on rank r with the sum of that chunk over all ranks, in place.
 
     `flat` is contiguous, with one dim. The other chunks may hold anything afterwards; a chunk
     may be empty.
@@ -49,7 +49,7 @@ def reduce_scatter(flat: torch.Tensor) -> None:
 
 def all_gather(flat: torch.Tensor) -> None:
     """Copy chunk r of rank r to all other ranks, for all r, in place."""
-    # TODO: the same way round, without adding.
+    # TODO: the same direction, without adding.
     raise NotImplementedError("all_gather")
 
 

@@ -14,12 +14,12 @@ each round:
 
 Send n - 1 messages in all, with ``dist.send`` and ``dist.recv``. About 22 lines.
 
-Begin with the picture: write the ranks in binary, for root 0. Another root shifts the ranks,
-modulo n.
+Begin with the picture: write the ranks in binary, for root 0. Another root shifts the ranks, modulo
+n.
 Afterwards read ``broadcast`` in ``torch/distributed/distributed_c10d.py``, and ask what a large
 tensor would want instead.
-Real life differs: gloo broadcasts along such a tree; NCCL cuts the tensor into pieces, which follow
-each other along a ring, and uses trees for all-reduce.
+Real life differs: gloo broadcasts along such a tree; NCCL splits the tensor into pieces, which
+follow each other along a ring, and uses trees for all-reduce.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def parent(rank: int, root: int, size: int) -> int | None:
 
 
 def children(rank: int, root: int, size: int) -> list[int]:
-    """Return the ranks to which `rank` passes it on, one in each round, in this order.
+    """Return the ranks to which `rank` passes the tensor on, one per round, in this order.
 
     If a rank begins in the round after it was reached, all are reached in the fewest rounds
     possible: the smallest number with ``2 ** rounds >= size``.
     """
-    # TODO: who has the most ranks behind it?
+    # TODO: which child has the most ranks behind it?
     raise NotImplementedError("children")
 
 

@@ -18,7 +18,7 @@ Begin by printing ``func._schema`` in the method, and running the first test: wh
 called?
 Afterwards compare ``CommDebugMode`` in ``torch/distributed/tensor/debug/_comm_mode.py``, in
 site-packages.
-Real life differs: what NCCL or gloo do inside a collective cannot be seen here.
+Real life differs: what NCCL or gloo does inside a collective cannot be seen here.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ The numbers of one network, 16 ranks:
     4 B       ring 150 us     recursive doubling  20 us
     100 MB    ring  19 ms     recursive doubling  40 ms
 
-At which size do they cross? Every communication library has such a table in it.
+At which size do they cross? Every communication library contains such a table.
 
 1. `ring`, `tree` and `doubling`: count what one rank does, one message after the other.
 2. `crossover`: both times are linear in the size.
 
 About 10 lines, plain Python. A rank sends and receives at the same time, one message each, and
-begins its next step when what it has received has arrived. Adding takes no time.
+begins its next step once its incoming message has arrived. Adding takes no time.
 
 Begin with the first line of the table: alpha is 5 us. How many messages does a ring of 16 take?
 Afterwards read ``allreduce_cost`` in ``torch/distributed/tensor/_collective_utils.py``: whose
@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 
 class Link(NamedTuple):
-    """What a message costs: seconds, and seconds for each byte. Given."""
+    """What a message costs: seconds, and seconds per byte. Given."""
 
     alpha: float
     beta: float

@@ -1,8 +1,8 @@
 """The derivative of a collective is a collective.
 
 ``dist.all_reduce`` has no backward: PyTorch warns, and your gradient is that of one rank. If the
-loss is the sum of what all ranks compute, each rank's x is in the results of all of them. So
-backward has to talk, too:
+loss is the sum of what all ranks compute, each rank's x affects the results of all of them. So
+backward has to communicate, too:
 
     forward                             backward
     y = sum of all x, on each rank      ?
@@ -46,7 +46,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the ranks' x, of equal shape, concatenated in dim 0."""
+        """Return the ranks' x, of equal shape, concatenated along dim 0."""
         # TODO: dist.all_gather fills a list.
         raise NotImplementedError("Gather.forward")
 

@@ -38,10 +38,10 @@ from torch import nn
 
 
 def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
-    """Return buckets of positions, from the last to the first, each closed at `cap` bytes.
+    """Return buckets of parameter indices, from last to first, each closed at `cap` bytes.
 
-    Parameter i has a gradient of ``sizes[i]`` bytes. Backward computes about the last one first,
-    so the first bucket begins with the last position. A bucket is closed as soon as it holds `cap`
+    Parameter i has a gradient of ``sizes[i]`` bytes. Backward computes roughly the last one first,
+    so the first bucket begins with the last index. A bucket is closed as soon as it holds `cap`
     bytes or more, including the gradient that fills it. No bucket is empty.
     """
     # TODO: a bucket is closed once it holds the cap or more.
@@ -49,7 +49,7 @@ def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
 
 
 def at_end_of_backward(callback: Callable[[], None]) -> None:
-    """Call a function within backward, as soon as that has computed everything. Given.
+    """Call a function inside backward, as soon as it has computed everything. Given.
 
     This works only while backward runs: in a hook.
     """
@@ -72,12 +72,12 @@ class DDP(nn.Module):
     - Once ``loss.backward()`` has returned, the ``grad`` of each parameter that requires one is
       the mean over the ranks, and a view of its bucket. ``zero_grad()`` may set it to None or
       write zeros; a gradient that is still there accumulates, as without DDP.
-    - Each bucket is one tensor, made once, and one ``dist.all_reduce(..., async_op=True)`` in each
-      backward.
+    - Each bucket is one tensor, created once, and one ``dist.all_reduce(..., async_op=True)`` in
+      each backward.
     - Each forward is followed by one backward, or by none. A forward under ``torch.no_grad()`` may
       come between the two, and changes nothing. Every forward uses every parameter.
     - A backward of `module` alone sends nothing, unless a DDP forward still waits for its backward:
-      then it is taken for that one, as in PyTorch.
+      then it counts as that backward, as in PyTorch.
     """
 
     def __init__(self, module: nn.Module, bucket_cap: int = 25 << 20) -> None:
@@ -96,8 +96,8 @@ class DDP(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Call the module, and prepare for the backward that follows, unless there is none.
 
-        Where `syncs` is False, that backward sends nothing, and leaves in ``grad`` what this rank
-        has accumulated. The next one that sends averages all of it. The forward decides, as in
+        If `syncs` is False, that backward sends nothing, and leaves in ``grad`` what this rank
+        has accumulated. The next backward that sends averages all of it. The forward decides, as in
         PyTorch, not the place where backward is called.
         """
         # TODO: which buckets wait for which gradients? Does backward send?

@@ -18,7 +18,7 @@ import torch
 
 
 def encode(flat: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the bits, eight in a byte, and the mean of the magnitudes, of shape (1,).
+    """Return the bits, eight to a byte, and the mean of the magnitudes, of shape (1,).
 
     The bits are uint8; part of the last byte may be unused. 0 counts as positive.
     """

@@ -1,7 +1,7 @@
 """Compress gradients, and remember what was not sent.
 
 Send the largest hundredth of a gradient, and the small elements never arrive, step after step:
-training stalls. Error feedback fixes that: a rank adds what it has not sent to its next gradient:
+training stalls. Error feedback fixes that: a rank adds to its next gradient what it has not sent:
 
     step 1    gradient  5  1         send 5      keep 1
     step 2    gradient  1  1  + 1    send 2 ...
@@ -35,7 +35,7 @@ Message = tuple[torch.Tensor, ...]
 
 
 class TopK:
-    """Sends the elements of the largest magnitude, and their positions. Given."""
+    """Sends the elements of largest magnitude, and their positions. Given."""
 
     def __init__(self, fraction: float) -> None:
         self.fraction = fraction
@@ -66,8 +66,9 @@ def compressed_hook(state: State, bucket: dist.GradBucket) -> torch.futures.Futu
 
     - ``bucket.buffer()`` is one flat tensor; ``bucket.gradients()`` are contiguous views of it, in
       the order of ``bucket.parameters()``. You may write to them.
-    - ``state.errors`` has a tensor for each parameter, in its shape, in memory of its own: DDP
-      makes new buckets after the first backward, so a bucket's number cannot be the key.
+    - ``state.errors`` has a tensor for each parameter, with the parameter's shape and its own
+      memory: DDP creates new buckets after the first backward, so a bucket's index cannot be the
+      key.
     - Each tensor of the message is sent with one ``dist.all_gather(..., async_op=True)``. Do not
       wait: ``get_future()`` of each handle, ``torch.futures.collect_all``, then ``.then``.
     """

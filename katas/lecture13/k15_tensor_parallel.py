@@ -1,7 +1,7 @@
 """Tensor parallelism: one layer on several ranks.
 
-A layer too large for one rank is cut. The first by its output features, the second by its input
-features: then nothing is sent between them.
+Layers too large for one rank are split: the first by its output features, the second by its input
+features. Then nothing is sent between them.
 
           rank 0            rank 1
     x     all of it         all of it
@@ -16,11 +16,11 @@ features: then nothing is sent between them.
 
 About 15 lines.
 
-Begin with a question: all ranks compute the same loss. What is the gradient of a part of a sum?
+Begin with a question: all ranks compute the same loss. What is the gradient of one summand?
 (In k10 each rank had its own loss.)
 Afterwards read ``RowwiseParallel`` in ``torch/distributed/tensor/parallel/style.py``, in
 site-packages.
-Real life differs: Megatron also cuts the sequence, and uses all-gather and reduce-scatter.
+Real life differs: Megatron also splits the sequence, and uses all-gather and reduce-scatter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from torch.nn import functional as F
 
 
 def shard(tensor: torch.Tensor, dim: int) -> nn.Parameter:
-    """Return this rank's part of a tensor, cut as by torch.chunk. Given."""
+    """Return this rank's part of a tensor, split the way torch.chunk splits it. Given."""
     parts = tensor.detach().chunk(dist.get_world_size(), dim)
     return nn.Parameter(parts[dist.get_rank()].clone(memory_format=torch.contiguous_format))
 
@@ -57,7 +57,7 @@ class Copy(torch.autograd.Function):
 
 
 class Sum(torch.autograd.Function):
-    """The sum of what the ranks have."""
+    """The sum of the ranks' tensors."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -73,7 +73,7 @@ class Sum(torch.autograd.Function):
 
 
 class ColumnParallel(nn.Module):
-    """Holds a part of the output features of a linear layer."""
+    """Holds part of the output features of a linear layer."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class ColumnParallel(nn.Module):
 
 
 class RowParallel(nn.Module):
-    """Holds a part of the input features of a linear layer, and the whole bias."""
+    """Holds part of the input features of a linear layer, and the whole bias."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class RowParallel(nn.Module):
 
 
 def parallelized(mlp: nn.Sequential, mesh: DeviceMesh) -> nn.Module:
-    """Cut ``mlp[0]`` by columns and ``mlp[2]`` by rows, with PyTorch's own styles.
+    """Split ``mlp[0]`` by columns and ``mlp[2]`` by rows, with PyTorch's own styles.
 
     Use ``parallelize_module`` of ``torch.distributed.tensor.parallel``; import it here, since that
     takes a second.

@@ -1,6 +1,6 @@
 """Cross entropy of logits that no rank has in full.
 
-The last layer of a language model is cut along the vocabulary: each rank has the logits of its
+The last layer of a language model is split along the vocabulary: each rank has the logits of its
 classes. Gathering them would send 128,000 numbers for each token. Three are enough:
 
     log(sum of exp(logit - max))  -  (logit of the target - max)
@@ -43,9 +43,9 @@ class Sum(torch.autograd.Function):
 def cross_entropy(logits: torch.Tensor, target: torch.Tensor, start: int) -> torch.Tensor:
     """Return what ``F.cross_entropy`` returns for the logits of all ranks, on each rank.
 
-    `logits` (N, some classes) are this rank's, starting at class number `start`; `target` (N,)
-    holds class numbers, the same on all ranks. Each rank gets the gradient of its own logits.
-    Logits may be 1000, or -inf where masked: subtract the maximum over all ranks, and multiply none
+    `logits` (N, some classes) are this rank's, starting at class index `start`; `target` (N,) holds
+    class indices, the same on all ranks. Each rank gets the gradient of its own logits. Logits may
+    be 1000, or -inf where masked: subtract the maximum over all ranks, and do not multiply a logit
     by 0.
     """
     # TODO: three numbers for each row.

@@ -12,7 +12,7 @@ one would never see it. So `push_together` returns a Future at once, and
 ``@rpc.functions.async_execution`` sends the answer when somebody sets the result.
 
 1. `pull` and `push`: one lock, for everything that belongs together.
-2. `push_together`: collect gradients and futures; the last caller makes the step and answers
+2. `push_together`: collect gradients and futures; the last caller takes the step and answers
    all of them.
 
 About 20 lines. The tests start the processes.
@@ -33,13 +33,13 @@ from torch.distributed import rpc
 
 
 class ParameterServer:
-    """Weights in one process, and what trainers in others call, from many threads at once."""
+    """Weights in one process, and what trainers elsewhere call, from many threads at once."""
 
     def __init__(self, weights: torch.Tensor, lr: float, trainers: int) -> None:
         self.weights = weights.clone()
         self.lr = lr
         self.trainers = trainers
-        # How many steps have been made so far.
+        # How many steps have been taken so far.
         self.version = 0
         # Reentrant: its holder may take it again.
         self.lock = RLock()
@@ -48,12 +48,12 @@ class ParameterServer:
         self.waiting: list[torch.futures.Future[tuple[int, torch.Tensor]]] = []
 
     def apply(self, gradient: torch.Tensor) -> None:
-        """Make one step. Given; not for two threads at once."""
+        """Take one step. Given; not thread-safe."""
         self.weights -= self.lr * gradient
         self.version += 1
 
     def check(self, gradient: torch.Tensor) -> None:
-        """Refuse a gradient of a different shape. Given."""
+        """Reject a gradient of a different shape. Given."""
         if gradient.shape != self.weights.shape:
             raise ValueError(f"the shape is {gradient.shape}, and not {self.weights.shape}")
 
@@ -71,12 +71,12 @@ class ParameterServer:
     def push_together(
         self, gradient: torch.Tensor
     ) -> torch.futures.Future[tuple[int, torch.Tensor]]:
-        """Check a gradient; apply the mean once those of all trainers have arrived.
+        """Check a gradient; apply the mean once all trainers' gradients have arrived.
 
         That is one step. Each trainer is answered as by `pull`, with its own copy; then the next
         round begins.
         """
-        # TODO: a future for each, and one of them is the last.
+        # TODO: a future for each caller, one of whom is the last.
         raise NotImplementedError("push_together")
 
 

@@ -1,6 +1,6 @@
 """The schedule of a pipeline, 1F1B, as a picture that you can check.
 
-A model is cut into stages, one on each rank. Three stages, four micro-batches, a backward takes
+A model is split into stages, one on each rank. Three stages, four micro-batches, a backward takes
 two slots:
 
     stage 0   F0 F1 F2 .  .  .  .  B0 B0 ...

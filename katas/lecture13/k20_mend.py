@@ -8,7 +8,7 @@ the sizes do not match, the backend says so. If they match, the sum is wrong:
 
 Fix all three, one to three lines each, so that they do what the docstrings say.
 
-Begin with one question to each: what decides whether, how often and in which order this rank calls
+Begin with one question for each: what decides whether, how often and in which order this rank calls
 a collective? If only this rank knows, another rank may decide otherwise.
 Afterwards run one with ``TORCH_DISTRIBUTED_DEBUG=DETAIL``: ``CollectiveFingerPrint`` in
 ``torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp`` compares what the ranks call.
@@ -35,7 +35,7 @@ def mean_on_first(loss: torch.Tensor) -> float | None:
 def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
     """Replace each gradient with its sum over the ranks, in place.
 
-    All ranks have the same names, each in the order in which its hooks ran.
+    Every rank has the same names, but in the order in which that rank's hooks ran.
     """
     for gradient in gradients.values():
         dist.all_reduce(gradient)
@@ -44,7 +44,8 @@ def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
 def sum_if_finite(gradient: torch.Tensor) -> bool:
     """Replace a gradient with its sum over the ranks, in place, and return True.
 
-    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all.
+    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all
+    ranks.
     """
     if not gradient.isfinite().all():
         return False

@@ -64,10 +64,10 @@ class Meeting:
         self.store.set(f"collective {self.number}/{self.rank}", text)
 
     def agree(self, text: str) -> None:
-        """Say this text, wait for what the others say, and raise unless all say the same."""
+        """Post this text, wait for the other ranks' texts, and raise unless all are the same."""
         self.say(text)
         keys = [f"collective {self.number}/{rank}" for rank in range(self.size)]
-        # A rank that has not come in time has said nothing.
+        # A rank that did not arrive in time has said nothing.
         with suppress(RuntimeError):
             self.store.wait(keys, self.timeout)
         said = [self.store.get(key).decode() if self.store.check([key]) else None for key in keys]
@@ -96,9 +96,10 @@ class Guard(TorchDispatchMode):
     ) -> Any:
         """Run an operator; before a collective, agree with the other ranks about it.
 
-        What is agreed on begins with the operator's name, such as ``allreduce_``, and distinguishes
-        the dtypes and shapes of all tensors, and ``root_rank`` where there is one. ``scatter_`` and
-        ``gather_``, where only the root has a list of tensors, are not called here.
+        The text that ranks compare begins with the operator's name, such as ``allreduce_``, and
+        distinguishes the dtypes and shapes of all tensors, and ``root_rank`` where there is one.
+        ``scatter_`` and ``gather_``, where only the root has a list of tensors, are not called
+        here.
         """
         # TODO: func.namespace, func._schema.name and func._schema.arguments say what it is.
         raise NotImplementedError("__torch_dispatch__")
@@ -111,8 +112,8 @@ class Guard(TorchDispatchMode):
     ) -> None:
         """Agree on "the end" with the others. After an exception, say the name of its type.
 
-        Then wait for nobody, and let the exception pass. After a `DisagreementError` say nothing:
-        all know.
+        Then wait for nobody, and let the exception propagate. After a `DisagreementError` say
+        nothing: all ranks know.
         """
         super().__exit__(kind, error, traceback)
         # TODO: three cases.

@@ -1,4 +1,4 @@
-"""Post-mortem: find the rank that did not come, from what the flight recorder has kept.
+"""Post-mortem: find the rank that did not arrive, from what the flight recorder kept.
 
 A job hangs at night. Each rank has its last calls in a ring buffer, the flight recorder, and dumps
 them. An entry, among others, has

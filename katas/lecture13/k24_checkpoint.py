@@ -1,6 +1,6 @@
 """A checkpoint that is complete, or not there at all.
 
-Power fails in the middle of ``torch.save``: the new checkpoint is half there, the old one is
+Power fails in the middle of ``torch.save``: the new checkpoint is half written, the old one
 overwritten. So write next to it, and move the new file into its place in one step:
 
     checkpoint.new   write, flush, os.fsync     -- os.replace -->   checkpoint
@@ -22,7 +22,7 @@ import torch
 
 
 def save(path: Path, state: Any) -> None:
-    """Write a checkpoint, so that a process that ends at any moment leaves the old or the new one.
+    """Write a checkpoint so that a process killed at any moment leaves the old one or the new one.
 
     Write a second file in the same folder, whatever an earlier save left there, and have all of
     it on disk before it takes the old one's place.
@@ -34,7 +34,7 @@ def save(path: Path, state: Any) -> None:
 def load(path: Path) -> Any:
     """Return the last checkpoint, or None if there is no such file.
 
-    One that cannot be read is an error: starting over would replace it.
+    A file that cannot be read is an error: starting over would replace it.
     """
     # TODO: a line.
     raise NotImplementedError("load")

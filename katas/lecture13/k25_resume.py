@@ -1,4 +1,4 @@
-"""Go on from a checkpoint, with a different number of ranks, as if nothing had happened.
+"""Continue from a checkpoint, with a different number of ranks, as if nothing had happened.
 
 Three ranks train, one dies in the middle of an epoch, two go on. The loss curve must not show it:
 
@@ -17,7 +17,7 @@ About 25 lines.
 Begin with a list: which objects of `Training` change in a step? And what changes outside of it, in
 PyTorch?
 Afterwards read ``Stateful`` in ``torch/distributed/checkpoint/stateful.py``, in site-packages.
-Real life differs: the data loader's workers have a state as well, and a checkpoint is in shards.
+Real life differs: the data loader's workers have a state as well, and a checkpoint is sharded.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Training:
     def rows(self) -> torch.Tensor:
         """Return the indices of this rank's rows in the next global batch; there may be none.
 
-        When an epoch begins, draw `order` by ``torch.randperm(n)``, the same on all ranks, and
+        When an epoch begins, draw `order` with ``torch.randperm(n)``, the same on all ranks, and
         nothing else from the default generator. Step k of an epoch takes the k-th `batch` of that
         order.
         """
@@ -56,10 +56,10 @@ class Training:
         raise NotImplementedError("rows")
 
     def step(self) -> None:
-        """Make one step on the next global batch, and append its loss to `losses`, on all ranks.
+        """Take one step on the next global batch, and append its loss to `losses`, on all ranks.
 
         The loss is the sum of ``(model(x) - y) ** 2`` over the global batch and all columns,
-        divided by `batch`. Each gradient is the sum of what the ranks have.
+        divided by `batch`. Each gradient is the sum of the ranks' gradients.
         """
         # TODO: this rank's part of the loss, then sums over the ranks.
         raise NotImplementedError("step")

@@ -16,7 +16,8 @@ of all ranks.
 
 Begin with three ranks of 2, 2 and 1 rows: why is the mean of their means wrong?
 Afterwards read ``SyncBatchNorm.forward`` in ``torch/nn/modules/_functions.py``, in site-packages.
-Real life differs: it needs a GPU, and gathers mean, 1 / deviation and count in one message.
+Real life differs: SyncBatchNorm needs a GPU, and gathers mean, 1 / deviation and count in one
+message.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Sum(torch.autograd.Function):
 class BatchNorm(nn.BatchNorm1d):
     """Normalizes with the mean and the variance of the rows of all ranks.
 
-    It has weight, bias and running statistics. In eval mode it does what it inherits, and asks no
-    other rank.
+    It has weight, bias and running statistics. In eval mode it behaves like its base class, and
+    asks no other rank.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ import torch
 
 
 def dropout(x: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
-    """Return the rows of x (rows, features), in which elements are dropped as ``keys[row]`` says.
+    """Return x (rows, features), with elements of each row dropped as ``keys[row]`` says.
 
     For each row draw ``torch.rand(features, dtype=torch.float64)`` from a generator with its key as
     the seed: below p the element becomes 0, elsewhere it is divided by 1 - p. x may have no rows.

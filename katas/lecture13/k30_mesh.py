@@ -21,7 +21,7 @@ import torch
 def partners(rank: int, shape: tuple[int, ...], dim: int) -> list[int]:
     """Return all ranks of `rank`'s group along `dim` of a mesh, including itself, ascending.
 
-    `dim` is not negative. The ranks fill the mesh in the order of memory.
+    `dim` is not negative. The ranks fill the mesh in row-major order.
     """
-    # TODO: everything but the coordinate of dim stays.
+    # TODO: all coordinates but that of dim stay the same.
     raise NotImplementedError("partners")

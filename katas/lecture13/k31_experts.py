@@ -10,7 +10,7 @@ So the ranks swap counts first, then tokens, and afterwards results, back to the
 
 Write `exchange_tokens`, about 12 lines: ``dist.all_to_all_single`` three times.
 
-- Rows that go to the same rank have to be neighbours: sort by expert, and undo that at the end.
+- Rows that go to the same rank must be adjacent: sort by expert, and undo that at the end.
 
 Begin with the example: which three numbers does rank 1 need before it can allocate?
 Afterwards read ``all_to_all_single`` in ``torch/distributed/distributed_c10d.py``, and its
@@ -31,11 +31,11 @@ def exchange_tokens(
     experts: torch.Tensor,
     expert: Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
-    """Return ``expert`` of each token, computed on the rank that ``experts[row]`` names.
+    """Return each token's result from ``expert``, run on the rank that ``experts[row]`` names.
 
     `tokens` are (rows, features), a different number of rows on each rank, perhaps none. Call
-    `expert`, this rank's, once, with all tokens that arrive, those of rank 0 first, in their order;
-    it keeps their shape. The results are in the order of `tokens`. No autograd.
+    `expert`, this rank's own, once, with all tokens that arrive, those of rank 0 first, in their
+    order; it keeps their shape. The results are in the order of `tokens`. No autograd.
     """
     # TODO: sort, swap counts, swap tokens, compute, swap back, unsort.
     raise NotImplementedError("exchange_tokens")

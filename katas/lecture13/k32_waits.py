@@ -21,11 +21,11 @@ from torch import fx
 
 
 def sink_waits(graph: fx.Graph) -> None:
-    """Move each wait to right before the first node that uses it; all others keep their order.
+    """Move each wait to just before the first node that uses it; all others keep their order.
 
     Waits with the same first user keep their order.
-    A wait is a call of ``torch.ops._c10d_functional.wait_tensor.default``. If nobody uses one, it
-    stays: it may be there because of a write.
+    A wait is a call of ``torch.ops._c10d_functional.wait_tensor.default``. If no node uses a wait,
+    it stays: it may be there because of a write.
     """
     # TODO: which of a node's users comes first in graph.nodes?
     raise NotImplementedError("sink_waits")

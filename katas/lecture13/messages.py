@@ -59,8 +59,8 @@ def recorded() -> Iterator[list[str]]:
     begun = [what for what in log if not what.startswith("wait")]
     missing = [what for what in begun if f"wait for {what}" not in log]
     assert not missing, (
-        f"yours does not call wait() on {missing}: until then the tensor belongs to the request, "
-        f"and a request that is dropped may take its message with it"
+        f"your code does not call wait() on {missing}: until then the tensor belongs to the"
+        f" request, and a request that is dropped may take its message with it"
     )
 
 
@@ -72,13 +72,13 @@ def check_at_once(log: Sequence[str]) -> None:
         begun = max(log.index(what) for what in pair)
         waited = min(log.index(f"wait for {what}") for what in pair)
         assert begun < waited, (
-            f"yours waits before both {' and '.join(pair)} have begun, so the ranks wait for each"
-            f" other. In order: {log}"
+            f"your code waits before both {' and '.join(pair)} have begun, so the ranks wait for"
+            f" each other. In order: {log}"
         )
 
 
 def rounds_of(calls: Sequence[Sequence[Call]]) -> int:
-    """Return how many rounds it takes, if a rank takes part in one message in each."""
+    """Return how many rounds the messages take, if a rank takes part in one message per round."""
     clocks, at = [0] * len(calls), [0] * len(calls)
     while any(place < len(each) for place, each in zip(at, calls, strict=True)):
         before = list(at)
@@ -92,6 +92,6 @@ def rounds_of(calls: Sequence[Sequence[Call]]) -> int:
                 at[sender] += 1
                 at[receiver] += 1
         assert before != at, (
-            f"a send of yours without its recv, or the other way round. By rank: {calls}"
+            f"your code has a send without its recv, or a recv without its send: {calls}"
         )
     return max(clocks)

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 def test_ranks_are_given_in_the_order_of_arrival() -> None:
-    """0 for whoever comes first; the third of two is told that the group is full."""
+    """The first to arrive gets 0; in a group of two, the third gets an error."""
     store = dist.HashStore()
     same([join(store, 2), join(store, 2)], [0, 1], "the ranks of the first two, in their order")
 
     for _ in range(2):
         with pytest.raises(RuntimeError, match="full"):
             pytest.fail(
-                f"a third of two: yours gives it rank {join(store, 2)}, expected a RuntimeError"
-                " that says that the group is full"
+                f"a third rank joins a group of two: your code gives it rank {join(store, 2)},"
+                " expected a RuntimeError that says that the group is full"
             )
 
 
@@ -45,8 +45,8 @@ def test_no_rank_is_given_twice() -> None:
     for seed in range(20):
         ranks = Turns(quietly(seed)).run([lambda store: join(store, 4)] * 4)
         assert [0, 1, 2, 3] == sorted(ranks), (
-            f"yours gives {ranks}: between reading a counter and writing it another process may"
-            " read it"
+            f"your code gives {ranks}, expected each of 0 to 3 once: between reading a counter and"
+            " writing it another process may read it"
         )
 
 
@@ -86,7 +86,7 @@ def test_a_barrier_can_be_used_again() -> None:
 
 
 def test_a_barrier_costs_three_operations_whatever_the_size() -> None:
-    """It does not ask for each of the others."""
+    """A barrier does not ask for each of the other ranks."""
     turns = Turns(slow(0))
     turns.run(of_ranks(pass_barriers, 12, 12, 1, []))
     check_cost(turns, 3)
@@ -99,7 +99,7 @@ def exchange(store: Any, rank: int, values: list[list[Any]]) -> list[Any]:
 
 
 def test_everybody_learns_what_all_have_given() -> None:
-    """In the order of the ranks, not of arrival; values that are not text, and None."""
+    """Values come in rank order, not in order of arrival; some are not text, and some are None."""
     values = [{"host": "a", "port": 1}, None, bytes(range(256)), ("x", [2.5])]
     for last in range(4):
         results = Turns(slow(last)).run(of_ranks(exchange, 4, [values]))
@@ -108,14 +108,14 @@ def test_everybody_learns_what_all_have_given() -> None:
 
 
 def test_an_exchange_costs_one_operation_for_each_rank() -> None:
-    """And two more: get waits by itself."""
+    """One for each rank and two more: get waits by itself."""
     turns = Turns(slow(7))
     turns.run(of_ranks(exchange, 9, [list(range(9))]))
     check_cost(turns, 11)
 
 
 def test_an_exchange_returns_what_was_given_to_it() -> None:
-    """Not what was given to a different exchange: 13 ranks, 12 exchanges, one rank far behind."""
+    """Never what was given to a different exchange: 13 ranks, 12 exchanges, one rank far behind."""
     values = [[(number, rank) for rank in range(13)] for number in range(12)]
     for result in Turns(slow(5)).run(of_ranks(exchange, 13, values)):
         same(result, values, "what a rank gets in twelve exchanges, as (number, rank)")

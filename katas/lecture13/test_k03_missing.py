@@ -41,7 +41,7 @@ def comes(store: Any, rank: int, size: int, absent: tuple[int, ...] = ()) -> lis
         monitored_barrier(store, rank, size, LONG)
     except MissingRanksError as error:
         missing = error.ranks or None
-    assert missing is not None, f"rank {rank} of yours raises an error that names no rank"
+    assert missing is not None, f"your rank {rank} raises an error that names no rank"
     return missing
 
 
@@ -62,14 +62,14 @@ def test_it_is_a_barrier() -> None:
 
 
 def test_who_has_not_come_is_named() -> None:
-    """By every rank that has come, in ascending order; rank 0 is not special."""
+    """Every rank that has come names them in ascending order; rank 0 is not special."""
     for absent in ((1,), (0,), (1, 3, 10), tuple(range(1, 12))):
         for rank, missing in enumerate(Turns().run(of_ranks(comes, 12, 12, absent))):
             same(missing, list(absent), f"who is missing of 12, says rank {rank}")
 
 
 def test_the_time_out_is_handed_to_the_store() -> None:
-    """Once by each rank: three that are missing do not take three times as long as one."""
+    """Each rank waits once: three missing ranks do not take three times as long as one."""
     turns = Turns()
     turns.run(of_ranks(comes, 5, 5, (0, 1, 3)))
     expected = [(2, LONG), (4, LONG)]
@@ -77,7 +77,7 @@ def test_the_time_out_is_handed_to_the_store() -> None:
 
 
 def test_a_rank_that_comes_later_hears_of_it() -> None:
-    """The others have given up by then: it must not wait, nor go on alone."""
+    """The others have given up by then: the late rank must not wait, nor go on alone."""
 
     def late(options: list[Option]) -> Option:
         # Time runs out for rank 0 and then for rank 1 before rank 2 does anything.
@@ -101,12 +101,12 @@ def switching(*after: int) -> Callable[[list[Option]], Option]:
 
 
 def test_all_ranks_agree() -> None:
-    """One runs out of time; the other arrives at any moment, and may be interrupted too."""
+    """One rank runs out of time; the other arrives at any moment, and may be interrupted too."""
     for first, more in product(range(10), range(10)):
         results = Turns(switching(first, first + more)).run(of_ranks(comes, 2, 2))
         assert results[0] == results[1], (
-            f"yours: missing, by rank: {results}. Rank 0 makes {first} operations, rank 1 then"
-            f" {more}, rank 0 the rest: they must obey one verdict"
+            f"missing ranks, by rank: yours {results}, expected both alike. Rank 0 runs {first}"
+            f" operations, rank 1 then {more}, rank 0 the rest: they must obey one verdict"
         )
 
 
@@ -119,7 +119,7 @@ def test_all_ranks_agree_in_any_order() -> None:
 
 
 def test_it_costs_one_operation_for_each_rank() -> None:
-    """And eight more; it does not ask again and again."""
+    """One for each rank and eight more; no rank asks again and again."""
     turns = Turns()
     turns.run(of_ranks(comes, 12, 12, (3,)))
     check_cost(turns, 20)

@@ -81,7 +81,7 @@ def test_two_ranks_have_a_half_each(world: World) -> None:
 
 
 def test_reduce_scatter_completes_a_chunk_in_each_rank(world: World) -> None:
-    """Chunk r in rank r, of any size, empty ones too."""
+    """Chunk r on rank r, of any size, empty ones too."""
     world(scattered, 4, LENGTHS, timeout=SOON)
 
 
@@ -126,13 +126,13 @@ def test_all_ranks_have_the_sum(world: World) -> None:
         results = world(reduced, size, (7, 2, 0), timeout=SOON)
         equal = [results[0] == result for result in results]
         assert [True] * size == equal, (
-            f"which ranks of yours have the bits of rank 0: {equal}. If any differ, copies of a"
-            " model drift apart"
+            f"which ranks have the bits of rank 0: yours {equal}, expected all. If any differ,"
+            " copies of a model drift apart"
         )
 
 
 def ones(length: int) -> None:
-    """Reduce so many numbers."""
+    """Reduce this many numbers."""
     all_reduce(torch.ones(length))
 
 
@@ -155,7 +155,7 @@ def test_the_messages_are_those_of_a_ring(world: World) -> None:
 
 
 def by_fresh_import() -> list[float]:
-    """Return what all_reduce makes of ones, where no collective may help."""
+    """Return the all_reduce of ones, with collectives forbidden."""
     names = ["all_gather", "all_gather_object", "all_reduce", "all_to_all", "broadcast", "gather"]
     names += ["reduce", "reduce_scatter", "scatter", "nn", "_functional_collectives"]
     with forbids(k04_ring, *(f"torch.distributed.{name}" for name in names)) as fresh:
@@ -164,6 +164,6 @@ def by_fresh_import() -> list[float]:
 
 
 def test_nothing_but_messages_is_used(world: World) -> None:
-    """No collective: it is what is built here."""
+    """No collective is called: this kata builds one."""
     found: Any = world(by_fresh_import, 2, timeout=SOON)
     same(list(found), [[2.0] * 3] * 2, "the sum of ones on two ranks")

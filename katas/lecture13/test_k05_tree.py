@@ -31,7 +31,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def least(size: int) -> int:
-    """Return in how many rounds one rank can reach all, if all help."""
+    """Return the fewest rounds in which one rank can reach all, if all help."""
     return (size - 1).bit_length()
 
 
@@ -44,7 +44,7 @@ def reached(root: int, size: int) -> dict[int, int]:
         rank = waiting.pop()
         for number, child in enumerate(children(rank, root, size), 1):
             assert child not in rounds, (
-                f"root {root}: in yours, rank {child} of {size} receives the tensor twice"
+                f"root {root}: in your tree, rank {child} of {size} receives the tensor twice"
             )
             rounds[child] = rounds[rank] + number
             waiting.append(child)
@@ -79,7 +79,7 @@ def test_all_that_have_it_pass_it_on() -> None:
 
 
 def test_a_parent_is_whose_child_one_is() -> None:
-    """And the root has none."""
+    """Each rank is a child of its parent, and the root has no parent."""
     for size in (1, 2, 3, 7, 8, 13):
         for root in range(size):
             same(parent(root, root, size), None, f"the parent of the root, {root} of {size}")
@@ -114,7 +114,7 @@ def broadcasts() -> None:
 
 
 def test_all_ranks_have_what_the_root_had(world: World) -> None:
-    """Whatever was in their tensors."""
+    """All ranks have it, whatever was in their tensors."""
     for size in (2, 4):
         check_tree(size)
         results = world(broadcasts, size, timeout=SOON)
@@ -186,7 +186,7 @@ def by_fresh_import() -> tuple[list[float], list[float]]:
 
 
 def test_nothing_but_messages_is_used(world: World) -> None:
-    """No collective: it is what is built here."""
+    """No collective is called: this kata builds one."""
     check_tree(2)
     found = list(world(by_fresh_import, 2, timeout=SOON))
     expected = [([2.0], [3.0]), ([2.0], [2.0])]

@@ -45,7 +45,7 @@ def test_two_ranks_have_the_sum(world: World) -> None:
 
 
 def test_four_ranks_have_the_sum(world: World) -> None:
-    """With the same bits everywhere."""
+    """All four have the same bits."""
     results = world(summed, 4, timeout=SOON)
     same([each == results[0] for each in results], [True] * 4, "who has the bits of rank 0?")
 

@@ -69,7 +69,9 @@ def test_at_the_border_both_take_as_long(n: int) -> None:
     """Doubling is faster below, the ring above."""
     for link in (LINKS[0], LINKS[3]):
         size = crossover(n, link)
-        assert 0 < size < math.inf, f"{n} ranks, {link}: yours says that they cross at {size} B"
+        assert 0 < size < math.inf, (
+            f"{n} ranks, {link}: your function says that the two algorithms cross over at {size} B"
+        )
         near(ring(n, size, link), doubling(n, size, link), f"both at {size} B, {n} ranks, {link}")
         below, above = size * 0.9, size * 1.1
         found = tuple(doubling(n, each, link) < ring(n, each, link) for each in (below, above))
@@ -77,6 +79,6 @@ def test_at_the_border_both_take_as_long(n: int) -> None:
 
 
 def test_they_may_never_cross() -> None:
-    """With two ranks a ring sends as many bytes in twice the messages; nor if bytes are free."""
+    """With two ranks a ring sends as many bytes in twice the messages; or bytes are free."""
     same(crossover(2, LINKS[0]), math.inf, "two ranks")
     same(crossover(8, LINKS[1]), math.inf, "bytes are free")

@@ -1,4 +1,4 @@
-"""Tests of k09_bucket_size: the time of a step, and the number of buckets that makes it least."""
+"""Tests of k09_bucket_size: the time of a step, and the number of buckets that minimises it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def near(yours: float, expected: float, what: str) -> None:
 
 
 def played(sizes: list[float], compute: float, alpha: float, beta: float) -> float:
-    """Return when the last bucket is reduced, from a list of what happens when."""
+    """Return when the last bucket is reduced, by playing the events in order."""
     total = sum(sizes)
     ready = [compute * done / total for done in accumulate(sizes)]
     ends = [0.0]
@@ -32,7 +32,7 @@ def played(sizes: list[float], compute: float, alpha: float, beta: float) -> flo
 
 
 def test_one_bucket_waits_for_the_end_of_backward() -> None:
-    """Then it takes its own time."""
+    """After that, the bucket takes its own time."""
     near(step_time([4.0], 10.0, 1.0, 0.5), 13.0, "4 bytes in one bucket: 10 s + 1 s + 4 * 0.5 s")
 
 
@@ -46,7 +46,7 @@ def test_a_bucket_waits_for_its_gradients_or_for_the_link() -> None:
 
 
 def test_any_buckets() -> None:
-    """Of any sizes."""
+    """Buckets of any sizes."""
     for seed in range(20):
         random = Random(seed)  # noqa: S311 - not a secret
         sizes = [random.uniform(0.1, 5) for _ in range(random.randint(1, 6))]
@@ -60,11 +60,12 @@ def test_the_table_of_the_brief() -> None:
     numbers = (0.1, 1e-3, 1e-10)
     times = {count: played([4e8 / count] * count, *numbers) for count in range(1, 200)}
     count = best_count(4e8, *numbers)
-    assert count in times, f"yours cuts into {count} buckets; expected: a number of 1 to 199"
+    assert count in times, f"your answer is {count} buckets, expected 1 to 199"
     least = min(times.values())
     print(f"1 bucket {times[1]:.4f} s, DDP's 16 {times[16]:.4f} s, yours {times[count]:.4f} s")  # noqa: T201 - shown if it fails
     assert times[count] <= least * (1 + 1e-6), (
-        f"yours: {count} buckets, {times[count]} s; the best: {least} s; one bucket: {times[1]} s"
+        f"yours: {count} buckets, {times[count]} s; the shortest time: {least} s; one bucket:"
+        f" {times[1]} s"
     )
 
 

@@ -81,7 +81,7 @@ def compare(world: World, name: str, size: int, expected: Any) -> None:
     results = world(forward, size, name, 2 * size, timeout=SOON)
     for rank, (found, kept) in enumerate(results):
         close(found, expected(rank), f"{name}.forward on rank {rank} of {size}")
-        assert kept, f"{name}.forward of yours writes to x on rank {rank}: others may use it"
+        assert kept, f"your {name}.forward writes to x on rank {rank}: others may use it"
 
 
 def test_a_sum_is_the_same_on_each_rank(world: World) -> None:
@@ -101,8 +101,8 @@ def test_a_swap_transposes_the_chunks(world: World) -> None:
 
 
 def checked(name: str, rows: int) -> str:
-    """Return what gradcheck says of the world as one function: nothing, if it agrees."""
-    # One column, and no more: gradcheck calls the collectives for each number, twice.
+    """Return what gradcheck says about the world as one function: nothing, if it agrees."""
+    # One column, and no more: gradcheck calls the collectives twice for each number.
     whole = world_of(dist.get_world_size(), rows)[..., :1].clone().requires_grad_()
 
     def run(whole: torch.Tensor) -> torch.Tensor:
@@ -144,14 +144,14 @@ def back_and_forth(name: str) -> bool:
     ],
 )
 def test_one_collective_each_way(world: World, name: str, expected: tuple[Call, ...]) -> None:
-    """Of so many bytes, on two ranks with eight float64."""
+    """Each has this many bytes, on two ranks with eight float64."""
     results = world(back_and_forth, 2, name, timeout=SOON)
     same(results.calls[1], expected, f"what {name} calls, forward and backward")
     same(list(results), [True] * 2, "does the gradient that backward is given keep its value?")
 
 
 def by_fresh_import() -> list[float]:
-    """Return the gradient of a sum where PyTorch's own is not to be used."""
+    """Return the gradient of a sum, with PyTorch's own forbidden."""
     names = ["nn", "nn.functional", "_functional_collectives"]
     with forbids(k10_adjoint, *(f"torch.distributed.{name}" for name in names)) as fresh:
         x = torch.ones(2, 2, requires_grad=True)
@@ -161,6 +161,6 @@ def by_fresh_import() -> list[float]:
 
 
 def test_nothing_ready_made_is_called(world: World) -> None:
-    """Not torch.distributed.nn, whose functions are built here."""
+    """torch.distributed.nn is not called: its functions are built here."""
     results = world(partial(by_fresh_import), 2, timeout=SOON)
     same(list(results), [[2.0 + 2.0 + 1.0] * 4] * 2, "the gradients of all three, added up")

@@ -96,7 +96,7 @@ class Chain(nn.Module):
 
 
 class Reductions(TorchDispatchMode):
-    """Notes in a log the bytes of each all-reduce that begins."""
+    """Logs the bytes of each all-reduce that begins."""
 
     def __init__(self, log: list[Any]) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ def loss_of(module: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor
 
 @one
 def test_buckets_go_from_the_last_parameter_to_the_first() -> None:
-    """For backward begins with the last layer."""
+    """Backward begins with the last layer."""
     check_buckets([4], [[0]])
     check_buckets([1, 1, 1], [[2, 1, 0]])
     check_buckets([4, 4, 4, 4], [[3, 2], [1, 0]])
@@ -145,7 +145,9 @@ def check_buckets(sizes: list[int], expected: list[list[int]], why: str = "") ->
     given = list(sizes)
     found = assign_buckets(sizes, 8)
     assert expected == found, f"gradients of {sizes} bytes, cap 8; yours: {found} {why}"
-    assert given == sizes, f"yours changes the sizes that it was given: now {sizes}, before {given}"
+    assert given == sizes, (
+        f"your code changes the sizes that it was given: now {sizes}, before {given}"
+    )
 
 
 @one
@@ -159,7 +161,7 @@ def test_a_bucket_is_closed_once_it_holds_the_cap() -> None:
 @one
 @given(sizes=st.lists(st.integers(0, 9), max_size=12), cap=st.integers(1, 20))
 def test_buckets_are_those_of_pytorch(sizes: list[int], cap: int) -> None:
-    """Which has them in C++, for the gradients in the order of backward."""
+    """PyTorch computes them in C++, for the gradients in the order of backward."""
     order = list(reversed(range(len(sizes))))
     tensors = [torch.empty(sizes[position], dtype=torch.uint8) for position in order]
     if not tensors:
@@ -188,9 +190,11 @@ def test_all_ranks_begin_with_the_values_of_rank_0(world: World) -> None:
     expected = Net(0).state_dict()
     for rank, (state, same, keeps, asks) in enumerate(world(construct, 3, timeout=SOON)):
         assert keeps, "DDP must be a module whose attribute `module` is the one it was given"
-        assert same, "yours replaces parameters: an optimizer may hold the old ones"
-        assert asks, "yours changes requires_grad: what is frozen must stay frozen"
-        assert expected.keys() == state.keys(), f"the module of rank {rank} has {list(state)}"
+        assert same, "your code replaces parameters: an optimizer may hold the old ones"
+        assert asks, "your code changes requires_grad: what is frozen must stay frozen"
+        assert expected.keys() == state.keys(), (
+            f"the module of rank {rank} has {list(state)}, expected {list(expected)}"
+        )
         for name, value in expected.items():
             where = f"{name} of rank {rank} is not that of rank 0"
             close(state[name], value, where, rtol=0.0, atol=0.0)
@@ -283,21 +287,21 @@ def storages() -> list[list[tuple[int, int]]]:
 
 @two
 def test_gradients_are_views_of_their_bucket(world: World) -> None:
-    """Which is made once: no gradient is copied back, and no bucket is made again."""
+    """A bucket is created once, and no gradient is copied back."""
     net = Net(0)
     sizes = [p.nbytes for p in net.parameters() if p.requires_grad]
     buckets = assign_buckets(sizes, SMALL)
     for first, second, third in world(storages, 2, timeout=SOON):
-        assert first == second == third, "a later backward has put the gradients elsewhere"
+        assert first == second == third, "a later backward moved the gradients to other memory"
         for bucket in buckets:
             places = {first[position] for position in bucket}
             assert 1 == len(places), (
-                f"the gradients of bucket {bucket} are in {len(places)} tensors of yours: a bucket "
-                f"is one flat tensor, and they are views of it"
+                f"the gradients of bucket {bucket} are in {len(places)} of your tensors, expected"
+                f" one: a bucket is one flat tensor, and the gradients are views of it"
             )
             size, found = sum(sizes[position] for position in bucket), first[bucket[0]][1]
-            assert size == found, f"bucket {bucket} of yours has {found} bytes, expected {size}"
-        assert len(buckets) == len(set(first)), "buckets of yours share a tensor"
+            assert size == found, f"your bucket {bucket} has {found} bytes, expected {size}"
+        assert len(buckets) == len(set(first)), "two of your buckets share a tensor"
 
 
 def keep_on(data: Data) -> list[Any]:
@@ -409,7 +413,7 @@ def goes_on_alone() -> bool:
 
     output.register_hook(wait)
     output.sum().backward()
-    assert ["c", "b", "a"] == log, f"backward meets the layers c, b and a; yours: {log}"
+    assert ["c", "b", "a"] == log, f"layers as backward meets them: yours {log}, expected c, b, a"
     return bool(came)
 
 
@@ -417,7 +421,7 @@ def goes_on_alone() -> bool:
 def test_no_rank_waits_for_another_before_the_end(world: World) -> None:
     """Rank 1 begins only when rank 0 has computed its last gradient."""
     assert [True, True] == world(goes_on_alone, 2, timeout=SOON), (
-        "rank 0 has waited for an all-reduce in the middle of backward: is it asynchronous?"
+        "rank 0 waited for an all-reduce in the middle of backward: is it asynchronous?"
     )
 
 
@@ -434,7 +438,7 @@ class Handle:
 
 
 def waited_for(x: torch.Tensor, y: torch.Tensor) -> list[bool]:
-    """Return for each all-reduce of a backward whether it was waited for."""
+    """Return, for each all-reduce of a backward, whether it was waited for."""
     handles: list[Handle] = []
     begin = dist.ProcessGroup.allreduce
 
@@ -450,9 +454,9 @@ def waited_for(x: torch.Tensor, y: torch.Tensor) -> list[bool]:
 
 @three
 def test_every_reduction_is_waited_for(world: World) -> None:
-    """Those that began first need not end first: gloo has several threads."""
+    """The all-reduces that began first need not end first: gloo has several threads."""
     for waited in world(waited_for, 2, *batches(1)[0], timeout=SOON):
-        assert [True] * 3 == waited, f"whether yours waits for each of three handles: {waited}"
+        assert [True] * 3 == waited, f"waits for three handles: yours {waited}, expected all True"
 
 
 def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
@@ -502,10 +506,11 @@ def test_no_sync_accumulates_and_sends_nothing(world: World) -> None:
         mine = Net(0)
         for x, y in data[:2]:
             loss_of(mine, x.chunk(2)[rank], y.chunk(2)[rank]).backward()
-        assert 0 == sent, f"in no_sync nothing is sent; yours begins {sent} all-reduces"
+        assert 0 == sent, f"in no_sync, your code begins {sent} all-reduces, expected none"
         close(local, gradients(mine), f"rank {rank}, in no_sync, what it has computed alone")
         assert buckets == total, (
-            f"what was accumulated is sent as one, in {buckets} buckets; yours sends {total}"
+            f"after no_sync, your code calls {total} all-reduces, expected {buckets}, one per"
+            " bucket"
         )
         close(summed, gradients(alone), f"rank {rank}, after no_sync, the mean of all")
 
@@ -549,7 +554,7 @@ def who_decides(x: torch.Tensor, y: torch.Tensor) -> dict[str, int]:
 
 @four
 def test_the_forward_decides_whether_backward_sends(world: World) -> None:
-    """Not the place of backward; no_sync may be nested, and left by an exception."""
+    """The place of backward does not; no_sync may be nested, and left by an exception."""
     expected = {
         "without DDP": 0,
         "forward within": 0,
@@ -568,7 +573,7 @@ def test_the_forward_decides_whether_backward_sends(world: World) -> None:
         }
         assert not wrong, (
             f"all-reduces until then: {sorted(wrong)}. A backward of the module alone sends "
-            f"nothing, unless a DDP forward waits: then it is taken for that forward's"
+            f"nothing, unless a DDP forward waits: then it counts as that forward's"
         )
 
 
@@ -598,14 +603,14 @@ def test_a_forward_without_gradients_changes_nothing(world: World) -> None:
     expected = gradients(alone)
     for found, count in world(validate, 2, data, timeout=SOON):
         assert 3 == count, (
-            f"yours sends {count} buckets of 3: the backward of the forward before the validation "
-            f"must still be averaged"
+            f"your code sends {count} buckets of 3: the backward of the forward before the"
+            f" validation must still be averaged"
         )
         close(found, expected, "gradients, with a validation between forward and backward")
 
 
 def without_torch(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Return whether DDP finds gradients where PyTorch's own is not to be used."""
+    """Return whether DDP finds gradients, with PyTorch's own DDP forbidden."""
     # Those of Tensor by whatever path: torch.nn, torch.nn.parallel, torch.distributed, ...
     names = ["Tensor.DistributedDataParallel", "Tensor.Reducer", "distributed.algorithms"]
     names += ["Tensor._compute_bucket_assignment_by_size"]
@@ -616,6 +621,8 @@ def without_torch(x: torch.Tensor, y: torch.Tensor) -> bool:
 
 
 def test_nothing_ready_made_is_called(world: World) -> None:
-    """Neither DistributedDataParallel nor the reducer that it is made of."""
+    """Neither DistributedDataParallel nor its reducer is called."""
     found = world(without_torch, 2, *batches(1)[0], timeout=SOON)
-    assert [True, True] == found, f"whether each rank of yours finds all gradients: {list(found)}"
+    assert [True, True] == found, (
+        f"each rank has all gradients: yours {list(found)}, expected all True"
+    )

@@ -46,7 +46,7 @@ class Branches(nn.Module):
 
 
 def names_behind(model: Branches, output: torch.Tensor) -> list[str]:
-    """Return the names of the parameters that yours finds."""
+    """Return the names of the parameters that your code finds."""
     found = parameters_behind(output)
     return [name for name, p in model.named_parameters() if any(p is each for each in found)]
 

@@ -46,7 +46,7 @@ class Bucket:
         return 0
 
     def buffer(self) -> torch.Tensor:
-        """Return all gradients, flat."""
+        """Return all gradients as one flat tensor."""
         return self._flat
 
     def parameters(self) -> list[nn.Parameter]:
@@ -77,7 +77,7 @@ HALF = TopK(0.3)
 
 
 def arrives(flat: torch.Tensor) -> torch.Tensor:
-    """Return what others decode of a gradient."""
+    """Return what others decode from a gradient."""
     return HALF.decode(HALF.encode(flat), flat.numel())
 
 
@@ -94,7 +94,7 @@ def call_hook() -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def test_the_bucket_becomes_the_mean_of_what_was_sent(world: World) -> None:
-    """On three ranks, each of which sends what is large on it: 2 of 7 elements."""
+    """Each of three ranks sends its own largest 2 of 7 elements."""
     expected = torch.stack([arrives(flat) for flat in FLATS]).mean(0)
     results = world(call_hook, 3, timeout=SOON)
     for rank, (value, _) in enumerate(results):
@@ -105,7 +105,7 @@ def test_the_bucket_becomes_the_mean_of_what_was_sent(world: World) -> None:
 
 
 def test_the_error_is_what_this_rank_has_not_sent(world: World) -> None:
-    """A tensor for each parameter, in its shape; k counts in the whole bucket."""
+    """A tensor for each parameter, in its shape; k counts over the whole bucket."""
     for rank, (_, errors) in enumerate(world(call_hook, 3, timeout=SOON)):
         same([tuple(error.shape) for error in errors], [(2, 2), (3,)], "the shapes of the errors")
         left = FLATS[rank] - arrives(FLATS[rank])
@@ -123,7 +123,7 @@ def steps(flats: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
 
 
 def test_nothing_is_lost(world: World) -> None:
-    """What was sent in all steps, and what is left after them, are all the gradients."""
+    """What was sent in all steps, plus what is left after them, equals all the gradients."""
     generator = torch.Generator().manual_seed(3)
     flats = torch.randint(-50, 50, (2, 9, 7), generator=generator).double()
     results = world(steps, 2, flats, timeout=SOON)
@@ -133,7 +133,7 @@ def test_nothing_is_lost(world: World) -> None:
 
 
 def rearranged() -> tuple[list[float], list[float], list[list[float]]]:
-    """Return the values of two buckets that were made of one, and the errors."""
+    """Return the values of two buckets that were split from one, and the errors."""
     state = State(HALF)
     first, second, third = (nn.Parameter(torch.zeros(size).double()) for size in (2, 1, 3))
     # Of 6 elements one is sent: the 9 of the third parameter.

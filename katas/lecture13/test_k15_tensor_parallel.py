@@ -48,7 +48,7 @@ def batch() -> torch.Tensor:
 
 
 def copied() -> tuple[list[float], list[float], list[float]]:
-    """Return a copy, its gradient, and the gradient that was handed in."""
+    """Return a copy, its gradient, and the gradient that was passed in."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     given = torch.tensor([10.0, 20.0]) * (dist.get_rank() + 1)
     copy = Copy.apply(x)
@@ -65,7 +65,7 @@ def test_a_copy_has_the_sum_of_the_gradients(world: World) -> None:
 
 
 def summed() -> tuple[list[Any], ...]:
-    """Return a sum, the part that it was made of, and the part's gradient."""
+    """Return a sum, this rank's summand, and the summand's gradient."""
     part = torch.tensor([[1.0, 5.0], [2.0, 7.0]], requires_grad=True)
     mine = (part * (dist.get_rank() + 1)).t()
     total = Sum.apply(mine)
@@ -74,7 +74,7 @@ def summed() -> tuple[list[Any], ...]:
 
 
 def test_a_sum_hands_its_gradient_on(world: World) -> None:
-    """It is whole on each rank; the parts are not written to."""
+    """The gradient is whole on each rank; the summands are not written to."""
     for total, mine, grad in world(summed, 3, timeout=SOON):
         same(total, [[6, 12], [30, 42]], "1 + 2 + 3 times a transpose")
         same(mine, [[1, 2], [5, 7]], "this rank's part afterwards, divided by rank + 1")
@@ -91,7 +91,7 @@ def halves() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_each_layer_is_a_part_of_the_unsplit_one(world: World) -> None:
-    """Columns side by side are the first layer's; sums, with one bias, are the second's."""
+    """Columns side by side give the first layer's output; sums, with one bias, the second's."""
     results = world(halves, 3, timeout=SOON)
     with torch.no_grad():
         first, middle, second = mlp()

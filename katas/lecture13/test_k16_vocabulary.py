@@ -29,7 +29,7 @@ def entropy(logits: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, .
     size, rank = dist.get_world_size(), dist.get_rank()
     part = logits.chunk(size, 1)[rank].clone().requires_grad_()
     loss = cross_entropy(part, target, rank * -(-logits.size(1) // size))
-    # Half of it, lest a gradient of 1 hide what is done with the incoming one.
+    # Half of it, so that a gradient of 1 does not hide what is done with the incoming one.
     (loss / 2).backward()
     return loss.detach(), part.grad, part.detach()
 
@@ -55,7 +55,7 @@ def drawn(rows: int, classes: int) -> torch.Tensor:
 
 
 def test_it_is_that_of_all_classes(world: World) -> None:
-    """On one rank; and on three, of which the last one has fewer classes."""
+    """On one rank, and on three, the last of which has fewer classes."""
     target = torch.tensor([0, 2, 3, 5, 6, 7])
     check(world, 1, drawn(6, 8), target)
     check(world, 3, drawn(6, 8), target)
@@ -63,7 +63,7 @@ def test_it_is_that_of_all_classes(world: World) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 def test_masked_logits_are_minus_infinity(world: World, dtype: torch.dtype) -> None:
-    """Also all that a rank has of a row; multiplied by 0 they would be NaN."""
+    """Even all of a rank's logits in a row; multiplied by 0 they would be NaN."""
     whole = drawn(4, 6).to(dtype)
     # A class that nobody may choose; all of rank 0's classes; all of rank 1's but the target.
     for row, masked in enumerate(([5], [0, 1, 2], [3, 5], [1])):
@@ -72,7 +72,7 @@ def test_masked_logits_are_minus_infinity(world: World, dtype: torch.dtype) -> N
 
 
 def test_large_logits_overflow_nothing(world: World) -> None:
-    """The greatest of all ranks is subtracted on each: they are far from each other."""
+    """Each rank subtracts the maximum over all ranks: the ranks' maxima are far apart."""
     whole = torch.tensor([[1000.0, 3.0, -1000.0, 990.0], [-5000.0, -5001.0, -5000.0, -5003.0]])
     check(world, 2, whole.double(), torch.tensor([3, 0]))
 
@@ -83,12 +83,12 @@ def test_three_numbers_of_each_row_travel(world: World) -> None:
     for rank, calls in enumerate(results.calls):
         same({call.name for call in calls}, {"all_reduce"}, f"what rank {rank} calls")
         sent = [call.bytes for call in calls]
-        assert len(sent) <= 3, f"rank {rank} of yours makes {len(sent)} all-reduces, expected 3"
-        assert sum(sent) <= 144, f"rank {rank} of yours sends {sum(sent)} bytes, expected 3 * 6 * 8"
+        assert len(sent) <= 3, f"your rank {rank} calls {len(sent)} all-reduces, expected 3"
+        assert sum(sent) <= 144, f"your rank {rank} sends {sum(sent)} bytes, expected 3 * 6 * 8"
 
 
 def by_fresh_import() -> float:
-    """Return the loss where DTensor's is not to be used."""
+    """Return the loss, with DTensor's own forbidden."""
     names = ["tensor", "nn", "_functional_collectives"]
     with forbids(k16_vocabulary, *(f"torch.distributed.{name}" for name in names)) as fresh:
         part = torch.zeros(3, 2, requires_grad=True)
@@ -98,6 +98,6 @@ def by_fresh_import() -> float:
 
 
 def test_nothing_ready_made_is_called(world: World) -> None:
-    """Not loss_parallel, which is built here."""
+    """loss_parallel is not called: it is built here."""
     found = [round(loss, 6) for loss in world(by_fresh_import, 2, timeout=SOON)]
     same(found, [1.386294] * 2, "the loss of four equal logits, log(4)")

@@ -39,7 +39,7 @@ WHILE = 0.2
 
 
 def test_a_push_is_applied_at_once() -> None:
-    """It is one step of SGD, and the version counts it; what was pulled is a copy."""
+    """A push is one step of SGD, and the version counts it; what was pulled is a copy."""
     server = ParameterServer(START, LR, 2)
     before = server.pull()
     steps = [torch.tensor([8.0, 0.0, -8.0]), torch.tensor([0.0, 16.0, 0.0])]
@@ -70,7 +70,7 @@ def test_nobody_is_answered_before_all_have_come() -> None:
 
 
 def test_after_a_round_comes_the_next() -> None:
-    """What was answered is a copy, and the gradients of before count no more."""
+    """What was answered is a copy, and the earlier gradients no longer count."""
     server = ParameterServer(START, LR, 2)
     rounds = [[server.push_together(torch.full((3,), 8.0 * n)) for _ in range(2)] for n in (1, 2)]
     versions = [tuple(f.value()[0] for f in futures) for futures in rounds]
@@ -173,7 +173,7 @@ class Read(ParameterServer):
 
 
 def test_a_push_returns_the_version_that_it_has_made() -> None:
-    """Not that of another thread, which has pushed before this one was read."""
+    """Not the version of another thread that pushed before this one was read."""
     server = Read(START, LR, 1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(server.push, torch.ones(3))

@@ -17,12 +17,12 @@ def order(stage: int, stages: int, count: int) -> str:
 
 
 def test_the_last_stage_alternates() -> None:
-    """It has no stage behind it to wait for."""
+    """The last stage has no stage behind it to wait for."""
     same(order(2, 3, 3), "F0 B0 F1 B1 F2 B2", "stage 2 of 3, 3 micro-batches")
 
 
 def test_earlier_stages_have_a_lead() -> None:
-    """Of one forward for each stage behind them."""
+    """The lead is one forward for each stage behind."""
     same(order(1, 3, 4), "F0 F1 B0 F2 B1 F3 B2 B3", "stage 1 of 3, 4 micro-batches")
 
 
@@ -52,7 +52,7 @@ def picture(stages: int, count: int) -> str:
 
 
 def begins(orders: Orders, ends: dict[tuple[str, int, int], int]) -> list[int | None]:
-    """Return for each stage when its next action has what it needs, or None."""
+    """Return, for each stage, when its next action has what it needs, or None."""
     found: list[int | None] = []
     for stage, order in enumerate(orders):
         kind, number = order[0] if order else ("", 0)

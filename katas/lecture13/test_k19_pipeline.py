@@ -68,7 +68,7 @@ def parts_of(stages: int) -> list[nn.Module]:
 
 
 def batch(count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return inputs and targets of a batch of so many micro-batches, of 2 each."""
+    """Return inputs and targets of a batch of this many micro-batches, of 2 each."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(2 * count, WIDTHS[0], generator=generator)
     return x, torch.randn(2 * count, 2, generator=generator)
@@ -87,9 +87,7 @@ def pipeline(order: Orders, times: int = 1, run: Any = None) -> tuple[float | No
     inputs = list(x.split(2)) if rank == 0 else []
 
     def loss(output: torch.Tensor, number: int) -> torch.Tensor:
-        assert rank == stages - 1, (
-            f"rank {rank} of yours asks for a loss: only the last rank has it"
-        )
+        assert rank == stages - 1, f"your rank {rank} asks for a loss: only the last rank has one"
         return F.mse_loss(output, targets.split(2)[number])
 
     for _ in range(times):
@@ -138,7 +136,7 @@ def test_three_stages_in_two_schedules(world: World) -> None:
 
 
 def test_a_stage_alone_sends_nothing(world: World) -> None:
-    """It is the first and the last one."""
+    """A single stage is both first and last."""
     alone = world(pipeline, 1, orders("F0 B0 F1 B1"), timeout=SOON)
     check(alone, 2)
     same(alone.calls[0], (), "what a rank alone calls")
@@ -151,7 +149,7 @@ def test_stages_may_differ_in_their_order(world: World) -> None:
 
 
 def test_each_activation_and_each_gradient_is_one_message(world: World) -> None:
-    """Of 4 bytes for each of its numbers, between neighbours; there is nothing else."""
+    """Messages between neighbours have 4 bytes per number; there are no others."""
     results = world(pipeline, 3, ONE_F_ONE_B, timeout=SOON)
     first, second = 4 * 2 * WIDTHS[1], 4 * 2 * WIDTHS[2]
     for rank, expected, what in (
@@ -241,11 +239,11 @@ def test_a_stage_holds_no_more_than_it_needs(world: World) -> None:
 
 
 def by_fresh_import() -> int:
-    """Return how many gradients there are where PyTorch's pipelines are not to be used."""
+    """Return how many gradients there are, with PyTorch's pipelines forbidden."""
     with forbids(k19_pipeline, "torch.distributed.pipelining") as fresh:
         return len(pipeline(TWO, 1, fresh.run_stage)[1])
 
 
 def test_nothing_ready_made_is_called(world: World) -> None:
-    """Not torch.distributed.pipelining, whose stage is built here."""
+    """torch.distributed.pipelining is not called: its stage is built here."""
     same(list(world(by_fresh_import, 2, timeout=SOON)), [2, 2], "gradients on each rank")

@@ -71,7 +71,7 @@ def finite(cases: list[list[list[float]]]) -> Any:
 
 
 def test_all_ranks_skip_a_step_or_none(world: Any) -> None:
-    """What only one of them can see, it has to tell the others."""
+    """A rank must tell the others what only it can see."""
     sums = [[1.0, 2.0], [3.0, -2.0], [1.0, 0.0]]
     # Only the gradients are checked; finite ones may still add up to inf.
     large = [[3e38, 3e38], [3e38, -3e38], [1.0, 0.0]]

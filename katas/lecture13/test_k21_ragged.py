@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def averaged(cases: list[list[int]]) -> Any:
-    """Rank r has so many batches, of float64; batch i of rank r is 10 r + i."""
+    """Rank r has this many float64 batches; batch i of rank r is 10 r + i."""
     rank, results = dist.get_rank(), []
     for counts in cases:
         zero = torch.zeros(2, dtype=torch.float64)
@@ -67,7 +67,7 @@ def test_all_ranks_know_from_whom_the_weights_come(world: Any) -> None:
 
 
 def ragged(cases: list[list[int]]) -> list[list[list[float]]]:
-    """Rank r has so many numbers r.1, r.2, ..."""
+    """Rank r has this many numbers r.1, r.2, ..."""
     rank, results = dist.get_rank(), []
     for lengths in cases:
         values = torch.arange(1, lengths[rank] + 1) + 10 * rank
@@ -79,7 +79,7 @@ def ragged(cases: list[list[int]]) -> list[list[list[float]]]:
 
 
 def test_tensors_of_all_lengths_are_gathered(world: Any) -> None:
-    """What a collective moves has the same shape on all ranks."""
+    """A collective moves the same shape on all ranks."""
     cases = [[2, 5, 1], [0, 3, 0], [0, 0, 0]]
     for rank, found in enumerate(finished(world, ragged, 3, cases)):
         for lengths, mine in zip(cases, found, strict=True):

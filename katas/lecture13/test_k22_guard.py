@@ -36,7 +36,7 @@ def names(results: Any) -> list[list[str]]:
 
 
 def test_who_says_what_is_told_in_a_line() -> None:
-    """Groups of the same, the one of the lowest rank first."""
+    """Ranks that say the same form a group, the group of the lowest rank first."""
     for number, said, expected in (
         (
             3,
@@ -50,7 +50,7 @@ def test_who_says_what_is_told_in_a_line() -> None:
 
 
 def test_nothing_is_told_if_all_agree() -> None:
-    """Whatever they agree about."""
+    """All ranks say the same, whatever it is."""
     same(disagreement(3, ["allreduce_ [4]"] * 3), None, "all say the same")
     same(disagreement(1, ["the end"]), None, "one rank, which says something")
 
@@ -89,8 +89,8 @@ def under_guard(job: Callable[[], Any], meeting: Noted) -> Any:
     except DisagreementError as error:
         told = meeting.noted_by_the_test
         assert "DisagreementError" not in told, (
-            f"after a DisagreementError yours tells the others once more: {told}. "
-            f"All of them know, and have left"
+            f"after a DisagreementError your code tells the others once more: {told}, expected"
+            f" nothing: all of them know, and have left"
         )
         return f"{error}"
     except (KeyError, RuntimeError) as error:
@@ -121,7 +121,7 @@ def fine() -> Any:
 
 
 def test_what_is_right_runs_under_the_guard(world: Any) -> None:
-    """It returns what it returned, and the guard calls nothing through the process group."""
+    """Each call returns what it returned, and the guard calls nothing through the process group."""
     results = finished(world, guarded, 3, fine)
 
     same(list(results), [[6.0, 6.0]] * 3, "what the ranks gather at the end")
@@ -175,19 +175,21 @@ def guarded_one_by_one(names: list[str]) -> Any:
 
 
 def test_what_does_not_match_is_told_and_does_not_run(world: Any) -> None:
-    """On every rank the same line; the process group has heard of nothing."""
+    """Every rank raises the same line; nothing reaches the process group."""
     results = finished(world, guarded_one_by_one, 3, list(MISMATCHES))
 
     for number, (what, (_, groups)) in enumerate(MISMATCHES.items()):
         lines = [found[number] for found in results]
-        assert 1 == len(set(lines)), f"{what} differs: your ranks say {lines}"
+        assert 1 == len(set(lines)), f"{what} differs: your ranks say {lines}, expected one line"
         told = str(lines[0])
-        assert told.startswith("collective 1: "), f"{what} differs, and yours says {told}"
+        assert told.startswith("collective 1: "), (
+            f"{what} differs: your code says {told}, expected collective 1"
+        )
         found = told.removeprefix("collective 1: ").split("; ")
         right = len(groups) == len(found) and all(map(str.startswith, found, groups))
         assert right, f"{what} differs\nyours:    {told}\nexpected: {groups}, with more behind"
     made = [name for called in names(results) for name in called]
-    assert not made, f"yours lets these run, though the ranks differ: {made}"
+    assert not made, f"your code lets these run, though the ranks differ: {made}"
 
 
 def leaves() -> None:
@@ -197,7 +199,7 @@ def leaves() -> None:
 
 
 def test_a_rank_that_leaves_early_is_told_of(world: Any) -> None:
-    """At once: it says so when it leaves, and nobody waits for it."""
+    """A rank says so when it leaves, and nobody waits for it."""
     for told in finished(world, guarded, 3, leaves):
         start, end = "collective 3: ranks 0, 2: allreduce_", "; rank 1: the end"
         right = str(told).startswith(start) and str(told).endswith(end)

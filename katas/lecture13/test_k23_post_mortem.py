@@ -27,7 +27,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def entry(number: int, name: str = "all_reduce", *sizes: int, retired: bool = True) -> Any:
-    """Return an entry of a dump, of which only what counts is given."""
+    """Return an entry of a dump, with only the fields that count."""
     return {
         "is_p2p": False,
         "collective_seq_id": number,
@@ -43,7 +43,7 @@ def dump(*entries: Any) -> Any:
 
 
 def check_diagnosis(dumps: list[Any], expected: Any) -> None:
-    """Compare what is found in dumps, which are left as they are."""
+    """Compare what is found in dumps, which must not change."""
     kept = deepcopy(dumps)
     found = diagnose(dumps)
     calls = [
@@ -55,7 +55,7 @@ def check_diagnosis(dumps: list[Any], expected: Any) -> None:
         for one in kept
     ]
     same(found, expected, f"the calls of each rank: {calls}")
-    assert kept == dumps, "yours changes the dumps that it was given"
+    assert kept == dumps, "your code changes the dumps that it was given"
 
 
 def test_a_rank_that_did_not_call_is_found() -> None:
@@ -79,7 +79,7 @@ def test_calls_that_differ_are_found() -> None:
 
 
 def test_a_call_that_some_have_finished_is_found() -> None:
-    """And one that nobody has, although all have called it."""
+    """And a call that nobody has finished, although all have called it."""
     done, open_ = dump(entry(1), entry(2)), dump(entry(1), entry(2, retired=False))
     told = {"gloo:all_reduce [[4]] retired": [0, 2], "gloo:all_reduce [[4]]": [1]}
 
@@ -131,7 +131,7 @@ def recorded(path: Path) -> Any:
 
 
 def test_a_real_dump_is_read(world: Any, tmp_path: Path) -> None:
-    """The flight recorder of three ranks, of which one does not reach the twelfth collective."""
+    """The flight recorder of three ranks, one of which does not reach the twelfth collective."""
     dumps = [text for text, _ in world(recorded, 3, tmp_path / "store", backend=None, timeout=SOON)]
 
     check_diagnosis(dumps, (12, {"gloo:all_reduce [[5]]": [0, 2], "no call": [1]}))

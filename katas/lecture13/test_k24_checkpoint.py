@@ -1,4 +1,4 @@
-"""Tests of k24_checkpoint: what is there after a save, and after one that was ended."""
+"""Tests of k24_checkpoint: what is there after a save, and after one that was killed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Deadly:
 
 
 def test_a_save_that_ends_in_the_middle_leaves_the_old_checkpoint(tmp_path: Path) -> None:
-    """And the next one is not disturbed by what it has left."""
+    """The next save is not disturbed by what the killed one has left."""
     path = tmp_path / "checkpoint"
     save(path, {"step": 1})
     with pytest.raises(Killed):
@@ -104,7 +104,7 @@ def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
         events.append(("replace", os.stat(source).st_ino, os.stat(source).st_size))  # noqa: PTH116
         folder = os.path.dirname(source)  # noqa: PTH120
         assert os.fspath(tmp_path) == folder, (
-            f"yours writes {source}, expected a file in {tmp_path}"
+            f"your code writes {source}, expected a file in {tmp_path}"
         )
         replace(source, target, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Tests of k25_resume: the losses of one process, with other ranks and after a restart."""
+"""Tests of k25_resume: one process's losses, on any number of ranks and after a restart."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_each_row_is_on_one_rank(world: World) -> None:
 
 
 def trained(steps: int) -> list[float]:
-    """Return the losses of so many steps."""
+    """Return the losses of this many steps."""
     training = Training(*data(), BATCH)
     for _ in range(steps):
         training.step()

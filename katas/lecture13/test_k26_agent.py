@@ -40,7 +40,9 @@ class Fake:
         """Return the code, or raise if it does not end."""
         self.log.append(f"wait {self.name}")
         if self.end is None:
-            assert timeout is not None, f"{self.name} does not end, and yours waits for it forever"
+            assert timeout is not None, (
+                f"{self.name} does not end, and your code waits for it forever"
+            )
             raise TimeoutExpired(self.name, timeout)
         return self.end
 
@@ -77,7 +79,7 @@ class Machine:
     def pause(self) -> None:
         """Let time go by."""
         self.log.append("pause")
-        assert len(self.log) < 200, f"yours does not end: {self.log[:20]}"
+        assert len(self.log) < 200, f"your loop does not end: {self.log[:20]}"
         for worker in self.workers:
             worker.looks -= 1
 
@@ -87,7 +89,7 @@ class Machine:
 
 
 def test_workers_are_told_who_they_are() -> None:
-    """And when all have ended well there is nothing more to do."""
+    """Once all have ended well, there is nothing more to do."""
     machine = Machine([(0, 0), (0, 0)])
 
     same(machine.run(), 0, "the number of restarts")
@@ -98,7 +100,7 @@ def test_workers_are_told_who_they_are() -> None:
 
 
 def test_the_agent_waits_for_the_last_one() -> None:
-    """It looks, pauses, and looks again; a worker that has ended well is left alone."""
+    """The agent looks, pauses, and looks again; a worker that has ended well is left alone."""
     machine = Machine([(1, 0), (3, 0), (0, 0)])
 
     same(machine.run(), 0, "the number of restarts")
@@ -124,14 +126,14 @@ def test_if_one_fails_all_are_started_again() -> None:
 
 
 def test_a_negative_code_is_a_failure() -> None:
-    """A worker ends so when a signal kills it, as the out-of-memory killer does."""
+    """A worker's code is negative when a signal kills it, as the out-of-memory killer does."""
     machine = Machine([(0, 0), (2, -9)], [(0, 0)] * 2)
 
     same(machine.run(), 1, "the number of restarts after a worker ended with code -9")
 
 
 def test_the_next_group_may_be_smaller() -> None:
-    """As large as what is available; if nothing is, there is no group."""
+    """The next group is as large as what is available; if nothing is, there is no group."""
     machine = Machine([(0, 1), (0, 0), (0, 0)], [(0, 1), (0, 0)], [(0, 0)])
     same(machine.run(), 2, "the number of restarts")
     sizes = [one["WORLD_SIZE"] for one in machine.environments]
@@ -151,7 +153,9 @@ def test_after_so_many_restarts_a_failure_is_one() -> None:
 
     told = (caught.value.rank, caught.value.code)
     same(told, (1, 5), "rank and code in the error: of the lowest rank of those that failed")
-    assert "terminate 1.3" in machine.log, f"1.3 still ran; yours: {machine.log}"
+    assert "terminate 1.3" in machine.log, (
+        f"worker 1.3 still ran, and was not terminated: {machine.log}"
+    )
     left = [worker.name for worker in machine.workers if worker.end is None]
     same(left, [], "workers that are left behind")
 

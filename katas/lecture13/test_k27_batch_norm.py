@@ -40,7 +40,7 @@ def normalized(x: torch.Tensor, factors: torch.Tensor) -> dict[str, torch.Tensor
 def run_norm(
     norm: nn.Module, x: torch.Tensor, factors: torch.Tensor, rows: slice
 ) -> dict[str, torch.Tensor]:
-    """Return results, gradients and statistics of a batch norm."""
+    """Return the results, gradients and statistics of a batch norm."""
     with torch.no_grad():
         norm.weight.copy_(torch.linspace(1, 2, x.size(1)))
         norm.bias.copy_(torch.linspace(-1, 1, x.size(1)))
@@ -107,7 +107,7 @@ def evaluated(x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def test_in_eval_mode_it_asks_nobody(world: World) -> None:
-    """A validation on one rank alone would hang. It uses the running statistics unchanged."""
+    """Validation on one rank alone would hang. Eval mode uses the running statistics unchanged."""
     x = torch.arange(6.0).double().view(2, 3)
     plain = nn.BatchNorm1d(3).double().eval()
     plain.running_mean.add_(3)
@@ -119,13 +119,15 @@ def test_in_eval_mode_it_asks_nobody(world: World) -> None:
 
 
 def test_three_sums_forward_and_back(world: World) -> None:
-    """Each of at most three numbers: of rows, features and squares; their gradients go back."""
+    """The sums of rows, features and squares go forward, and their gradients back."""
     x = torch.arange(12.0).double().view(4, 3).sin()
     results = world(once, 2, x, timeout=SOON)
     for rank, calls in enumerate(results.calls):
         same({call.name for call in calls}, {"all_reduce"}, f"what rank {rank} calls")
         most = max(call.bytes for call in calls)
-        assert most <= 56, f"rank {rank} of yours sends {most} bytes: sums, not rows, at most 56"
+        assert most <= 56, (
+            f"your rank {rank} sends {most} bytes at once, expected at most 56: sums, not rows"
+        )
 
 
 def once(x: torch.Tensor) -> None:

@@ -38,7 +38,7 @@ def net() -> nn.Module:
 
 
 def batches(*sizes: int, ignored: Sequence[int] = ()) -> list[Batch]:
-    """Return batches of so many rows; the targets of some rows are to be ignored."""
+    """Return batches of this many rows; the targets of some rows are to be ignored."""
     generator = torch.Generator().manual_seed(len(sizes))
     made = []
     for size in sizes:
@@ -49,7 +49,7 @@ def batches(*sizes: int, ignored: Sequence[int] = ()) -> list[Batch]:
 
 
 def optimizer_of(model: nn.Module) -> torch.optim.Optimizer:
-    """Return descent with momentum, which makes each step depend on all before."""
+    """Return SGD with momentum, which makes each step depend on all earlier ones."""
     return torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
 
 
@@ -121,7 +121,7 @@ def test_ranks_without_rows_take_part(world: World) -> None:
 
 
 def test_targets_count_and_not_rows(world: World) -> None:
-    """Where some are ignored: most of those of rank 0, all of those of rank 2."""
+    """Some targets are ignored: most of rank 0's, all of rank 2's."""
     compare(world, 3, batches(9, 9, 9, ignored=(0, 2, 6, 7, 8)))
 
 
@@ -136,12 +136,12 @@ def test_bytes_of_a_step(world: World) -> None:
     for rank, calls in enumerate(results.calls):
         sent = sum(call.bytes for call in calls)
         assert 67 * 8 < sent <= 71 * 8, (
-            f"rank {rank} of yours sends {sent} bytes in a step: {calls}"
+            f"your rank {rank} sends {sent} bytes in a step, expected 537 to 568: {calls}"
         )
 
 
 def by_fresh_import(data: list[Batch]) -> bool:
-    """Return whether a step works where there is no DistributedDataParallel."""
+    """Return whether a step works, with DistributedDataParallel forbidden."""
     with forbids(
         k28_counts, "torch.Tensor.DistributedDataParallel", "torch.distributed.nn"
     ) as fresh:

@@ -21,7 +21,7 @@ def masked(rows: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_mask_belongs_to_its_key() -> None:
-    """Not to the place of the row, nor to what was drawn before; nothing else is drawn from."""
+    """Not to the row's position or to earlier draws; no other generator is used."""
     x = torch.randn(5, 40).double()
     keys = torch.tensor([7, 3, 7, 2**40, 0])
     with unchanged(x=x, keys=keys):
@@ -47,7 +47,7 @@ def test_what_is_dropped_is_zero_whatever_it_was() -> None:
 
 
 def test_what_is_dropped_has_no_gradient() -> None:
-    """And what is kept has 1 / (1 - p)."""
+    """An element that is kept has the gradient 1 / (1 - p)."""
     x = torch.ones(3, 20, dtype=torch.float64, requires_grad=True)
     result = dropout(x, 0.6, torch.tensor([1, 2, 3]))
     result.sum().backward()

@@ -50,7 +50,7 @@ def of_mesh() -> list[list[int]]:
 
 @pytest.mark.backend("gloo")
 def test_they_are_the_groups_of_a_device_mesh(world: World) -> None:
-    """Of four real ranks; and yours needs no mesh to know."""
+    """The groups of four real ranks; your function needs no mesh."""
     with forbids(
         k30_mesh, "torch.distributed.device_mesh", "torch.distributed.init_device_mesh"
     ) as fresh:

@@ -56,7 +56,7 @@ def check(world: World, experts: list[list[int]]) -> None:
         ]
         same(len(seen), 1, f"how often the expert of rank {rank} is called")
         close(seen[0], torch.cat(came), f"what the expert of rank {rank} sees; {experts}")
-        assert kept, f"yours writes to the tokens or experts of rank {rank}"
+        assert kept, f"your code writes to the tokens or experts of rank {rank}"
 
 
 def test_the_example_of_the_brief(world: World) -> None:

@@ -24,7 +24,7 @@ C10D, ATEN = torch.ops._c10d_functional, torch.ops.aten  # noqa: SLF001 - its na
 
 
 def graph_of(*names: str) -> fx.Graph:
-    """Return a graph of these nodes; after a name come those of its inputs: ``"mm w w"``."""
+    """Return a graph of these nodes; each name is followed by those of its inputs: ``"mm w w"``."""
     graph = fx.Graph()
     nodes: dict[str, Any] = {name: graph.placeholder(name) for name in ("x", "w")}
     for line in names:
@@ -59,7 +59,7 @@ def test_a_wait_sinks_to_its_first_user() -> None:
 
 
 def test_the_first_of_several_users_counts() -> None:
-    """In the order of the graph, not in that in which users were added."""
+    """In the order of the graph, not the order in which users were added."""
     found = order("reduce x", "wait reduce", "mm1 w w", "mm2 wait w", "mm3 w w", "add wait mm3")
     same(found, "reduce mm1 wait mm2 mm3 add", "the order of nodes")
     graph = graph_of("reduce x", "wait reduce", "mm1 w w", "mm2 w w", "add wait mm2")

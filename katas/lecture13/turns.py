@@ -41,7 +41,7 @@ class Seat:
     def _ask(self, name: str, *args: Any) -> Any:
         self.made.append(name)
         assert len(self.made) < 5000, (
-            f"yours polls the store instead of waiting: its last operations are "
+            f"your code polls the store instead of waiting: its last operations are "
             f"{self.made[-3:]}. get and wait return when the key is there"
         )
         self.asked = (name, args)
@@ -103,7 +103,7 @@ class Turns:
             if not options:
                 waiting = {n: seat.asked for n, seat in enumerate(self.seats) if seat.asked}
                 self._error = AssertionError(
-                    f"these ranks of yours wait for ever, for what nobody sets: {waiting}"
+                    f"these of your ranks wait forever for keys that nobody sets: {waiting}"
                 )
                 break
             runs_out, number = self._choose(options)
@@ -146,12 +146,13 @@ class Turns:
             answer = self._data[args[0][0]]
         elif name == "set":
             key, value = args
-            assert key not in self._counters, f"{key!r} is a counter: yours sets it as well"
+            assert key not in self._counters, f"{key!r} is a counter: your code sets it as well"
             self._data[key] = value.encode() if isinstance(value, str) else value
         elif name == "add":
             key, number = args
             assert key in self._counters or key not in self._data, (
-                f"{key!r} was set: yours adds to it, and a store would raise or read it as a number"
+                f"{key!r} was set: your code adds to it, and a store would raise or read it as a"
+                " number"
             )
             self._counters.add(key)
             answer = int(self._data.get(key, b"0")) + number
@@ -194,5 +195,5 @@ def check_cost(turns: Turns, most: int) -> None:
     __tracebackhide__ = True
     made = max((seat.made for seat in turns.seats), key=len)
     assert len(made) <= most, (
-        f"a rank of yours makes {len(made)} operations, at most {most} are allowed: {made}"
+        f"one of your ranks runs {len(made)} operations, expected at most {most}: {made}"
     )

@@ -139,7 +139,7 @@ def idle(orders: Sequence[Sequence[Action]], times: Mapping[str, int]) -> list[i
 
 
 def peak(order: Sequence[Action]) -> int:
-    """Return how many forwards a rank stores at most, each until its backward, or its "W"."""
+    """Return the most forwards that a rank stores at once, each until its backward, or its "W"."""
     stored = most = 0
     for kind, _, _ in order:
         stored += (kind == "F") - (kind in "BW")

@@ -18,7 +18,7 @@ gradients and moments are sharded (ZeRO 2, k06).
 All shards have the same number of rows: `padded` adds zeros at the end, so the last shards may be
 padding.
 
-Begin on paper: 5 rows over 4 ranks. Which rows has rank 2, and which has rank 3?
+Begin on paper: 5 rows over 4 ranks. Which rows do ranks 2 and 3 have?
 Real life differs: ``fully_shard`` gathers a group of parameters together, on another stream.
 Afterwards read ``foreach_all_gather`` and ``foreach_reduce`` in
 ``torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py``, in site-packages.

@@ -14,7 +14,7 @@ its views. The tensor object stays, and autograd may keep it. Refill it before b
 
 Build it in five steps; each turns a group of tests green.
 
-1. `Unit.__init__`: replace each parameter by this rank's rows.
+1. `Unit.__init__`: replace each parameter with this rank's rows.
 2. `gather`, `use` and `free`.
 3. `fully_shard`: hooks on the layers call these, in forward and in backward.
 4. `reduce`: average a gradient over the ranks as soon as it is complete.

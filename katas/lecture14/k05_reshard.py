@@ -10,8 +10,8 @@ Each file holds one box of the tensor, and each rank wants a different box:
        3 3 3 3 3 3                0 0 0 1 1 1
 
 No rank needs the whole tensor: rank 1 needs half a row from each file.
-``torch.distributed.checkpoint`` computes the same, but its `FileSystemReader` then loads whole
-shards and narrows them; yours reads only the pieces.
+``torch.distributed.checkpoint`` computes the same, but its `FileSystemReader` loads whole shards
+and narrows them; your code reads only the pieces.
 
 1. `reads`: find where boxes overlap, in the coordinates of each.
 2. `load`: fetch these pieces and no other element. About 16 lines in all.
@@ -65,7 +65,7 @@ def load(
 ) -> torch.Tensor:
     """Return the float64 tensor of `wanted`; ``fetch(box, source)`` reads a piece of a file.
 
-    Together the saved boxes cover it, and they do not overlap.
+    Together the saved boxes cover `wanted`, and they do not overlap.
     """
     # TODO: allocate the result, then fill in a piece for each read.
     raise NotImplementedError("load")

@@ -14,7 +14,7 @@ with which placement?
     relu  P     -> ?       relu(1 - 3) is not relu(1) + relu(-3): ask the other ranks first
 
 1. `RULES`: fill in the rules of each operator that need no other rank.
-2. `result`: apply them. An operand R can become S0, S1 or P for free: each rank cuts its copy, or
+2. `result`: apply them. An operand R can become S0, S1 or P for free: each rank slices its copy, or
    takes 1/n of it. Any other change has to be sent.
 
 Begin on paper: which pairs does `add` accept, and which of those does `mul` reject?

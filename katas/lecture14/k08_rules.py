@@ -5,7 +5,7 @@ needs a sharding rule for every operator that reaches it. Many never reach it.
 
     matmul     arrives as mm
     renorm     NotImplementedError
-    _softmax   has a rule, and gathers what is cut along its dim
+    _softmax   has a rule, and gathers what is split along its dim
 
 Write `verdict`, about 8 lines: call an operator under both modes, with ``CommDebugMode`` outside
 and `Seen` inside.

@@ -52,6 +52,6 @@ def order(rank: int, ranks: int, chunks: int, count: int) -> list[Action]:
 
 
 def peak(actions: Sequence[Action]) -> int:
-    """Return how many forwards a rank stores at most, each until its backward."""
+    """Return the most forwards that a rank stores at once, each until its backward."""
     # TODO: count up and down.
     raise NotImplementedError("peak")

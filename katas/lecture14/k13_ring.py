@@ -17,7 +17,7 @@ Afterwards see ``_SDPAMerger`` in
 ``torch/distributed/tensor/experimental/_context_parallel/_attention.py``, on your disk.
 
 Real life differs: each block is computed while the next one travels, and because a causal mask
-gives the last rank most of the work, sequences are cut differently.
+gives the last rank most of the work, sequences are split differently.
 """
 
 from __future__ import annotations

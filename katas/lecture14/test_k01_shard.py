@@ -63,7 +63,9 @@ def compare(world: World, model: nn.Module, size: int, place: int, why: str) -> 
         )
         for name, theirs in found["parts"].items():
             yours = found["said"].get(name)
-            assert yours is not None, f"rank {rank}: yours lacks {name}; it has {found['said']}"
+            assert yours is not None, (
+                f"rank {rank}: your result lacks {name}; it has {found['said']}"
+            )
             assert theirs[place] == yours[place], (
                 f"rank {rank}, {name}: yours {yours[place]!r}, PyTorch's {theirs[place]!r}. {why}"
             )
@@ -109,11 +111,11 @@ def test_the_model_is_sharded(world: World) -> None:
 
 
 def test_nothing_is_sent(world: World) -> None:
-    """Each rank cuts its own copy, so nothing is gathered before the first forward."""
+    """Each rank slices its own copy, so nothing is gathered before the first forward."""
     results = world(look, 2, layer())
     for rank, calls in enumerate(results.calls):
         assert not calls, (
-            f"rank {rank}: yours calls {[call.name for call in calls]}, expected no collective;"
+            f"rank {rank}: your code calls {[call.name for call in calls]}, expected no collective;"
             " to_local() sends nothing, full_tensor() gathers"
         )
     assert results[0]["said"], f"expected the weight and the bias, yours {results[0]['said']}"

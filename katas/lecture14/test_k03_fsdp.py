@@ -154,12 +154,13 @@ def test_the_whole_is_freed(world: World) -> None:
     for rank, found in enumerate(world(one_unit, 2)):
         larger = [pair for pair in found["bytes"] if pair[0] != pair[1]]
         assert not larger, (
-            f"rank {rank}: (bytes of the storage, bytes of the part) {larger}: a view keeps"
-            " everything"
+            f"rank {rank}: (bytes of the storage, bytes of the part) are {larger}, expected equal:"
+            " a view keeps everything"
         )
         assert found["whole"], f"rank {rank}: `whole` must be the module's original parameter"
         assert not any(found["freed"]), (
-            f"rank {rank}: bytes behind the whole parameters {found['freed']}, expected 0: resize_"
+            f"rank {rank}: bytes left for the whole parameters: {found['freed']}, expected 0:"
+            " resize_"
         )
         yours, expected = found["shapes"]
         assert expected == yours, (
@@ -202,8 +203,8 @@ def test_what_is_gathered_is_the_parameter(world: World) -> None:
             close(found[f"{turn} value"], factor * found["expected"], f"rank {rank}, {turn} use")
         calls = [call for call in results.calls[rank] if call.name in GATHERS]
         assert 4 == len(calls), (
-            f"rank {rank}: expected one all-gather per parameter in each of two rounds, yours"
-            f" makes {len(calls)}: do not start a gather twice"
+            f"rank {rank}: expected one all-gather per parameter in each of two rounds, your code"
+            f" calls {len(calls)}: do not start a gather twice"
         )
 
 
@@ -215,7 +216,7 @@ def test_memory_comes_and_goes(world: World) -> None:
             works, sizes = found[f"{turn} begun"]
             assert (2, {96, 32}) == (works, set(sizes)), (
                 f"rank {rank}, after gather: yours has {works} works and {sizes} bytes, expected 2"
-                " and 96 and 32"
+                " works and 96 and 32 bytes"
             )
             assert not any(found[f"{turn} freed"]), (
                 f"rank {rank}: after free, `whole` must have 0 bytes"
@@ -277,11 +278,15 @@ def test_a_gather_in_flight_is_waited_for(world: World) -> None:
     """`free` waits before it takes away the memory that the gather writes to."""
     for rank, (waited, sizes, left) in enumerate(world(in_flight, 2)):
         assert [True, True] == waited, (
-            f"rank {rank}: gather, then free; waited for the two all-gathers: {waited}. They"
-            " write to memory that free has taken away"
+            f"rank {rank}: gather, then free; waits for the two all-gathers: {waited}, expected all"
+            " True. They write to memory that free takes away"
         )
-        assert all(sizes), f"rank {rank}: freed before the wait: {sizes} bytes behind a `whole`"
-        assert 0 == left, f"rank {rank}: {left} bytes behind `whole` after free, expected 0"
+        assert all(sizes), (
+            f"rank {rank}: before the wait, `whole` has {sizes} bytes: freed too early"
+        )
+        assert 0 == left, (
+            f"rank {rank}: {left} bytes still allocated for `whole` after free, expected 0"
+        )
 
 
 def alive() -> int:
@@ -346,7 +351,7 @@ def test_forward_gives_the_same(world: World) -> None:
         for step, (yours, expected) in enumerate(found["pairs"]):
             close(yours, expected, f"rank {rank}, the output of forward {step}")
         assert not any(found["after"]), (
-            f"rank {rank}: bytes after forward {found['after']}, expected 0"
+            f"rank {rank}: bytes left after forward: {found['after']}, expected 0"
         )
 
 
@@ -436,7 +441,7 @@ def test_nothing_whole_is_left(world: World) -> None:
     for rank, found in enumerate(world(trained, 2)):
         assert not found["left"], f"rank {rank}: whole gradients are left: {found['left']}"
         assert not any(found["sizes"]), (
-            f"rank {rank}: bytes behind whole parameters after backward: {found['sizes']},"
+            f"rank {rank}: bytes left for whole parameters after backward: {found['sizes']},"
             " expected 0"
         )
 
@@ -512,9 +517,13 @@ def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
             assert each["dropped"], f"{where}: whole.grad still exists"
             assert 0 == each["bytes"], f"{where}: {each['bytes']} extra bytes behind part.grad"
             freed = [size == 0 for size in each["sizes"]]
-            assert [number == 1] * 2 == freed, f"{where}: freed {freed}: free only after the last"
+            assert [number == 1] * 2 == freed, (
+                f"{where}: which are freed: {freed}; free both after the last"
+            )
         names = [call.name for call in results.calls[rank] if "reduce" in call.name]
-        where = f"rank {rank}: for two gradients, yours calls {names}, expected two reduce_scatter"
+        where = (
+            f"rank {rank}: for two gradients, your code calls {names}, expected two reduce_scatter"
+        )
         assert [True] * 2 == [name in SCATTERS for name in names], where
 
 

@@ -112,7 +112,9 @@ def compare_grads(world: World, max_norm: float, norm_type: float, spoilt: float
         norm, mine, common, there = found
         where = f"rank {rank}, type {norm_type}, max_norm {max_norm}"
         close(norm, total, f"{where}, the norm that is returned")
-        assert there, f"{where}: yours makes new gradients, but the optimizer has the old ones"
+        assert there, (
+            f"{where}: your code creates new gradients, but the optimizer has the old ones"
+        )
         for yours, expected in zip(mine, grads, strict=False):
             each = -(-len(expected) // 3)
             close(yours, expected[rank * each : (rank + 1) * each], f"{where}, a sharded gradient")
@@ -175,7 +177,7 @@ def test_one_number_is_sent(world: World) -> None:
         calls = world(clipped, 2, *setting(), 0.3, norm_type).calls
         for rank, yours in enumerate(calls):
             assert (Call("all_reduce", 8),) == yours, (
-                f"rank {rank}, norm of type {norm_type}: yours sends {yours}, expected one"
+                f"rank {rank}, norm of type {norm_type}: your code sends {yours}, expected one"
                 " all_reduce of 8 bytes"
             )
 
@@ -206,7 +208,7 @@ def of_dtensors(whole: Grads, replicated: Grads) -> tuple[Any, Any]:
 
 
 def test_dtensors_have_the_same(world: World) -> None:
-    """PyTorch clips fully_shard's DTensors the way yours clips local tensors."""
+    """PyTorch clips fully_shard's DTensors the way your code clips local tensors."""
     whole, replicated = setting()
     expected = world(of_dtensors, 2, whole, replicated)
     for rank, found in enumerate(world(clipped, 2, whole, replicated, 0.3, 2.0)):

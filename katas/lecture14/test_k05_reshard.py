@@ -48,7 +48,7 @@ def compare(wanted: Box, saved: list[Box], expected: list[Read], why: str) -> No
     __tracebackhide__ = True
     before = list(saved)
     yours = reads(wanted, saved)
-    assert before == saved, "yours changes the list of saved boxes"
+    assert before == saved, "your code changes the list of saved boxes"
     assert expected == yours, f"{wanted} of {saved}\nyours     {yours}\nexpected  {expected}\n{why}"
 
 
@@ -118,7 +118,7 @@ def theirs(wanted: Box, saved: list[Box], size: tuple[int, ...]) -> list[Read]:
 
 @st.composite
 def cuts(draw: st.DrawFn) -> tuple[Box, list[Box], tuple[int, ...]]:
-    """Draw a size, the boxes it is cut into, and a wanted box."""
+    """Draw a size, the boxes it is split into, and a wanted box."""
     size = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
     ranges = []
     for length in size:
@@ -179,8 +179,8 @@ def test_what_is_loaded(wanted: Box) -> None:
         yours = load(wanted, ROWS, files.fetch)
     check_loaded(yours, WHOLE[inside(wanted)], f"load of {wanted}")
     assert yours.numel() == files.elements, (
-        f"{wanted}: yours fetches {files.elements} elements, expected {yours.numel()}: slice in the"
-        " file, not afterwards"
+        f"{wanted}: your code fetches {files.elements} elements, expected {yours.numel()}: slice in"
+        " the file, not afterwards"
     )
 
 

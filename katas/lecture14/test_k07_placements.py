@@ -72,7 +72,7 @@ def holds(name: str, placements: tuple[str, ...], output: str) -> bool:
 
 
 def test_the_rows_of_a_product() -> None:
-    """The lines of the brief; a replicated operand is cut for free."""
+    """The lines of the brief; a replicated operand is sliced for free."""
     for operands, expected in (("S0 R", "S0"), ("S1 S0", "P"), ("R S0", "P")):
         yours = result("mm", *operands.split())
         assert expected == yours, (
@@ -82,7 +82,7 @@ def test_the_rows_of_a_product() -> None:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_rule_holds(name: str) -> None:
-    """On plain tensors cut for two ranks, the ranks' results assemble to the whole result."""
+    """On plain tensors split over two ranks, the ranks' results assemble to the whole result."""
     given = 2 if name == "mm" else 1
     assert len(RULES[name]) > given, f"your RULES has no rule for {name}"
     for operands, output in RULES[name].items():

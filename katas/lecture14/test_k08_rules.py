@@ -105,7 +105,7 @@ def test_an_operator_with_a_rule(world: World) -> None:
 
 
 def test_an_operator_that_is_made_of_others(world: World) -> None:
-    """DTensor sees the operators it is composed of."""
+    """DTensor sees the operators that this one is composed of."""
     names = ["matmul", "linear", "chunk", "square"]
     compare(world, names, "others reach DTensor, in the place of the one that was called")
 

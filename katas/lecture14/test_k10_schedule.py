@@ -66,7 +66,7 @@ def test_what_comes_from_other_ranks_is_what_pytorch_receives(size: tuple[int, i
             yours = {each for each in needs(action, stages) if each[1] != action[1]}
             assert yours == theirs.get(action, set()), (
                 f"{told([action])} of {stages} stages: PyTorch's receives "
-                f"{told(sorted(theirs.get(action, set()))) or 'nothing'}, yours waits for "
+                f"{told(sorted(theirs.get(action, set()))) or 'nothing'}, your code waits for "
                 f"{told(sorted(yours)) or 'no other stage'}; {SEES}"
             )
 
@@ -135,7 +135,7 @@ def test_the_peak_of_any_rank(ranks: int, chunks: int, rounds: int, rank: int) -
     before = list(actions)
     yours, right = peak(actions), pipes.peak(actions)
     assert yours == right, f"{told(actions)}: yours {yours}, expected {right}"
-    assert actions == before, "yours changes its argument"
+    assert actions == before, "your code changes its argument"
 
 
 def test_a_smaller_bubble_costs_memory() -> None:

@@ -38,7 +38,9 @@ def layers() -> list[nn.Module]:
 
 def grad_of(parameter: nn.Parameter) -> torch.Tensor:
     """Return a copy of a parameter's gradient."""
-    assert parameter.grad is not None, "yours computed no gradient for a parameter, expected one"
+    assert parameter.grad is not None, (
+        "your code computed no gradient for a parameter, expected one"
+    )
     return parameter.grad.clone()
 
 
@@ -105,7 +107,8 @@ def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
         for number, (value, asks, mine) in enumerate(found["steps"], 1):
             last = rank == len(results) - 1
             assert (value is not None) == last, (
-                f"{told}, rank {rank}: yours returns {value}, expected a loss on the last rank only"
+                f"{told}, rank {rank}: your code returns {value}, expected a loss on the last rank"
+                " only"
             )
             if last:
                 assert set(found["rows"]) == {len(BATCH) // count}, (
@@ -131,7 +134,7 @@ def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
                     )
             seen += mine if number == 1 else []
     assert sorted(seen) == list(range(5)), (
-        f"{told}: yours trains layers {sorted(seen)}, expected 0 to 4"
+        f"{told}: your code trains layers {sorted(seen)}, expected 0 to 4"
     )
 
 

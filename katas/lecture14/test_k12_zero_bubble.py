@@ -36,7 +36,7 @@ def inputs() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, later: list[Callable[[], None]]) -> torch.Tensor:
-    """Call yours."""
+    """Call your function."""
     product: torch.Tensor = LaterWeight.apply(x, weight, later)  # type: ignore[no-untyped-call, unused-ignore]
     return product
 
@@ -57,7 +57,9 @@ def test_forward_is_linear() -> None:
     with unchanged(x=x, weight=weight):
         yours = linear(x, weight, later)
     close(yours, torch.nn.functional.linear(x, weight), "the output")
-    assert not later, "yours appends in forward; append in backward, where the gradient is known"
+    assert not later, (
+        "your code appends in forward; append in backward, where the gradient is known"
+    )
 
 
 def test_the_input_comes_first() -> None:
@@ -71,7 +73,7 @@ def test_the_input_comes_first() -> None:
 
     close(x.grad, a.grad, "the gradient of x")
     assert weight.grad is None, "after backward yours has a weight.grad; expected None until later"
-    assert len(later) == 1, f"yours appended {len(later)} functions, expected 1"
+    assert len(later) == 1, f"your code appended {len(later)} functions, expected 1"
     later[0]()
     close(weight.grad, b.grad, "the gradient of the weight, after later[0]()")
 
@@ -89,7 +91,7 @@ def test_gradients_add_up() -> None:
         outputs[start].backward(grad)
         torch.nn.functional.linear(x.detach() * start, b).backward(grad)
         assert len(later) == 1, (
-            f"the backward of a micro-batch: yours appended {len(later)} functions to the list "
+            f"the backward of a micro-batch: your code appended {len(later)} functions to the list "
             "passed to its forward, expected 1"
         )
     for later in reversed(lists.values()):
@@ -111,7 +113,8 @@ def test_half_of_the_work_is_later() -> None:
         later[0]()
     counts = now.get_total_flops(), after.get_total_flops()
     assert counts == (2 * 5 * 4 * 3,) * 2, (
-        f"yours computes {counts[0]} FLOPs in backward and {counts[1]} later, expected 120 and 120"
+        f"your code computes {counts[0]} FLOPs in backward and {counts[1]} later, expected 120 and"
+        " 120"
     )
 
 
@@ -121,7 +124,7 @@ def test_the_last_rank_of_two() -> None:
     text = " ".join(f"{kind}{number}" for kind, _, number in yours)
     at = {(kind, number): place for place, (kind, _, number) in enumerate(yours)}
     assert all((kind, n) in at for kind in "FIW" for n in range(4)), (
-        f"yours lacks an action: {text}"
+        f"your order lacks an action: {text}"
     )
     assert at["I", 1] < at["W", 0], (
         f"yours: {text}\nrank 0 waits for I1 and nothing waits for W0; expected I1 before W0"
@@ -144,8 +147,8 @@ def test_no_more_is_stored(ranks: int, count: int) -> None:
     for rank in range(ranks):
         mine = order(rank, ranks, count)
         assert pipes.peak(mine) <= ranks, (
-            f"rank {rank} of {ranks}: yours stores {pipes.peak(mine)} micro-batches, expected at "
-            f"most {ranks}. W frees what it used:\n{mine}"
+            f"rank {rank} of {ranks}: your code stores {pipes.peak(mine)} micro-batches, expected"
+            f" at most {ranks}. W frees what it used:\n{mine}"
         )
 
 

@@ -93,7 +93,7 @@ def test_large_scores_are_finite() -> None:
 @example(4, 1e4)
 @given(st.integers(1, 5), st.sampled_from([1.0, 1e-3, 1e4]))
 def test_two_shares(cut: int, scale: float) -> None:
-    """Cut anywhere, merged in either order, with large scores and small ones."""
+    """Split anywhere, merged in either order, with large scores and small ones."""
     q, k, v = qkv(6, scale)
     shares = [
         block(q, k[..., part, :], v[..., part, :], seen(6, n))
@@ -118,13 +118,13 @@ def test_three_shares() -> None:
 
 
 def attended(length: int, causal: str) -> torch.Tensor:
-    """Call yours on a rank's share of the sequence, twice."""
+    """Call your function on a rank's share of the sequence, twice."""
     rank, ranks = dist.get_rank(), dist.get_world_size()
     q, k, v = (x.chunk(ranks, -2)[rank].contiguous() for x in qkv(length * ranks))
     with unchanged(q=q, k=k, v=v):
         first = ring(q, k, v, causal=causal == "causal")
         again = ring(q, k, v, causal=causal == "causal")
-    assert torch.equal(first, again), "yours returns a different result when called again"
+    assert torch.equal(first, again), "your code returns a different result when called again"
     return first
 
 
@@ -140,14 +140,14 @@ def check_ranks(results: Any, length: int, causal: str) -> None:
     way = -1 if ranks - 1 in {call.peer for call in results.calls[0] if call.name == "send"} else 1
     for rank in range(ranks):
         used = {call.name for call in results.calls[rank]} - {"send", "recv"}
-        assert not used, f"rank {rank}: yours calls {sorted(used)}; expected only send and recv"
+        assert not used, f"rank {rank}: your code calls {sorted(used)}; expected only send and recv"
         peers = {call.peer for call in results.calls[rank] if call.name == "send"}
         assert peers <= {(rank + way) % ranks}, (
-            f"rank {rank}: yours sends to {peers}, which is not a ring"
+            f"rank {rank}: your code sends to {peers}, which is not a ring"
         )
         bytes_ = results.sent(rank).bytes
         assert bytes_ == 2 * (ranks - 1) * size, (
-            f"rank {rank} of {ranks}: yours sends {bytes_ // 2} bytes per call, expected "
+            f"rank {rank} of {ranks}: your code sends {bytes_ // 2} bytes per call, expected "
             f"{(ranks - 1) * size}: its neighbour needs every share of keys and values except its"
             " own"
         )

@@ -96,7 +96,7 @@ def compare(name: str, every: Leaves, hooked: int | None, times: int = 1) -> Non
     for leaf, right in zip(every, of_engine(name, hooked), strict=True):
         if right is None:
             assert leaf.grad is None, (
-                f"{name}: yours gives a gradient to a tensor that requires none"
+                f"{name}: your code gives a gradient to a tensor that requires none"
             )
             continue
         assert leaf.grad is not None, f"{name}: yours is None, the engine's {right}"
@@ -138,7 +138,7 @@ def test_nothing_runs_yet() -> None:
             f"yours: {kinds(lines)}; expected a line for each node, in the order of `nodes`: "
             f"{expected}"
         )
-    assert not ran, f"yours runs {sorted(set(ran))}; expected nothing before `replay`"
+    assert not ran, f"your code runs {sorted(set(ran))}; expected nothing before `replay`"
 
 
 @losses
@@ -164,13 +164,15 @@ def test_hooks_see_the_whole_gradient(name: str, hooked: int) -> None:
     hooks: Hooks = {every[hooked]: hook}
     lines = capture(loss, hooks)
     assert len(hooks) == 1, (
-        f"{name}: yours leaves {len(hooks)} entries in `hooks`, expected it unchanged"
+        f"{name}: your code leaves {len(hooks)} entries in `hooks`, expected it unchanged"
     )
     replay(lines, torch.ones((), dtype=torch.float64))
-    assert len(seen) == 1, f"{name}: yours calls the hook {len(seen)} times, expected 1"
+    assert len(seen) == 1, f"{name}: your code calls the hook {len(seen)} times, expected 1"
     compare(name, every, hooked)
     loss.backward()
-    assert len(seen) == 1, f"{name}: yours registers the hook on the leaf, expected a line for it"
+    assert len(seen) == 1, (
+        f"{name}: your code registers the hook on the leaf, expected a line for it"
+    )
 
 
 @losses

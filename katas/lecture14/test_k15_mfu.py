@@ -92,7 +92,7 @@ def test_attention_share(model: Model) -> None:
     with forbids(kata) as mine:
         yours = mine.attention_share(model)
     assert yours == pytest.approx(bare / total, abs=1e-12), (
-        f"{model}: yours {yours:.4f}, PyTorch's {bare / total:.4f} of all FLOPs are bmm"
+        f"{model}, the share of FLOPs in bmm: yours {yours:.4f}, PyTorch's {bare / total:.4f}"
     )
 
 

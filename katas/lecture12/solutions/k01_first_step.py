@@ -25,7 +25,7 @@ STEPS = {
 
 
 def moves() -> dict[str, float]:
-    """Return for each row of `STEPS` how far the parameter moves in units of lr, to within 0.01."""
+    """Return how far the parameter moves in each row of `STEPS`, in units of lr, to within 0.01."""
     return {
         "tiny": -1.0,
         "huge": 1.0,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
-    """Scale the gradients to a common 2-norm of at most `max_norm`; return the old norm."""
+    """Scale the gradients to a total 2-norm of at most `max_norm`; return the old norm."""
     grads = [each.grad.detach() for each in parameters if each.grad is not None]
     norm: torch.Tensor = torch.stack([grad.norm() for grad in grads]).norm()
     factor = (max_norm / (norm + 1e-6)).clamp(max=1)

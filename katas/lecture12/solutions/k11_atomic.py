@@ -15,7 +15,7 @@ NAME = re.compile(r"step-(\d+)\.pt")
 
 
 def path_of(folder: Path, step: int) -> Path:
-    """Return where the checkpoint of a step is. Given."""
+    """Return the path of a step's checkpoint. Given."""
     return folder / f"step-{step}.pt"
 
 

@@ -26,7 +26,7 @@ class Law(NamedTuple):
 
 
 def fit(sizes: torch.Tensor, losses: torch.Tensor) -> Law:
-    """Return the law that fits best. Both tensors are float64 and 1-dim, in any order of runs.
+    """Return the law that fits best. Both tensors are float64 and 1-dim, the runs in any order.
 
     For each floor in ``FRACTIONS * losses.min()``, fit a line to the logarithms of ``losses -
     floor`` over the logarithms of the sizes, by least squares. The best of these 400 laws has the

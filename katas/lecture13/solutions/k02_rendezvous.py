@@ -36,7 +36,7 @@ class Meeting:
         return f"call {self.calls}: "
 
     def barrier(self) -> None:
-        """Return when all ranks have called this; at most 3 operations by each rank."""
+        """Return when all ranks have called this; at most 3 operations per rank."""
         key = self.next_key()
         if self.store.add(f"{key}count", 1) == self.size:
             self.store.set(f"{key}open", "")
@@ -45,7 +45,7 @@ class Meeting:
     def exchange(self, value: Any) -> list[Any]:
         """Return the values of all ranks, in rank order.
 
-        A value is anything that ``pickle`` accepts. At most ``size + 2`` operations by each rank.
+        A value is anything that ``pickle`` accepts. At most ``size + 2`` operations per rank.
         """
         key = self.next_key()
         self.store.set(f"{key}{self.rank}", pickle.dumps(value))

@@ -10,7 +10,7 @@ from torch import distributed as dist
 
 
 class MissingRanksError(RuntimeError):
-    """Some ranks have not arrived in time. Given."""
+    """Some ranks did not arrive in time. Given."""
 
     def __init__(self, ranks: Sequence[int]) -> None:
         super().__init__(f"not come in time: {', '.join(map(str, ranks))}")
@@ -22,7 +22,7 @@ def monitored_barrier(store: dist.Store, rank: int, size: int, timeout: timedelt
 
     The store is empty at first, and each rank calls this once with it. Pass `timeout` to
     ``store.wait(keys, timeout)``: it raises a RuntimeError when time runs out. ``add(key, 0)``
-    reads a counter, and never waits. At most ``size + 8`` operations by each rank.
+    reads a counter, and never waits. At most ``size + 8`` operations per rank.
     """
     store.add(f"here {rank}", 1)
     if store.add("count", 1) == size:

@@ -20,7 +20,7 @@ def exchange(outgoing: torch.Tensor, incoming: torch.Tensor) -> None:
 
 
 def reduce_scatter(flat: torch.Tensor) -> None:
-    """Make chunk r of rank r the sum of this chunk in all ranks, in place.
+    """Replace chunk r on rank r with the sum of that chunk over all ranks, in place.
 
     `flat` is contiguous, with one dim. The other chunks may hold anything afterwards; a chunk
     may be empty.

@@ -16,7 +16,7 @@ def parent(rank: int, root: int, size: int) -> int | None:
 
 
 def children(rank: int, root: int, size: int) -> list[int]:
-    """Return the ranks to which `rank` passes it on, one in each round, in this order.
+    """Return the ranks to which `rank` passes the tensor on, one per round, in this order.
 
     If a rank begins in the round after it was reached, all are reached in the fewest rounds
     possible: the smallest number with ``2 ** rounds >= size``.

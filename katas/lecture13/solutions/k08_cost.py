@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Link(NamedTuple):
-    """What a message costs: seconds, and seconds for each byte. Given."""
+    """What a message costs: seconds, and seconds per byte. Given."""
 
     alpha: float
     beta: float

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 def step_time(sizes: Sequence[float], compute: float, alpha: float, beta: float) -> float:
     """Return the seconds from the beginning of backward until all buckets are reduced.
 
-    Backward takes `compute` seconds, in which the bytes of all buckets become ready evenly, in
-    the order of `sizes`. The all-reduce of s bytes takes ``alpha + beta * s``; it begins when its
-    bucket is full and the all-reduce before it has ended.
+    Backward takes `compute` seconds, during which the bytes of all buckets become ready at a steady
+    rate, in the order of `sizes`. The all-reduce of s bytes takes ``alpha + beta * s``; it begins
+    when its bucket is full and the all-reduce before it has ended.
     """
     full, end = 0.0, 0.0
     for size in sizes:
@@ -20,9 +20,9 @@ def step_time(sizes: Sequence[float], compute: float, alpha: float, beta: float)
 
 
 def best_count(total: float, compute: float, alpha: float, beta: float) -> int:
-    """Return the number of equal buckets, at least 1, for which `step_time` is least.
+    """Return the number of equal buckets, at least 1, for which `step_time` is shortest.
 
-    `alpha` is above 0. A time within a millionth of the least one will do.
+    `alpha` is above 0. A time within a millionth of the shortest one will do.
     """
 
     def end(count: int) -> float:

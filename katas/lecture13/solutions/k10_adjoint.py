@@ -29,7 +29,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return the ranks' x, of equal shape, concatenated in dim 0."""
+        """Return the ranks' x, of equal shape, concatenated along dim 0."""
         parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
         dist.all_gather(parts, x.contiguous())
         return torch.cat(parts)

@@ -10,8 +10,8 @@ from torch import nn
 def parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
     """Return the leaves that require gradients and that the graph of `output` leads to.
 
-    Begin at ``output.grad_fn``; ``node.next_functions`` are pairs, of which the first may be None.
-    The graph may be a thousand nodes deep, and may lead to a node in a thousand ways.
+    Begin at ``output.grad_fn``; ``node.next_functions`` are pairs whose first element may be None.
+    The graph may be a thousand nodes deep, and may reach a node in a thousand ways.
     """
     seen = set()
     waiting = [output.grad_fn]
@@ -26,8 +26,8 @@ def parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
 def average_used(parameters: list[nn.Parameter]) -> None:
     """Replace each ``grad`` with its mean over all ranks, where at least one rank has a ``grad``.
 
-    A rank without one contributes zeros, and gets the mean. Make two all-reduces: one int32 flag
-    for each parameter, then all gradients in one flat tensor. All parameters have one dtype.
+    A rank without a ``grad`` contributes zeros, and gets the mean. Use two all-reduces: one int32
+    flag for each parameter, then all gradients in one flat tensor. All parameters have one dtype.
     """
     flags = torch.tensor([p.grad is not None for p in parameters], dtype=torch.int32)
     dist.all_reduce(flags)

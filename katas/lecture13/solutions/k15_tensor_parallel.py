@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 
 def shard(tensor: torch.Tensor, dim: int) -> nn.Parameter:
-    """Return this rank's part of a tensor, cut as by torch.chunk. Given."""
+    """Return this rank's part of a tensor, split the way torch.chunk splits it. Given."""
     parts = tensor.detach().chunk(dist.get_world_size(), dim)
     return nn.Parameter(parts[dist.get_rank()].clone(memory_format=torch.contiguous_format))
 
@@ -34,7 +34,7 @@ class Copy(torch.autograd.Function):
 
 
 class Sum(torch.autograd.Function):
-    """The sum of what the ranks have."""
+    """The sum of the ranks' tensors."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -50,7 +50,7 @@ class Sum(torch.autograd.Function):
 
 
 class ColumnParallel(nn.Module):
-    """Holds a part of the output features of a linear layer."""
+    """Holds part of the output features of a linear layer."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class ColumnParallel(nn.Module):
 
 
 class RowParallel(nn.Module):
-    """Holds a part of the input features of a linear layer, and the whole bias."""
+    """Holds part of the input features of a linear layer, and the whole bias."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class RowParallel(nn.Module):
 
 
 def parallelized(mlp: nn.Sequential, mesh: DeviceMesh) -> nn.Module:
-    """Cut ``mlp[0]`` by columns and ``mlp[2]`` by rows, with PyTorch's own styles.
+    """Split ``mlp[0]`` by columns and ``mlp[2]`` by rows, with PyTorch's own styles.
 
     Use ``parallelize_module`` of ``torch.distributed.tensor.parallel``; import it here, since that
     takes a second.

@@ -27,9 +27,9 @@ class Sum(torch.autograd.Function):
 def cross_entropy(logits: torch.Tensor, target: torch.Tensor, start: int) -> torch.Tensor:
     """Return what ``F.cross_entropy`` returns for the logits of all ranks, on each rank.
 
-    `logits` (N, some classes) are this rank's, starting at class number `start`; `target` (N,)
-    holds class numbers, the same on all ranks. Each rank gets the gradient of its own logits.
-    Logits may be 1000, or -inf where masked: subtract the maximum over all ranks, and multiply none
+    `logits` (N, some classes) are this rank's, starting at class index `start`; `target` (N,) holds
+    class indices, the same on all ranks. Each rank gets the gradient of its own logits. Logits may
+    be 1000, or -inf where masked: subtract the maximum over all ranks, and do not multiply a logit
     by 0.
     """
     greatest = logits.detach().amax(1)

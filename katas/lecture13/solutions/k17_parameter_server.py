@@ -10,13 +10,13 @@ from torch.distributed import rpc
 
 
 class ParameterServer:
-    """Weights in one process, and what trainers in others call, from many threads at once."""
+    """Weights in one process, and what trainers elsewhere call, from many threads at once."""
 
     def __init__(self, weights: torch.Tensor, lr: float, trainers: int) -> None:
         self.weights = weights.clone()
         self.lr = lr
         self.trainers = trainers
-        # How many steps have been made so far.
+        # How many steps have been taken so far.
         self.version = 0
         # Reentrant: its holder may take it again.
         self.lock = RLock()
@@ -25,12 +25,12 @@ class ParameterServer:
         self.waiting: list[torch.futures.Future[tuple[int, torch.Tensor]]] = []
 
     def apply(self, gradient: torch.Tensor) -> None:
-        """Make one step. Given; not for two threads at once."""
+        """Take one step. Given; not thread-safe."""
         self.weights -= self.lr * gradient
         self.version += 1
 
     def check(self, gradient: torch.Tensor) -> None:
-        """Refuse a gradient of a different shape. Given."""
+        """Reject a gradient of a different shape. Given."""
         if gradient.shape != self.weights.shape:
             raise ValueError(f"the shape is {gradient.shape}, and not {self.weights.shape}")
 
@@ -50,7 +50,7 @@ class ParameterServer:
     def push_together(
         self, gradient: torch.Tensor
     ) -> torch.futures.Future[tuple[int, torch.Tensor]]:
-        """Check a gradient; apply the mean once those of all trainers have arrived.
+        """Check a gradient; apply the mean once all trainers' gradients have arrived.
 
         That is one step. Each trainer is answered as by `pull`, with its own copy; then the next
         round begins.

@@ -14,7 +14,7 @@ Action = tuple[str, int]
 
 
 def receive(shape: Sequence[int], source: int, number: int) -> torch.Tensor:
-    """Return what a rank sends about a micro-batch, float32, once it has arrived. Given."""
+    """Return what a rank sends for a micro-batch, as float32, once it has arrived. Given."""
     received = torch.empty(tuple(shape))
     dist.recv(received, source, tag=number)
     return received
@@ -27,13 +27,13 @@ def run_stage(
     inputs: Sequence[torch.Tensor],
     loss: Callable[[torch.Tensor, int], torch.Tensor],
 ) -> float | None:
-    """Do the actions of this rank's stage; return the loss of the batch on the last rank.
+    """Run the actions of this rank's stage; return the loss of the batch on the last rank.
 
     - `part` maps a tensor to a tensor. This rank's inputs have the shape `shape`; on rank 0 they
       are ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
     - ``loss(output, i)`` is the mean loss of micro-batch i, for the last rank; the loss of the
       batch is the mean over the micro-batches. The other ranks return None.
-    - Afterwards the ``grad`` of each parameter has grown by its gradient of the batch's loss.
+    - Add to each parameter's ``grad`` its gradient of the batch's loss.
     """
     rank, last = dist.get_rank(), dist.get_world_size() - 1
     stored: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}

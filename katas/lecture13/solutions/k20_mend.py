@@ -16,7 +16,7 @@ def mean_on_first(loss: torch.Tensor) -> float | None:
 def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
     """Replace each gradient with its sum over the ranks, in place.
 
-    All ranks have the same names, each in the order in which its hooks ran.
+    Every rank has the same names, but in the order in which that rank's hooks ran.
     """
     for name in sorted(gradients):
         dist.all_reduce(gradients[name])
@@ -25,7 +25,8 @@ def sum_gradients(gradients: dict[str, torch.Tensor]) -> None:
 def sum_if_finite(gradient: torch.Tensor) -> bool:
     """Replace a gradient with its sum over the ranks, in place, and return True.
 
-    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all.
+    But if a number in it is not finite, on any rank, return False and leave it unchanged, on all
+    ranks.
     """
     finite = gradient.isfinite().all().int()
     dist.all_reduce(finite, dist.ReduceOp.MIN)

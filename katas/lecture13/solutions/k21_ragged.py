@@ -7,10 +7,10 @@ from torch import distributed as dist
 
 
 def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tensor]:
-    """Return for each step the average of the batches of all ranks that still have one.
+    """For each step, return the average over the batches of the ranks that still have one.
 
     The number of batches differs from rank to rank, and may be 0; all ranks return the averages
-    of all steps. `zero` is like a batch, of zeros.
+    of all steps. `zero` is a tensor of zeros with the shape of a batch.
     """
     steps = torch.tensor(len(batches))
     dist.all_reduce(steps, dist.ReduceOp.MAX)
@@ -26,7 +26,7 @@ def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tens
 
 
 def adopt_best(loss: float, weights: torch.Tensor) -> None:
-    """Take the weights of the rank with the lowest loss, in place; in a tie, of the lowest rank.
+    """Take the weights of the rank with the lowest loss, in place; ties go to the lowest rank.
 
     A loss is a Python float, and never NaN.
     """
@@ -37,7 +37,7 @@ def adopt_best(loss: float, weights: torch.Tensor) -> None:
 
 
 def gather_ragged(values: torch.Tensor) -> list[torch.Tensor]:
-    """Return the 1-D tensors of all ranks, in their order; lengths differ, and may be 0."""
+    """Return the 1-D tensors of all ranks, in rank order; lengths differ, and may be 0."""
     lengths = torch.empty(dist.get_world_size(), dtype=torch.int64)
     dist.all_gather(list(lengths.split(1)), torch.tensor([len(values)]))
     padded = values.new_zeros(int(lengths.max()))

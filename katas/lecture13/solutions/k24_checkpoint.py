@@ -10,7 +10,7 @@ import torch
 
 
 def save(path: Path, state: Any) -> None:
-    """Write a checkpoint, so that a process that ends at any moment leaves the old or the new one.
+    """Write a checkpoint so that a process killed at any moment leaves the old one or the new one.
 
     Write a second file in the same folder, whatever an earlier save left there, and have all of
     it on disk before it takes the old one's place.
@@ -26,6 +26,6 @@ def save(path: Path, state: Any) -> None:
 def load(path: Path) -> Any:
     """Return the last checkpoint, or None if there is no such file.
 
-    One that cannot be read is an error: starting over would replace it.
+    A file that cannot be read is an error: starting over would replace it.
     """
     return torch.load(path) if path.exists() else None

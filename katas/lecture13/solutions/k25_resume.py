@@ -28,7 +28,7 @@ class Training:
     def rows(self) -> torch.Tensor:
         """Return the indices of this rank's rows in the next global batch; there may be none.
 
-        When an epoch begins, draw `order` by ``torch.randperm(n)``, the same on all ranks, and
+        When an epoch begins, draw `order` with ``torch.randperm(n)``, the same on all ranks, and
         nothing else from the default generator. Step k of an epoch takes the k-th `batch` of that
         order.
         """
@@ -38,10 +38,10 @@ class Training:
         return self.order[begin : begin + self.batch][dist.get_rank() :: dist.get_world_size()]
 
     def step(self) -> None:
-        """Make one step on the next global batch, and append its loss to `losses`, on all ranks.
+        """Take one step on the next global batch, and append its loss to `losses`, on all ranks.
 
         The loss is the sum of ``(model(x) - y) ** 2`` over the global batch and all columns,
-        divided by `batch`. Each gradient is the sum of what the ranks have.
+        divided by `batch`. Each gradient is the sum of the ranks' gradients.
         """
         rows = self.rows()
         self.optimizer.zero_grad()

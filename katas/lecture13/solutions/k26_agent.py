@@ -13,7 +13,7 @@ class Worker(Protocol):
     """A process, such as a subprocess.Popen. Given."""
 
     def poll(self) -> int | None:
-        """Return the exit code, or None as long as it runs."""
+        """Return the exit code, or None while it runs."""
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -59,13 +59,14 @@ def supervise(
 ) -> int:
     """Run workers until all have ended with code 0; return how many restarts it took.
 
-    - ``available()`` says, before each start of the group, how many workers there can be. If it is
+    - Before each start of the group, ``available()`` says how many workers there can be. If it is
       0, raise a RuntimeError that says "no workers".
     - ``start(environment)`` starts a worker: in the order of ranks, with ``RANK``, ``WORLD_SIZE``,
       ``TORCHELASTIC_RESTART_COUNT`` (0 at first) and ``TORCHELASTIC_MAX_RESTARTS``, all strings.
     - Look at all workers. If one has failed, stop the group, and start a new one. Call ``pause()``
       between two looks. Before you start, return or raise, call ``stop(workers, 5.0)``.
-    - After `max_restarts` restarts, a failure raises `WorkerError`, of the lowest rank that failed.
+    - After `max_restarts` restarts, a failure raises `WorkerError`, for the lowest rank that
+      failed.
     """
     restarts = 0
     while True:

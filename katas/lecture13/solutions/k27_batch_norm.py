@@ -28,8 +28,8 @@ class Sum(torch.autograd.Function):
 class BatchNorm(nn.BatchNorm1d):
     """Normalizes with the mean and the variance of the rows of all ranks.
 
-    It has weight, bias and running statistics. In eval mode it does what it inherits, and asks no
-    other rank.
+    It has weight, bias and running statistics. In eval mode it behaves like its base class, and
+    asks no other rank.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -15,13 +15,13 @@ def train_step(
     y: torch.Tensor,
     max_norm: float,
 ) -> tuple[float, float]:
-    """Make a step on the rows of all ranks; return their mean loss and their accuracy.
+    """Take a step on the rows of all ranks; return their mean loss and their accuracy.
 
-    `x` and `y` are this rank's rows and targets, perhaps none; a target of -100 does not count, in
+    `x` and `y` are this rank's rows and targets, perhaps none; a target of -100 counts neither in
     the loss (``F.cross_entropy`` ignores it) nor in the accuracy. The loss is the mean over the
     targets of the world that count, at least one. Clip the norm of its whole gradient to
-    `max_norm`, then step: the ranks' parameters stay equal. Old gradients are discarded, and
-    every parameter is used.
+    `max_norm`, then step: the ranks' parameters stay equal. Old gradients are discarded, and every
+    parameter is used.
     """
     optimizer.zero_grad()
     logits = model(x)

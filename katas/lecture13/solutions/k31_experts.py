@@ -13,11 +13,11 @@ def exchange_tokens(
     experts: torch.Tensor,
     expert: Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
-    """Return ``expert`` of each token, computed on the rank that ``experts[row]`` names.
+    """Return each token's result from ``expert``, run on the rank that ``experts[row]`` names.
 
     `tokens` are (rows, features), a different number of rows on each rank, perhaps none. Call
-    `expert`, this rank's, once, with all tokens that arrive, those of rank 0 first, in their order;
-    it keeps their shape. The results are in the order of `tokens`. No autograd.
+    `expert`, this rank's own, once, with all tokens that arrive, those of rank 0 first, in their
+    order; it keeps their shape. The results are in the order of `tokens`. No autograd.
     """
     order = experts.argsort(stable=True)
     outgoing = experts.bincount(minlength=dist.get_world_size())

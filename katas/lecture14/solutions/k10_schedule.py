@@ -35,7 +35,7 @@ def order(rank: int, ranks: int, chunks: int, count: int) -> list[Action]:
 
 
 def peak(actions: Sequence[Action]) -> int:
-    """Return how many forwards a rank stores at most, each until its backward."""
+    """Return the most forwards that a rank stores at once, each until its backward."""
     stored = most = 0
     for kind, _, _ in actions:
         stored += 1 if kind == "F" else -1
