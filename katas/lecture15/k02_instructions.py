@@ -10,11 +10,11 @@ values, and calls that read some and write one.
                             aten.relu.out(%1) -> %2
 
 1. `emit`: one value for each node; a call of the out variant for each call_function.
-2. `execute`: make the calls. Whoever called you has made the memory; you make none.
+2. `execute`: make the calls. The caller has allocated the memory; you make none.
 
 Begin with ``torch.ops.aten.permute.overloads()``: no ``out``. It returns a view of its input, so
-there is nothing to write; emit its copy, `copying` of it. This is why a program for the edge says
-``permute_copy`` where yours says ``permute``. (``conv2d`` has no ``out`` either, and is not a view:
+there is nothing to write; emit its copy, `copying` of it. This is why a program for the edge has
+``permute_copy`` where yours has ``permute``. (``conv2d`` has no ``out`` either, and is not a view:
 such operators are decomposed earlier, and do not occur here.)
 
 About 22 lines. Afterwards read the schema of ``permute_copy`` in
@@ -63,7 +63,7 @@ class Call:
 
 @dataclass
 class Plan:
-    """A program: shape and dtype of each value, then what is known of some, then the calls."""
+    """A program: shape and dtype of each value, which are constants or inputs, then the calls."""
 
     values: list[tuple[tuple[int, ...], torch.dtype]] = field(default_factory=list)
     constants: dict[int, str] = field(default_factory=dict)
@@ -119,8 +119,8 @@ def emit(program: ExportedProgram) -> Plan:
 
     Number the values in the order of the graph's nodes; ``node.meta["val"]`` has the shape and
     dtype of each. A constant has a ``spec.target``, an input has none. Replace each node among the
-    arguments, in lists too, by a `Ref`; keep everything else. ``function.is_view`` says whether it
-    is a view.
+    arguments, in lists too, by a `Ref`; keep everything else. ``function.is_view`` says whether
+    the result is a view.
     """
     # TODO: a number for each node; then what the node is.
     raise NotImplementedError("emit")

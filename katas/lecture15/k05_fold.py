@@ -1,6 +1,6 @@
 """Fold what depends only on constants, once, before the program ships.
 
-A layer with weight norm recomputes its weight in each run, from two tensors that no longer change:
+A layer with weight norm recomputes its weight on every run, from two tensors that no longer change:
 
     aten.linalg_vector_norm(v)    known: it reads a constant only
     aten.div(g, norm)             known: its inputs are
@@ -54,7 +54,8 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
     """Return the tensors that no run changes, by the names of their placeholders.
 
     In ``program.graph_signature``, ``input_specs`` pair these names (``spec.arg.name``) with names
-    in the Module (``spec.target``). The values of ``buffers_to_mutate`` are written at each run.
+    in the Module (``spec.target``). The values of ``buffers_to_mutate`` are overwritten on every
+    run.
     """
     # TODO: a loop over input_specs.
     raise NotImplementedError("never_written")
@@ -63,7 +64,7 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
 def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
     """Return the calls to be made now, in order; `known` has the names of known placeholders.
 
-    A call that reads no tensor has read no bytes.
+    A call that reads no tensor reads 0 bytes.
     """
     # TODO: node.all_input_nodes; what is folded is known to later calls.
     raise NotImplementedError("foldable")

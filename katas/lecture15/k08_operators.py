@@ -7,8 +7,8 @@ The app is built with the kernels on a list. Who writes the list? Nobody by hand
         model(torch.randn(2, 3))
     recorder.needs          # {"aten::addmm": {"float32"}, "aten::t": {"float32"}}
 
-A witness saw what happened, and no more. For a branch not taken, a dtype that did not occur, a
-Dropout in eval mode, the phone has no kernel, months later. So merge several runs.
+A witness knows only what it saw. Months later, the phone lacks the kernel for a branch not taken,
+a dtype that did not occur, a Dropout in eval mode. So merge several runs.
 
 1. `Recorder.__torch_dispatch__`: write down the operator and the dtypes of the tensors it reads.
 2. `merged`: the needs of several runs or models, as one.

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
     """Return whether calls wait for each other in a circle, however many there are on the way.
 
-    A partition is one call, and each node in no partition is one. A call does not wait for itself.
+    A partition is one call, and so is each node outside them. A call does not wait for itself.
     """
     # TODO: for each call, those that it waits for; then repeatedly remove what can run.
     raise NotImplementedError("has_cycle")
 
 
 def partition(graph: Graph, supported: Collection[str]) -> list[list[str]]:
-    """Return partitions without a cycle: each supported node is in one, and no other node.
+    """Return partitions without a cycle: each supported node is in one, and no other node is.
 
     No two of them could be merged without a cycle; so nodes that have nothing to do with each other
     are together as well. The order does not matter.

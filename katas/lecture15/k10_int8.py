@@ -6,7 +6,7 @@ faster. Each number q stands for (q - zero_point) * scale:
     q        -128       -64        0       ...      127
     value    -1.0       0.0       1.0      ...       2.98        scale 1/64, zero_point -64
 
-0 must be one of these values exactly: padding and relu make many zeros. And there is no NaN. On one
+0 must be one of these values exactly: padding and relu produce many zeros. Int8 has no NaN. On one
 machine a NaN became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0 in
 ``.to(torch.int8)``.
 
@@ -43,7 +43,8 @@ def qparams(low: float, high: float) -> tuple[float, int]:
 def quantize(x: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
     """Return x in int8: x times 1/scale, rounded, plus the zero point, and within the ends.
 
-    Ties go to even, as in `torch.round`. ValueError if there is a NaN; infinities go to the ends.
+    Ties go to even, as in `torch.round`; infinities go to the ends. Raise ValueError if there is a
+    NaN.
     """
     # TODO: in floating point first.
     raise NotImplementedError("quantize")
@@ -58,7 +59,7 @@ def dequantize(q: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
 def quantize_weight(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return a weight (out, in) in int8 and a float32 scale for each row; each zero point is 0.
 
-    The largest magnitude of a row is 127; -128 is not used. A row of zeros has scale 1.
+    The largest magnitude of a row becomes 127; -128 is not used. A row of zeros has scale 1.
     """
     # TODO: one scale for each row.
     raise NotImplementedError("quantize_weight")

@@ -94,7 +94,7 @@ class Phone:
             empty = torch.empty(shape, dtype=getattr(torch, dtype))
             piece = bytearray(body[start + offset : start + offset + empty.nbytes])
             self.values[name] = torch.frombuffer(piece, dtype=empty.dtype).view(shape)
-        # The arena, in which the answer is too.
+        # The arena, which also holds the answer.
         self.answer = torch.empty(self.header["answer"][1])
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -113,7 +113,7 @@ class Phone:
 
 
 def decide(scores: Sequence[float] | torch.Tensor) -> int:
-    """Return the position of the largest score; the first one among equals."""
+    """Return the index of the largest score; the first one among equals."""
     best = 0
     for position, score in enumerate(scores):
         if score > scores[best]:

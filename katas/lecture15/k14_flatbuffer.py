@@ -6,7 +6,7 @@ nothing is unpacked, numbers in it say how far to go. All are little-endian.
     root        at byte 0: uint32, where the first table begins
     table       at t: int32 s. Its vtable begins at t - s. The fields follow, in any order.
     vtable      uint16 for each: its own bytes, the table's bytes, then for each field how far
-                behind t it is; 0 if it is absent. Later fields may be missing altogether.
+                after t it is; 0 if it is absent. Later fields may be missing altogether.
     uint32 f    in the field of a string, vector or table: it begins f bytes behind f itself
     vector      uint32 count, then the elements; a table in a vector is stored as f
     string      uint32 count, then the bytes
@@ -61,7 +61,7 @@ def field(data: bytes, table: int, which: int) -> int | None:
 
 
 def target(data: bytes, place: int) -> int:
-    """Return where the string, vector or table that the number at `place` leads to begins."""
+    """Return where the string, vector or table begins to which the number at `place` leads."""
     # TODO: an unsigned number, counted from `place`.
     raise NotImplementedError("target")
 

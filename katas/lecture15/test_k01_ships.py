@@ -54,7 +54,7 @@ def everything() -> torch.export.ExportedProgram:
 
 
 def entry(name: str) -> tuple[str, int] | None:
-    """Return what yours says about one tensor."""
+    """Return your answer for one tensor."""
     return ships(everything()).get(name)
 
 
@@ -97,14 +97,14 @@ def test_what_nothing_reads_stays_at_home() -> None:
     spare = {name: entry(name) for name in ("spare.weight", "spare.bias", "spare_buffer")}
     wrong = {name: found for name, found in spare.items() if found}
 
-    assert not wrong, f"yours ships {wrong}, which no instruction reads: ask the node for users"
+    assert not wrong, f"your answer has {wrong}, which no instruction reads: look at node.users"
 
 
 def test_nothing_else_ships() -> None:
     """Neither the input nor the number 2.5 is a tensor of the program."""
     yours = {name for name in ships(everything()) if "spare" not in str(name)}
 
-    assert {*EXPECTED} == yours, f"yours ships {yours}, expected {[*EXPECTED]}"
+    assert {*EXPECTED} == yours, f"your answer has {yours}, expected {[*EXPECTED]}"
 
 
 class Corners(nn.Module):

@@ -95,12 +95,14 @@ def test_the_given_functions() -> None:
     """An operator that returns a view has no out variant, but its copy has one."""
     aten = torch.ops.aten
 
-    assert aten.add.out == out_variant(aten.add.Tensor), "the given out_variant was changed"
+    assert aten.add.out == out_variant(aten.add.Tensor), "the given `out_variant` was modified"
     with pytest.raises(LookupError, match="emit its copy"):
         out_variant(aten.permute.default)
     with pytest.raises(LookupError, match="run_decompositions"):
         out_variant(aten.conv2d.default)
-    assert aten.permute_copy.out == out_variant(copying(aten.permute.default)), "the given copying"
+    assert aten.permute_copy.out == out_variant(copying(aten.permute.default)), (
+        "the given `copying` was modified"
+    )
 
 
 def test_one_call() -> None:
@@ -194,10 +196,10 @@ def test_it_writes_to_the_given_memory() -> None:
     memory = memory_for(emit(program))
     (yours,) = run(program, x, memory=memory)
 
-    assert yours is memory[-1], "yours returns a different tensor from memory[8]"
+    assert yours is memory[-1], "your function returns a tensor other than memory[8]"
     assert torch.equal(memory[4], x - program.constants["mean"]), "value 4 is not in memory[4]"
     kept = all(bool((memory[number] == 77).all()) for number in range(4))
-    assert kept, "memory of constants and inputs was written: read them where they are"
+    assert kept, "your function wrote to the memory of constants or inputs: read them in place"
 
 
 def test_it_makes_no_memory() -> None:
@@ -210,7 +212,7 @@ def test_it_makes_no_memory() -> None:
     extra = sorted({"aten::empty", "aten::clone", "aten::copy_", "aten::empty_like"} & {*ran})
 
     assert not extra, (
-        f"yours runs {extra}: each call should write to the memory of its value, with out="
+        f"your function runs {extra}: each call should write to the memory of its value, with out="
     )
 
 

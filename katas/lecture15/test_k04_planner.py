@@ -57,13 +57,13 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 def returned(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the first result and what was made of it."""
+    """Return the first result and what was computed from it."""
     a = torch.relu(x)
     return a, torch.exp(torch.neg(a))
 
 
 def viewed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a view of a view that is made long before the end."""
+    """Return a view of a view that is created long before the end."""
     view = torch.relu(x).t().unsqueeze(0)
     return torch.exp(torch.neg(x.t())), view
 
@@ -143,7 +143,7 @@ def test_the_bound() -> None:
 
     assert 128 == yours, f"yours {yours}; call 1 has 32 + 64 bytes, call 3 has 32 + 80 + 16"
     assert 0 == bound([]), f"yours {bound([])} for no results at all"
-    assert 64 == bound(one_call), f"yours {bound(one_call)}, and at no call are both alive"
+    assert 64 == bound(one_call), f"yours {bound(one_call)}, but no call has both alive"
 
 
 @two
@@ -179,7 +179,7 @@ def compare(spans: list[Lifetime]) -> None:
     before = list(spans)
     yours, expected = place(spans), offsets_of(spans)
 
-    assert before == spans, "yours changes the list that it was given"
+    assert before == spans, "your function modified the list that it was given"
     assert {*expected} == {*yours}, f"yours has offsets for {[*yours]}, expected {[*expected]}"
     assert expected == yours, (
         f"{told(spans)}\n\nyours\n{drawn(spans, yours)}\n\nexpected\n{drawn(spans, expected)}"
@@ -257,7 +257,7 @@ def test_a_tensor_in_the_arena(name: str) -> None:
     expected = torch.ones(6, dtype=dtype).view(torch.uint8).nonzero().flatten() + 32
 
     assert expected.tolist() == written, (
-        f"ones of {dtype} at 32: yours writes to bytes {written}, expected {expected.tolist()}"
+        f"ones of {dtype} at 32 went to bytes {written}, expected {expected.tolist()}"
     )
 
 

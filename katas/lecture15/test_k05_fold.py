@@ -37,7 +37,7 @@ def folds(
     yours = [str(node.target).split(".")[1] for node in foldable(program.graph, known)]
 
     assert expected == yours, (
-        f"{program.graph}\nknown: {known}\nyours folds {yours}, expected {expected}: {why}"
+        f"{program.graph}\nknown: {known}\nyour code folds {yours}, expected {expected}: {why}"
     )
 
 
@@ -125,7 +125,9 @@ def test_constants_are_what_is_never_written() -> None:
         if spec.target in {"weight", "table"}
     }
 
-    assert {*expected} == {*yours}, f"yours {[*yours]}, expected {[*expected]}: `count` is written"
+    assert {*expected} == {*yours}, (
+        f"yours {[*yours]}, expected {[*expected]}: each run writes `count`"
+    )
     for name, tensor in expected.items():
         assert tensor is yours[name], f"{name}: yours is a different tensor from the program's"
 
@@ -158,7 +160,7 @@ class Model(nn.Module):
         self.bias = nn.Parameter(torch.rand(4, dtype=torch.float64))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Make the weight, and use it."""
+        """Compute the weight, and use it."""
         norm = torch.sqrt(torch.sum(self.direction * self.direction, 1, keepdim=True))
         weight = self.direction / norm * self.length
         mask = torch.logical_not(torch.isnan(weight[:, 0]))
@@ -177,7 +179,7 @@ def test_the_program_stays_as_it_is() -> None:
     with unchanged(weights):
         fold(program)
 
-    assert text == str(program.graph), f"yours changed the program itself: {program.graph}"
+    assert text == str(program.graph), f"your code modified the program itself: {program.graph}"
 
 
 def test_it_computes_the_same() -> None:
@@ -200,7 +202,7 @@ def test_the_folded_work_is_gone() -> None:
     names = [str(node.target).split(".")[1] for node in after]
 
     assert ["addmm", "relu", "mul"] == names, (
-        f"yours makes {len(names)} calls in each run: {names}; there were {before} before folding,"
+        f"your graph makes {len(names)} calls per run: {names}; there were {before} before folding,"
         " and only 3 need x"
     )
 
@@ -214,7 +216,7 @@ def test_the_file_is_no_larger() -> None:
     listed = {node.name for node in yours.graph.nodes if node.op == "placeholder"}
 
     assert 4 * 3 * 8 + 4 * 8 + 4 == bytes_after, (
-        f"yours ships {bytes_after} bytes in {[*yours.constants]}; before it was {bytes_before},"
+        f"yours has {bytes_after} bytes in {[*yours.constants]}; before folding {bytes_before},"
         " expected 132: a weight, a bias and a mask"
     )
     assert {*yours.constants} < listed, f"yours has constants without placeholders: {listed}"

@@ -125,10 +125,10 @@ def run(extension: Extension, name: str, x: float) -> tuple[str, float]:
 
 
 def test_what_is_registered(extension: Extension) -> None:
-    """The listed kernels, under their whole schemas, and no others."""
+    """The listed kernels are, under their whole schemas, and no others."""
     yours = [name for name in SCHEMAS if run(extension, name, 3.0)[0]]
 
-    assert [*LISTED] == yours, f"yours registers {yours}, but the list has {[*LISTED]}"
+    assert [*LISTED] == yours, f"your library registers {yours}, but the list has {[*LISTED]}"
     assert ("kernel of add.Tensor", 4.0) == run(extension, "add.Tensor", 3.0), "add.Tensor(3)"
     assert ("kernel of tanh_backward", -8.0) == run(extension, "tanh_backward", 3.0), "1 - 3 * 3"
 

@@ -223,7 +223,7 @@ def test_a_witness_saw_one_run() -> None:
         ("float64", double, "aten::relu float64"),
     ):
         assert lacks in missing(run, seen), (
-            f"{name}: yours misses {missing(run, seen)}, expected {lacks} among them"
+            f"{name}: `missing` returns {missing(run, seen)}, expected {lacks} among them"
         )
         assert not missing(run, build), f"{name}: the merged list lacks {missing(run, build)}"
 
@@ -236,11 +236,11 @@ def test_torchgen_reads_your_list() -> None:
         as_yaml(recorded(Net().eval(), torch.ones(2, 3)))
     )
 
-    assert build.is_operator_selected("aten::relu"), "relu is not selected"
-    assert not build.is_operator_selected("aten::rand_like"), "rand_like is selected"
+    assert build.is_operator_selected("aten::relu"), "torchgen does not select relu"
+    assert not build.is_operator_selected("aten::rand_like"), "torchgen selects rand_like"
     assert build.is_kernel_dtype_selected("aten::relu", "float32"), (
-        "relu is not selected for float32"
+        "torchgen does not select relu for float32"
     )
     assert not build.is_kernel_dtype_selected("aten::relu", "float64"), (
-        "relu is selected for float64"
+        "torchgen selects relu for float64"
     )

@@ -236,10 +236,10 @@ def test_as_pytorch_does() -> None:
     supported = {name for each in theirs for name in each}
     yours = parts_of(graph, supported)
 
-    assert not has_cycle(graph, theirs), f"{graph}\nPyTorch's {theirs}: yours sees a cycle"
-    assert len(theirs) >= len(yours), f"yours {yours}, PyTorch's {theirs}"
+    assert not has_cycle(graph, theirs), f"{graph}\nyour has_cycle finds one in {theirs}"
+    assert len(theirs) >= len(yours), f"your partitions {yours} are more than PyTorch's {theirs}"
     joined = [name for each in theirs for name in each]
-    assert has_cycle(graph, [joined]), f"{graph}\nyours sees no cycle with all in one, {joined}"
+    assert has_cycle(graph, [joined]), f"{graph}\nyour has_cycle finds none in [{joined}]"
 
 
 @pytest.mark.given

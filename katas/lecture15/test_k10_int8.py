@@ -163,7 +163,7 @@ def test_a_sum_that_float32_cannot_hold() -> None:
     wrong = int((expected.float() != yours).sum())
 
     assert not wrong, (
-        f"{wrong} of 64 sums are not the integer, rounded to float32 once: yours begins with"
+        f"{wrong} of 64 sums are not the integer, rounded to float32 once: your first row begins"
         f" {yours[0, :3].tolist()}, expected {expected[0, :3].tolist()}"
     )
 

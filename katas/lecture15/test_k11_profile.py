@@ -29,7 +29,7 @@ def compare(rows: list[Row], expected: dict[str, float], why: str) -> None:
     told = "\n".join(f"{row.name:8} {row.start:4} to {row.end:4}" for row in rows)
 
     assert expected == yours, f"{told}\nyours {yours}, expected {expected}: {why}"
-    assert before == rows, "yours changes the list that it was given"
+    assert before == rows, "your function modified the list that it was given"
 
 
 # What the Inspector of ExecuTorch 1.5.1 reported about a run on a laptop, in nanoseconds: it lists

@@ -84,8 +84,8 @@ def refuses(call: Callable[[], object], what: str) -> None:
     except ValueError as error:
         reason = str(error)
     else:
-        raise AssertionError(f"{what}: yours answers {yours}, expected a ValueError")
-    assert reason, f"{what}: yours raises a ValueError that does not say why"
+        raise AssertionError(f"{what}: your phone answers {yours}, expected a ValueError")
+    assert reason, f"{what}: your code raises a ValueError that does not say why"
 
 
 @pytest.mark.given

@@ -71,7 +71,7 @@ def expected_of(x: torch.Tensor) -> torch.Tensor:
 
 @cache
 def shipped(kind: str) -> Any:
-    """Return what yours ships."""
+    """Return what your `ship` returns."""
     name = "executorch.backends.xnnpack.partition.xnnpack_partitioner"
     delegates = [importlib.import_module(name).XnnpackPartitioner()] if kind == "xnnpack" else []
     with unchanged(network(), but=("torch.get_rng_state()", "the thread's warnings")):
@@ -102,8 +102,10 @@ def test_a_delegate_has_its_part() -> None:
     calls = {kind: len(plan.chains[0].instructions) for kind, plan in plans.items()}
 
     assert not plans["portable"].delegates, "the portable program has a delegate"
-    assert plans["xnnpack"].delegates, f"no delegate: did you pass on `delegates`? calls: {calls}"
-    assert calls["xnnpack"] < calls["portable"], f"instructions: {calls}"
+    assert plans["xnnpack"].delegates, f"no delegate; did you pass `delegates` on? Calls: {calls}"
+    assert calls["xnnpack"] < calls["portable"], (
+        f"instructions {calls}, expected fewer with XNNPACK"
+    )
 
 
 def test_the_inspector_says_who_ran() -> None:
@@ -270,7 +272,7 @@ def test_their_plan_has_no_conflict(kind: str) -> None:
     plan = shipped(kind).executorch_program.execution_plan[0]
     yours = conflicts(plan)
 
-    assert [] == yours, f"yours sees conflicts {yours} among {placed(plan)}"
+    assert [] == yours, f"your function finds {yours}, expected no conflict, in {placed(plan)}"
 
 
 def test_a_plan_that_is_wrong() -> None:

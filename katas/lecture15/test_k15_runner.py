@@ -65,7 +65,9 @@ class Program:
         done = subprocess.run(  # noqa: S603 - built below
             command, cwd=self.folder, capture_output=True, text=True, timeout=20, check=False
         )
-        assert not done.returncode, f"yours ends with {done.returncode}: {done.stderr[-800:]}"
+        assert not done.returncode, (
+            f"your program exits with {done.returncode}: {done.stderr[-800:]}"
+        )
         lines = done.stdout.splitlines()
         if lines and lines[0].startswith("not written"):
             raise NotImplementedError(lines[0])
@@ -128,7 +130,7 @@ def test_the_kernels_alone(program: Program) -> None:
     yours = {"mul": found[:5], "relu": found[5:]}
     expected = {"mul": [7, -4, 2.5, 18, 7], "relu": [7, 0, 0.5, 3, 7]}
 
-    assert expected == yours, f"yours {yours}, expected {expected}; there was a 7 everywhere"
+    assert expected == yours, f"yours {yours}, expected {expected}; each output held 7s before"
 
 
 def test_four_rows(program: Program) -> None:
@@ -154,7 +156,7 @@ def refused(program: Program, name: str, x: torch.Tensor, error: str) -> str:
     lines, log = program.run(name, x)
 
     assert [f"error {error}"] == lines, (
-        f"yours prints {lines}, expected error {error}; {log[-800:]}"
+        f"your program prints {lines}, expected error {error}; {log[-800:]}"
     )
     return log
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def became(program: torch.onnx.ONNXProgram) -> dict[str, list[str]]:
-    """Return, for each operator call in the exported program, the ONNX operators made for it.
+    """Return the ONNX operators made for each operator call in the exported program.
 
     The keys are the names of the ``call_function`` nodes of ``program.exported_program.graph``, in
     their order; a call of which nothing is left has an empty list. `program` stays as it is.

@@ -13,7 +13,7 @@ The rest is operators. ONNX's own tests cover their corner cases, and are your o
 2. `reshape` and `slice_`: 0, -1, and steps that go backwards.
 3. `reduce_sum` and `layer_normalization`: axes that are absent, empty or given.
 4. `gemm`: alpha, beta, two transposes, and a third input that may be missing.
-5. `if_` and `loop`: graphs in attributes, which see the names outside.
+5. `if_` and `loop`: graphs in attributes, which see the outer names.
 
 `OPERATORS` and the simple operators are given. About 45 lines, an hour.
 
@@ -61,7 +61,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     return evaluate(model.graph, dict(feeds))
 
 
-# Each is called with the known values, the node's attributes by name, and its inputs. An omitted
+# Each function gets the known values, the node's attributes by name, and its inputs. An omitted
 # input is None if the node has the name "" for it; at the end the name may be missing as well. Each
 # returns an array, or a tuple with one array for each output.
 
@@ -140,7 +140,7 @@ def if_(known: Values, attrs: dict[str, Any], condition: Array) -> tuple[Array, 
 def loop(
     known: Values, attrs: dict[str, Any], count: Array | None, go: Array | None, *carried: Array
 ) -> tuple[Array, ...]:
-    """Return the carried values after the last iteration, then the stacked others.
+    """Return the carried values after the last iteration, then the collected ones, stacked.
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
     carried values, and what is collected. It runs while `go` holds, `count` times at most; None

@@ -12,7 +12,7 @@ in two ways that no checker sees. Write two passes, about 20 lines; the rest is 
 1. `drop_identities`: whatever read the copy reads the original.
 2. `fold_batch_norms`: only where nobody else needs the Conv's output.
 
-Begin on paper: which numbers does a channel's weight become, and which its bias, if there was none?
+Begin on paper: what do a channel's weight and bias become, if there was no bias?
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, in site-packages.
 
 Real life differs: a branch of an If is a graph, which reads names of the outer graph. Here no node
@@ -84,11 +84,11 @@ def drop_identities(graph: onnx.GraphProto) -> None:
 
 
 def fold_batch_norms(graph: onnx.GraphProto) -> None:
-    """Fold each BatchNormalization into the Conv that makes its input, if it is the only reader.
+    """Fold each BatchNormalization into the Conv before it, if it is the Conv's only reader.
 
     The inputs of a BatchNormalization are x, scale, bias, mean, var, the last four initializers;
     those of a Conv are x, weight and maybe a bias. The weight has the output channels first, then
     any number of dims. The Conv gets initializers of its own: another node may read the old ones.
     """
-    # TODO: new weight and bias; the Conv then makes the BatchNormalization's output.
+    # TODO: new weight and bias; the Conv then computes the BatchNormalization's output.
     raise NotImplementedError("fold_batch_norms")

@@ -10,7 +10,7 @@ tickets arrive:
     Latest     "Since yesterday it takes batches of 3, and nothing else."
 
 Mend each in a line or two, so that ONNX Runtime answers as the docstring says; `Counted` needs its
-count from the caller. `export`, which is given, is right.
+count from the caller. `export`, which is given, is correct.
 
 Begin with the operators: ``[node.op_type for node in program.model_proto.graph.node]``.
 Afterwards read ``ONNXRegistry.from_torchlib`` in
@@ -85,5 +85,5 @@ class Latest(nn.Module):
     """Each row divided by the number of rows, and the last row subtracted."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return as many rows."""
+        """Return as many rows as x has."""
         return x / len(x) - x[-1]

@@ -66,7 +66,7 @@ class Batcher:
     def _run(self) -> None:
         """Answer all waiting requests with one call of `run`; leave out those that were cancelled.
 
-        What `run` raises becomes the exception of each. `run` may submit requests itself: these
+        What `run` raises becomes each request's exception. `run` may submit requests itself: they
         belong to a later batch. If all were cancelled, `run` is not called.
         """
         # TODO: empty the queue first. Future has set_running_or_notify_cancel.

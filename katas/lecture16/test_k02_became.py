@@ -88,7 +88,7 @@ def compare(made: Any) -> dict[str, list[str]]:
     before = made.model_proto.SerializeToString(deterministic=True)
     yours, right = became(made), expected(made)
     kept = made.model_proto.SerializeToString(deterministic=True) == before
-    assert kept, "your code wrote to the program"
+    assert kept, "your code modified the program"
     lines = [
         f"{name}: yours {yours.get(name, 'is missing')}, in the file {right.get(name, 'no call')}"
         for name in {**right, **yours}

@@ -35,7 +35,9 @@ def made() -> tuple[Any, Any]:
     args = (torch.ones(2, 10), torch.ones(2, 4))
     with quiet():
         program = kata.export(Snapped().eval(), args)
-    assert isinstance(program, torch.onnx.ONNXProgram), f"yours returns {type(program).__name__}"
+    assert isinstance(program, torch.onnx.ONNXProgram), (
+        f"your function returns a {type(program).__name__}"
+    )
     return program.model_proto, session(program.model_proto)
 
 

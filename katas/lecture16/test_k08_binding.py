@@ -102,8 +102,8 @@ def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
     with unchanged(x=x):
         run_into(spy, x, out)  # type: ignore[arg-type]
     torch.testing.assert_close(out, x.detach() + 2, msg=f"x + 2 of {laid_out(x)}\n".__add__)
-    assert out.data_ptr() == address, "out has different memory from before"
-    assert spy.made == [address], "the answer was made elsewhere and copied: bind out itself"
+    assert out.data_ptr() == address, "your code gave `out` different memory"
+    assert spy.made == [address], "the answer was computed elsewhere and copied: bind out itself"
     return out, spy
 
 
@@ -157,7 +157,9 @@ def chained(kinds: Sequence[str], x: torch.Tensor) -> tuple[torch.Tensor, list[S
         expected = expected + 2 if kind == "Add" else expected * 2
     with unchanged(x=x):
         yours = through(spies, x)  # type: ignore[arg-type]
-    assert isinstance(yours, torch.Tensor), f"yours returns {type(yours).__name__}, not a tensor"
+    assert isinstance(yours, torch.Tensor), (
+        f"your function returns {type(yours).__name__}, expected a tensor"
+    )
     says = f"{' then '.join(kinds)} of {laid_out(x)}\n".__add__
     torch.testing.assert_close(yours, expected, msg=says)
     return yours, spies

@@ -62,7 +62,7 @@ def test_what_is_sealed(folder: Path) -> None:
 def test_nothing_has_changed(folder: Path) -> None:
     """Not even after sealing again, which gives the same bytes in any order of the names."""
     seal(folder, INPUTS, OUTPUTS)
-    assert changed(folder) == [], f"yours says {changed(folder)}, but nothing was touched"
+    assert changed(folder) == [], f"`changed` returns {changed(folder)}, but nothing was touched"
     first = (folder / NAME).read_bytes()
     seal(folder, dict(reversed(INPUTS.items())), OUTPUTS)
 
@@ -72,7 +72,7 @@ def test_nothing_has_changed(folder: Path) -> None:
         f"sealed again with the inputs in a different order, the contract has different bytes:\n"
         f"{first.decode()}\n{second.decode()}"
     )
-    assert changed(folder) == [], f"sealed twice, yours says that {changed(folder)} has changed"
+    assert changed(folder) == [], f"sealed twice, `changed` returns {changed(folder)}, expected []"
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data"])
@@ -86,7 +86,7 @@ def test_one_byte_of_either_file(folder: Path, name: str) -> None:
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     found = changed(folder)
 
-    assert found == [name], f"the last byte of {name} was changed: yours says {found}"
+    assert found == [name], f"the last byte of {name} was changed: your check says {found}"
 
 
 def test_files_that_go_and_come(folder: Path) -> None:
@@ -97,7 +97,7 @@ def test_files_that_go_and_come(folder: Path) -> None:
     found = changed(folder)
     expected = ["a.onnx.data", "model.onnx.data"]
 
-    assert found == expected, f"yours says {found}, expected {expected}"
+    assert found == expected, f"`changed` returns {found}, expected {expected}"
 
 
 def feeds(rows: int, **others: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -122,7 +122,7 @@ def refused(name: str, given: Mapping[str, np.ndarray[Any, Any]], why: str) -> N
     except ValueError as error:
         said = str(error)
     assert said.startswith(name), (
-        f"{why}: expected a ValueError that begins with {name}, yours says {said}"
+        f"{why}: expected a ValueError that begins with {name}, your function says {said}"
     )
 
 
@@ -147,7 +147,9 @@ def test_sizes_that_differ() -> None:
     refused("x", feeds(2, x=np.zeros((2, 7), "float32")), "x has rows of 7")
     refused("mask", feeds(3, mask=np.zeros(1, "float32")), "a batch of 3, and a mask for 1")
     square: dict[str, tuple[str, list[int | str]]] = {"a": ("int64", ["n", "n"])}
-    assert sizes(square, {"a": np.zeros((3, 3), "int64")}) == {"n": 3}, "n is 3 in both places"
+    assert sizes(square, {"a": np.zeros((3, 3), "int64")}) == {"n": 3}, (
+        "(3, 3) for (n, n): expected {'n': 3}"
+    )
     with pytest.raises(ValueError, match=r"^a"):
         sizes(square, {"a": np.zeros((3, 2), "int64")})
 
@@ -175,6 +177,6 @@ def test_onnx_runtime_does_not_notice(folder: Path) -> None:
     given = feeds(3, mask=np.ones(1, "float32"), x=np.ones((3, 8), "float32"))
     (y,) = runs.run(None, given)
 
-    assert [*y] == [0, 0, 0], f"ONNX Runtime answered {y}"
-    assert changed(folder) == ["model.onnx.data"], f"yours says {changed(folder)}"
+    assert [*y] == [0, 0, 0], f"ONNX Runtime answered {y}, expected zeros"
+    assert changed(folder) == ["model.onnx.data"], f"`changed` returns {changed(folder)}"
     refused("mask", given, "a batch of 3, and a mask for 1")

@@ -63,8 +63,8 @@ def polled(batcher: Batcher, now: float) -> None:
         batcher.poll(now)
     except InvalidStateError as error:
         raise AssertionError(
-            f"poll({now}) raises InvalidStateError: yours answers a future that was cancelled, or"
-            f" could still be; ask it to run before the call. Python says: {error}"
+            f"poll({now}) raises InvalidStateError: your code answers a future that was cancelled,"
+            f" or could still be; ask it to run before the call. Python says: {error}"
         ) from None
 
 

@@ -153,7 +153,7 @@ def refused(
     except ValueError as error:
         said = str(error)
     assert said.startswith(shape), (
-        f"{why}: expected a ValueError that begins with {shape}, yours says {said}"
+        f"{why}: expected a ValueError that begins with {shape}, your function says {said}"
     )
 
 
@@ -193,7 +193,7 @@ def test_the_tolerance(tmp_path: Path) -> None:
     except ValueError as error:
         raise AssertionError(
             "0 and 0.001 are one with an atol of 0.005, 1000 and 1001.001 with an rtol of 0.005;"
-            f" yours says {error}"
+            f" your function says {error}"
         ) from None
     batches = [drawn(2), *(drawn(50, seed) for seed in range(4))]
     with pytest.raises(ValueError, match=r"^\(\d+, 4\)"):
@@ -225,4 +225,4 @@ def test_the_file_is_what_runs() -> None:
     found, second = (each.run(None, {name: x})[0] for each in (first, again))
 
     alike = np.array_equal(found, second)
-    assert alike, "the session that yours returns does not match the file: one x, two answers"
+    assert alike, "the session that `ship` returns does not match the file: one x, two answers"

@@ -74,9 +74,11 @@ def test_one_run_for_an_id(tmp_path: Path) -> None:
     again = answer(journal, model, "a", [1.0, 2.0])
 
     assert first == [3.0, 5.0], f"yours {first}, expected [3.0, 5.0]"
-    assert again == first, f"asked again, yours answers {again} after {first}"
+    assert again == first, f"asked again, your code answers {again}, expected {first}"
     assert model.calls == 1, f"runs: yours {model.calls}, expected 1 for one id"
-    assert answer(journal, model, "b", [1.0, 2.0]) == [4.0, 6.0], "b is a different request"
+    assert answer(journal, model, "b", [1.0, 2.0]) == [4.0, 6.0], (
+        "b is a different request: expected [4.0, 6.0]"
+    )
 
 
 def test_what_is_in_the_journal(tmp_path: Path) -> None:
@@ -134,11 +136,13 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="no space"):
             answer(journal, model, "b", [1.0])
-    assert "b" not in journal.known, "the disk is full, but yours says that b was answered"
+    assert "b" not in journal.known, "the disk was full, but your journal has b in `known`"
     answer(journal, model, "c", [1.0])
 
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "expected a and c"
-    assert [*restarted(path).known] == ["a", "c"], "expected a and c after the next restart"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "the file should have a and c"
+    assert [*restarted(path).known] == ["a", "c"], (
+        "after the next restart, `known` should have a and c"
+    )
 
 
 @pytest.mark.parametrize("kept", [1, 20, -1])
@@ -154,12 +158,12 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
 
     assert [*journal.known] == ["a"], (
         f"the file ended with {second[:kept]!r}, a line without a newline: that is not an answer,"
-        f" but yours knows {[*journal.known]}"
+        f" but your journal knows {[*journal.known]}"
     )
     left = path.read_bytes()
     assert left == first, f"after the restart the file has {left!r}, expected only the whole line"
     answer(journal, model, "c", [1.0])
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "a and c were answered, not b"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "the file should have a and c, not b"
     assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
 
 
@@ -172,7 +176,9 @@ def test_an_id_with_another_request(tmp_path: Path) -> None:
             said = f"nothing, and returns {answer(journal, model, 'a', other)}"
         except ReusedError:
             continue
-        raise AssertionError(f"a was asked with [1.0], and now with {other}: yours says {said}")
+        raise AssertionError(
+            f"a was asked with [1.0], and now with {other}: your code raises {said}"
+        )
 
     assert model.calls == 1, "the model ran for a request that should be refused"
 
@@ -184,7 +190,7 @@ def again(journal: Journal, run: Any, x: list[float]) -> list[float]:
         return answer(journal, run, "a", x)
     except ReusedError as error:
         raise AssertionError(
-            f"asked again with the same x, {x}, yours says that it differs; known is"
+            f"asked again with the same x, {x}, your code says that it differs; known is"
             f" {journal.known['a']}. The error: {error}"
         ) from None
 

@@ -75,7 +75,7 @@ def every_call(model: nn.Module, layer: nn.Module, x: torch.Tensor) -> list[torc
 def by_name(
     model: nn.Module, layers: Mapping[str, nn.Module], x: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """Return a copy of the output of each layer, by the layer's name; each runs once."""
+    """Return a copy of the output of each layer, by the layer's name; each layer runs once."""
     kept: dict[str, torch.Tensor] = {}
     handles = []
     for name, layer in layers.items():

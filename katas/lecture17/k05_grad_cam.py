@@ -7,7 +7,7 @@ of them matter. Grad-CAM joins the two, for a class c and maps A[k]:
     cam       = sum over k of            weight[k] * A[k]          one number for each position
 
 1. `grad_cam`: with a forward hook on the layer, and one gradient.
-2. `heat`: positive parts only, enlarged to the image, each image's maximum 1.
+2. `heat`: positive values only, enlarged to the image, each image's maximum 1.
 
 About 16 lines in all. The model may be frozen, with no parameter that requires a gradient; and an
 in-place ReLU may come after the layer.

@@ -13,7 +13,7 @@ For features, v of a set is the logit with these features, and the baseline in p
 1. `exact`: over all 2**n sets. A gain when s others are present has weight s! (n - s - 1)! / n!.
 2. `sampled`: over some orders, with n + 1 sets each. About 18 lines in all.
 
-Each asks v once, for a batch of sets.
+Both call v once, for a batch of sets.
 
 Begin on paper: three players. Which sets do not contain player 0, and what are their weights?
 Afterwards see ``cumsum`` and ``argsort`` in ``torch/_torch_docs.py``, in site-packages. Real life

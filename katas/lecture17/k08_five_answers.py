@@ -24,6 +24,6 @@ METHODS = ("gradient", "times", "integrated", "occlusion", "Shapley")
 
 
 def shares() -> dict[str, tuple[tuple[float, float], ...]]:
-    """Return for each function five pairs, in the order of METHODS: a's share and b's."""
+    """For each function, return five pairs, in the order of METHODS: a's share and b's."""
     # TODO: return {"product": ((..., ...), (..., ...), ...), ...}
     raise NotImplementedError("shares")

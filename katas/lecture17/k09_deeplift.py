@@ -1,6 +1,6 @@
 """DeepLIFT: multipliers instead of slopes.
 
-Behind a saturated unit the gradient is 0, and k02 needs 50 points to notice. DeepLIFT needs two, x
+Through a saturated unit the gradient is 0, and k02 needs 50 points to notice. DeepLIFT needs two, x
 and the baseline, and one backward. Where the chain rule has a slope, it has a quotient of
 differences:
 
@@ -14,8 +14,8 @@ except for rounding.
 Write `deeplift` for a chain of layers, about 15 lines:
 
 1. Forward, twice: keep each layer's input.
-2. Backward: start with 1 for the class. Use ``torch.func.vjp`` for a linear layer, and the rescale
-   rule for one in UNITS; where |x - x0| is below 1e-9, use the slope at x.
+2. Backward: start with 1 for the class. Use ``torch.func.vjp`` for a linear layer, the rescale
+   rule for a layer in UNITS; where |x - x0| is below 1e-9, use the slope at x.
 
 Begin on paper: ``1 - relu(1 - x)`` at 2 with baseline 0. What are its three multipliers?
 Afterwards read ``vjp`` in ``torch/_functorch/eager_transforms.py``, in site-packages. Real life

@@ -68,7 +68,7 @@ class Census:
         raise NotImplementedError("see")
 
     def dead(self, name: str) -> list[int]:
-        """Return the numbers of the dead units of a layer."""
+        """Return the indices of the dead units of a layer."""
         # TODO
         raise NotImplementedError("dead")
 

@@ -29,7 +29,7 @@ def fit(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the means [classes, dims] and the lower Cholesky factor of cov + ridge * identity.
 
-    `features` are [rows, dims]; `labels` are 0, 1, ..., and each class has rows. A unit that never
+    `features` are [rows, dims]; `labels` are 0, 1, ..., and no class is empty. A unit that never
     fires has variance 0, and needs the ridge.
     """
     # TODO

@@ -6,7 +6,7 @@ the other), to first order. Add that up over some checkpoints of the training, a
     influence[test, train] = sum over checkpoints of  lr * g_test . g_train
 
     > 0   a proponent: a step on this row lowered the test row's loss
-    < 0   an opponent: it has raised it; among these are wrong labels
+    < 0   an opponent: a step raised it; wrong labels are among these
 
 The influence of a row on itself is large where the model must memorize the row: a wrong label.
 
@@ -60,7 +60,7 @@ def influence(
 ) -> torch.Tensor:
     """Return the influence [test rows, training rows], summed over checkpoints (weights, lr).
 
-    It has no graph, no matter what requires a gradient.
+    The result has no graph, no matter what requires a gradient.
     """
     # TODO
     raise NotImplementedError("influence")

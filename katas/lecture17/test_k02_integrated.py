@@ -171,7 +171,7 @@ def test_nothing_is_left_behind() -> None:
         yours = integrated_gradients(f, x, BASE.float(), TARGET, steps=2)
 
     assert yours.dtype == torch.float32, f"yours is {yours.dtype}, expected x's float32"
-    assert not yours.requires_grad, "yours keeps a graph, even under torch.no_grad()"
+    assert not yours.requires_grad, "your result has a graph, even under torch.no_grad()"
     close(yours, integrated_gradients(f.double(), X, BASE, TARGET, steps=2), "float32", 1e-3)
 
 

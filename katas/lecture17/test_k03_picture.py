@@ -87,4 +87,6 @@ def test_nothing_to_see() -> None:
     """A map of zeros is white, one of NaN is grey, one of infinities is not: none raises."""
     for value, expected in ((0.0, "#ffffff"), (nan, "#808080"), (inf, "#ff0000")):
         yours = svg([[value]])
-        assert f'fill="{expected}"' in yours, f"a map of {value}: yours {yours}"
+        assert f'fill="{expected}"' in yours, (
+            f"a map of {value}: yours {yours}, expected {expected}"
+        )

@@ -171,7 +171,7 @@ def test_no_hook_stays() -> None:
         model(X)
     model(X)
     assert len(before) == 1, (
-        f"one call in the with, one after it: yours recorded {len(before)}, expected 1"
+        f"one call in the with, one after it: your code recorded {len(before)}, expected 1"
     )
     try:
         with norms(model[0]) as yours:

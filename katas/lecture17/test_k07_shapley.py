@@ -146,7 +146,7 @@ def test_more_orders_are_nearer() -> None:
     right = exact(v, 5)
     few, many = ((sampled(v, part) - right).abs().max() for part in (orders[:5], orders))
     assert many < few, (
-        f"error with 5 orders {few:.1e}, with 400 {many:.1e}: yours does not get closer"
+        f"error with 5 orders {few:.1e}, with 400 {many:.1e}: your estimate does not get closer"
     )
     assert many < 0.02, f"with 400 orders yours is off by {many:.1e}"
 

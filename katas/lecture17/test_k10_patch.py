@@ -89,7 +89,9 @@ def test_a_product_of_two() -> None:
     clean, corrupted = torch.tensor([2.0, 3.0]).double(), torch.tensor([-1.0, -1.0]).double()
     for way in (restored, estimated):
         yours = way(model, layers, clean, corrupted)
-        assert list(yours) == ["first", "second"], f"yours has {list(yours)}"
+        assert list(yours) == ["first", "second"], (
+            f"yours has {list(yours)}, expected first and second"
+        )
         close(
             [*yours.values()], [-0.6, -0.8], f"{way.__name__}: (2 * -1 - 1) / 5, (-1 * 3 - 1) / 5"
         )

@@ -107,7 +107,7 @@ def test_from_the_last_layer_down() -> None:
     names = [name for name, _ in found]
 
     assert names == ["5", "2", "0"], (
-        f"yours names {names}, expected '5', '2', '0': the last layer first"
+        f"your names are {names}, expected '5', '2', '0': the last layer first"
     )
     for count, (name, copied) in enumerate(found, 1):
         for layer in ("0", "2", "5"):
@@ -147,7 +147,9 @@ def test_layers_inside_modules() -> None:
     model = nn.ModuleDict({"block": block, "act": nn.ReLU(), "head": nn.Linear(3, 2)})
     names = [name for name, _ in cascade(model)]
 
-    assert names == ["head", "block.1", "block.0"], f"yours names {names}"
+    assert names == ["head", "block.1", "block.0"], (
+        f"your names are {names}, expected head, block.1, block.0"
+    )
 
 
 def test_the_seed_decides_and_nothing_stays() -> None:

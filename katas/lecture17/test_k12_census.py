@@ -43,7 +43,7 @@ def test_columns() -> None:
     x = torch.tensor([[1.0, -1.0, 0.0], [2.0, -2.0, 0.0], [-1.0, -3.0, 5.0]])
     yours = fired(x)
 
-    assert yours == ([2, 0, 1], 3), f"yours counts {yours}, expected [2, 0, 1] of 3 rows"
+    assert yours == ([2, 0, 1], 3), f"your census counts {yours}, expected [2, 0, 1] of 3 rows"
 
 
 def test_channels() -> None:
@@ -53,7 +53,9 @@ def test_channels() -> None:
     x[1, 2, 3, 4] = 1.0
     yours = fired(x)
 
-    assert yours == ([0, 20, 1], 40), f"yours counts {yours}, expected [0, 20, 1] of 2 * 4 * 5"
+    assert yours == ([0, 20, 1], 40), (
+        f"your census counts {yours}, expected [0, 20, 1] of 2 * 4 * 5"
+    )
 
 
 def test_over_all_batches() -> None:
@@ -62,11 +64,13 @@ def test_over_all_batches() -> None:
     early, late = torch.tensor([[7.0, -1.0, -1.0]]), torch.tensor([[-1.0, 7.0, -1.0]])
     yours = fired(early, x, late)
 
-    assert yours == ([1, 1, 0], 6), f"yours counts {yours}, expected [1, 1, 0] of 1 + 4 + 1 rows"
+    assert yours == ([1, 1, 0], 6), (
+        f"your census counts {yours}, expected [1, 1, 0] of 1 + 4 + 1 rows"
+    )
 
 
 def test_dead_units() -> None:
-    """By number."""
+    """By index."""
     model = Shown()
     with Census(model) as census:
         model(torch.tensor([[-1.0, 1.0, -1.0, -1.0], [-1.0, 1.0, 1.0, -1.0]]))
@@ -110,7 +114,7 @@ def test_hooks_are_gone() -> None:
         model(x)
     model(x)
     assert census.seen["act"] == 3, (
-        f"3 rows in the with and 3 after it: yours saw {census.seen['act']}, expected 3"
+        f"3 rows in the with and 3 after it: your census saw {census.seen['act']}, expected 3"
     )
     with pytest.raises(ValueError, match="inside"), Census(model) as census:
         raise ValueError("inside")
@@ -147,6 +151,6 @@ def test_a_dead_unit_has_no_gradient() -> None:
 
     assert still, "the test's network has no dead unit"
     assert census.dead("1") == still, (
-        f"yours says that units {census.dead('1')} are dead; the units without a gradient are"
+        f"your census says that units {census.dead('1')} are dead; the units without a gradient are"
         f" {still}"
     )

@@ -102,10 +102,12 @@ def test_threshold() -> None:
     yours = threshold(torch.arange(1.0, 101.0).double(), 0.29)
     assert yours == 71.0, (
         f"1 to 100, rate 0.29: yours {yours}; expected 71, which 29 of 100 exceed. (int(0.29 * 100)"
-        " is 28: count which share exceeds a distance)"
+        " is 28: compute what fraction exceeds each distance)"
     )
     ties = torch.tensor([1.0, 7.0, 7.0, 7.0])
-    assert threshold(ties, 0.5) == 7.0, f"1, 7, 7, 7, rate 0.5: yours {threshold(ties, 0.5)}"
+    assert threshold(ties, 0.5) == 7.0, (
+        f"1, 7, 7, 7, rate 0.5: yours {threshold(ties, 0.5)}, expected 7"
+    )
 
 
 def test_a_classifier_is_sure_far_away() -> None:

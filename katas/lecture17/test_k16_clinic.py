@@ -81,7 +81,7 @@ def test_a_model_of_one_pixel(row: int, column: int) -> None:
     yours = hottest(Pixel(row, column), x, y)
 
     assert yours == (row, column), (
-        f"the model reads only pixel {(row, column)}, although (4, 3) varies most; yours says"
+        f"the model reads only pixel {(row, column)}, although (4, 3) varies most; your answer is"
         f" {yours}"
     )
 
@@ -99,7 +99,7 @@ def test_signs_do_not_cancel() -> None:
 
     assert yours == (2, 1), (
         "pixel (2, 1) adds 3 to the logit or takes 3 from it, (0, 4) adds 1, no other is read;"
-        f" yours says {yours}: first the magnitude, then the mean over images"
+        f" your answer is {yours}: first the magnitude, then the mean over images"
     )
 
 
@@ -110,9 +110,9 @@ def test_it_looks_at_the_watermark() -> None:
     with unchanged(ill(), x=x):
         row, column = hottest(ill(), x, y)
 
-    assert row in range(8)[MARK[0]], f"yours says row {row}, but the watermark has rows 0 and 1"
+    assert row in range(8)[MARK[0]], f"your answer is row {row}, but the watermark has rows 0 and 1"
     assert column in range(8)[MARK[1]], (
-        f"yours says column {column}, but the watermark has columns 6 and 7"
+        f"your answer is column {column}, but the watermark has columns 6 and 7"
     )
 
 
@@ -216,9 +216,9 @@ def test_revive_finds_them() -> None:
     first, second, x = faint()
     yours = revive(first, second, x, dice())
 
-    assert yours == [1, 4, 6], f"yours woke {yours}, expected [1, 4, 6]"
+    assert yours == [1, 4, 6], f"your code woke {yours}, expected [1, 4, 6]"
     again = revive(first, second, x, dice())
-    assert again == [], f"in a second call no unit is dead, but yours revived {again}"
+    assert again == [], f"in a second call no unit is dead, but your code revived {again}"
 
 
 @four
@@ -298,8 +298,8 @@ def test_the_leak() -> None:
     yours = leak(clerk(), past, later, dice())
 
     assert yours == 4, (
-        f"accuracy was {good:.2f} and is {bad:.2f}; yours says column {yours}, but the label leaks"
-        " into column 4"
+        f"accuracy was {good:.2f} and is {bad:.2f}; your answer is column {yours}, but the label"
+        " leaks into column 4"
     )
 
 
@@ -317,7 +317,7 @@ def test_an_important_column_is_no_leak() -> None:
     yours = leak(Fair(), past, later, dice(1))
 
     assert before.index(max(before)) == 0, f"column 0 should be the most important; yours: {before}"
-    assert yours == 4, f"yours says column {yours}; only column 4's importance has fallen, to 0"
+    assert yours == 4, f"your answer is column {yours}; only column 4's importance has fallen, to 0"
 
 
 @pytest.mark.backend("captum")

@@ -56,7 +56,7 @@ def test_every_node_is_seen() -> None:
     score = tap.run(X)
     first, bent = values(model)
 
-    assert list(tap.seen) == names, f"yours saw {list(tap.seen)}, expected {names}"
+    assert list(tap.seen) == names, f"your tap saw {list(tap.seen)}, expected {names}"
     for name, expected in zip(names, (X, first, bent, bent + X, bent + X), strict=True):
         close(tap.seen[name], expected, f"the value of node {name!r}")
     close(score.detach(), bent + X, "what run returns")

@@ -6,8 +6,8 @@ that the scheduler would get, and starts nothing:
     print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
                                       args=["fit.py", "${replica_id}", "${app_id}"])])))
 
-Its id is new each time, so requests are never equal. Write `readable`, which gives the same text
-for the same app.
+Each request has a new id, so no two are equal. Write `readable`, which gives the same text for the
+same app.
 
 Begin with the line above: in how many places is the id? Which variables did you not set?
 Afterwards read ``env`` in ``torch/distributed/argparse_util.py``: it reads ``PET_LOG_DIR``.

@@ -1,7 +1,7 @@
 """Six apps on your machine: predict their states, and how many processes start.
 
-TorchX runs an app with ``-s local_cwd``. Each is asked for its state after a second, and again when
-all is over:
+TorchX runs each app with ``-s local_cwd``. The app's state is read after a second, and again at the
+end:
 
     app         role: replicas      what a replica does                   max_retries
     good        a: 1                exits with 0 at once                  3
@@ -28,6 +28,6 @@ STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
 
 
 def outcomes() -> dict[str, tuple[str, str, int]]:
-    """Return for each app its state after a second and in the end, and how many processes start."""
+    """Return each app's state after a second and at the end, and how many processes start."""
     # TODO: return {"good": ("...", "...", ...), ...}
     raise NotImplementedError("outcomes")

@@ -8,7 +8,7 @@ Nobody wrote a parser for that: TorchX reads the function. So a missing annotati
 before anything starts, and a default is a promise to everyone who leaves the option out.
 
 1. `options`: which options the command line has, read from the signature.
-2. `call`: make a parser for them, and call the component with what it finds.
+2. `call`: build a parser for them, and call the component with what it finds.
 
 About 25 lines. When argparse refuses something it raises SystemExit. Let that pass, and note that
 ``except Exception`` does not catch it.
@@ -73,5 +73,5 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
       without ``*args``, words after ``--`` are an error, like an unknown option.
     """
-    # TODO: cut the words at "--", add an argument for each option, and call.
+    # TODO: split the words at "--", add an argument for each option, and call.
     raise NotImplementedError("call")

@@ -88,7 +88,7 @@ def order(stages: Sequence[Stage]) -> list[str]:
 
 
 def keys(stages: Sequence[Stage]) -> dict[str, str]:
-    """Return for each name a short text, fit for a folder, that says what its output is made from.
+    """For each name, return a short text, fit for a folder, that says what its output is made from.
 
     It depends on the stage's name, code and params and on the keys of its parents, and on nothing
     else: not on the order of `stages`, of `parents` or of a dict, nor on the store or the process.

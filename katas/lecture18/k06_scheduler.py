@@ -10,8 +10,8 @@ TorchX's runner does not care who schedules: it wants a class with a few methods
             `--> describe          called again and again: look at the tasks, act, report
 
 Write these three; the rest is given. `Stubborn` restarts a failed replica, which is what
-``RetryPolicy.REPLICA`` means. When one has no tries left it ends the others, and the app has
-failed. About 25 lines.
+``RetryPolicy.REPLICA`` means. When a replica has no tries left, `Stubborn` ends the others, and the
+app fails. About 25 lines.
 
 Begin on paper: `describe` restarts a replica, and it fails at once. What is the app's state?
 Afterwards read ``schedulers/local_scheduler.py`` of TorchX, and ``_invoke_run`` in
@@ -59,7 +59,7 @@ class Task:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start its process."""
+        """Start the task's process."""
         self.starts += 1
         command, env = [self.role.entrypoint, *self.role.args], {**os.environ, **self.role.env}
         self.process = subprocess.Popen(command, env=env, cwd=self.folder)  # noqa: S603

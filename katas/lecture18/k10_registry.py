@@ -52,7 +52,7 @@ class Version:
 
 @dataclass
 class Index:
-    """What a registry knows; `last` is the last number that was given."""
+    """What a registry knows; `last` is the last number that was assigned."""
 
     last: int = 0
     versions: dict[int, Version] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Registry:
     def delete(self, number: int) -> None:
         """Forget a version and the aliases that point to it, or raise NotFoundError.
 
-        Its bytes stay: another version may have the same.
+        Its bytes stay: another version may share them.
         """
         # TODO
         raise NotImplementedError("delete")

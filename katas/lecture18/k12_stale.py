@@ -58,7 +58,7 @@ class Registry:
 
 
 def digest(path: Path) -> str:
-    """Return the hash of a file's bytes. Given, and right."""
+    """Return the hash of a file's bytes. Given, and correct."""
     return sha256(path.read_bytes()).hexdigest()
 
 
@@ -69,9 +69,9 @@ def digest(path: Path) -> str:
 def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]) -> str:
     """Return a name for what a stage makes from its inputs.
 
-    It depends on all that decides the output: the stage's name, code and options, what is in each
-    input by its role, and the versions in the environment. It does not depend on anything else:
-    not on where files are or what they are called, nor on the order of a mapping.
+    The key depends on all that decides the output: the stage's name, code and options, what is in
+    each input by its role, and the versions in the environment. It does not depend on anything
+    else: not on where files are or what they are called, nor on the order of a mapping.
     """
     text = stage.name
     for name, value in stage.options.items():

@@ -6,9 +6,9 @@ hours, and all outputs are the same as before. One that compares outputs stops a
     raw -> clean -> features -> train -> report          clean has changed: it runs.
                         `-----> stats -----^             Its output is the same: nothing else does.
 
-1. `rerun`: run as few stages as possible. Each run costs; the tests count them.
+1. `rerun`: run as few stages as possible. Runs cost time; the tests count them.
 2. `ends`: when each stage ends if there are enough machines.
-3. `critical`: the path to make shorter if the night is too long.
+3. `critical`: the path to shorten if the night is too long.
 4. `decide`: the rules of a bot that retrains. About 25 lines in all.
 
 The bot is a pure function: the time is among its arguments. So each rule has a test, and no test
@@ -80,7 +80,7 @@ def rerun(parents: Parents, changed: Collection[str], run: Callable[[str], bool]
 
 
 def ends(parents: Parents, seconds: Mapping[str, float], ran: Collection[str]) -> dict[str, float]:
-    """Return after how many seconds each stage of the pipeline ends, parents first.
+    """Return the time, in seconds, at which each stage of the pipeline ends, parents first.
 
     A stage starts when all of its parents have ended; one without parents starts at 0. A stage
     that is not in `ran` takes no time.
@@ -103,7 +103,7 @@ def decide(facts: Facts) -> str:
     """Return what the bot does now: the first rule that holds.
 
     "wait"    a training is running
-    "ask"     FAILURES trainings or more have failed in a row: a person has to look
+    "ask"     FAILURES or more trainings have failed in a row: a person has to look
     "wait"    the last training was less than PAUSE hours ago
     "train"   there are at least PERCENT percent as many new rows as rows that the model has seen,
               also if it has seen none

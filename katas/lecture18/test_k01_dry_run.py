@@ -126,10 +126,10 @@ def test_the_request_stays_as_it_is() -> None:
     asked = request()
     before = copy.deepcopy(asked)
     texts = kata.readable(asked), kata.readable(asked)
-    assert before == asked, "yours changes the request"
-    assert texts[0] == texts[1], f"called again, yours returns {texts[1]}, expected the same text"
+    assert before == asked, "your code modified the request"
+    assert texts[0] == texts[1], f"called again, your code returns {texts[1]}, not the same text"
     order = [*before.role_params["judge"][0].env] == [*asked.role_params["judge"][0].env]
-    assert order, "yours sorts the variables in the request; sort their names for the text only"
+    assert order, "your code sorts the variables in the request; sort their names for the text only"
 
 
 @pytest.mark.backend("torchx")
@@ -148,7 +148,7 @@ def test_torchx_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     asked = kata.dry_run(AppDef("fit", [trainer, judge]), str(tmp_path / "logs"))
     yours, right = kata.readable(asked), kata.readable(request())
     assert right == yours, (
-        f"from TorchX's request yours makes\n{yours}\nfrom the given one\n{right}"
+        f"from TorchX's request your code makes\n{yours}\nfrom the given one\n{right}"
     )
     made = [*tmp_path.iterdir()]
     assert not made, f"a dry run has created {made}, expected nothing"

@@ -62,8 +62,8 @@ def predicted() -> dict[str, list[str | int]]:
         try:
             first, second = (json.dumps(fresh.outcomes()) for _ in range(2))
         except ModuleNotFoundError as error:
-            raise AssertionError(f"yours imports {error.name}: work it out on paper") from None
-    assert second == first, f"called again, yours returns {second}, expected {first} once more"
+            raise AssertionError(f"your code imports {error.name}: work it out on paper") from None
+    assert second == first, f"called again, your code returns {second}, expected {first} once more"
     rows: dict[str, list[str | int]] = json.loads(first)
     return rows
 

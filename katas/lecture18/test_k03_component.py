@@ -75,7 +75,7 @@ def test_a_default_may_be_nothing() -> None:
     assert right == yours, f"(required, default): yours {yours}, expected {right}"
     result = said(nothing, "--d y")
     assert result == (None, 0, "", "y"), (
-        f"yours calls it with {result}, expected (None, 0, '', 'y')"
+        f"your code calls it with {result}, expected (None, 0, '', 'y')"
     )
 
 
@@ -97,12 +97,12 @@ def test_words_become_types() -> None:
     """An int, a float and a text; an option left out has its default."""
     yours = said(fit, "--script fit.py --num_replicas 4 --lr 1e-3")
     right = {"script": "fit.py", "args": (), "num_replicas": 4, "lr": 0.001}
-    assert right == yours, f"yours calls fit with {yours}, expected {right}"
+    assert right == yours, f"your code calls fit with {yours}, expected {right}"
     kinds = type(yours["num_replicas"]), type(yours["lr"])
     assert kinds == (int, float), f"types: yours {kinds}, expected int and float"
     yours = said(fit, "--script 7")
     right = {"script": "7", "args": (), "num_replicas": 2, "lr": 0.1}
-    assert right == yours, f"defaults: yours calls fit with {yours}, expected {right}"
+    assert right == yours, f"defaults: your code calls fit with {yours}, expected {right}"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         kata.call(fit, ["--help"])
     text = capsys.readouterr().out
-    assert not end.value.code, f"--help: yours ends with {end.value.code}, expected 0"
+    assert not end.value.code, f"--help: your code ends with {end.value.code}, expected 0"
     for part in ("--num_replicas", "how many of them", "the program"):
         assert part in text, f"--help: expected {part!r} in yours:\n{text}"
 
@@ -163,15 +163,17 @@ def test_help_with_a_percent_sign(capsys: pytest.CaptureFixture[str]) -> None:
         return share
 
     yours = said(part, "--share 0.1")
-    assert yours == 0.1, f"yours returns {yours}, expected 0.1"
+    assert yours == 0.1, f"your code returns {yours}, expected 0.1"
     try:
         kata.call(part, ["--help"])
     except SystemExit:
         text = " ".join(capsys.readouterr().out.split())
     except (KeyError, TypeError, ValueError) as error:
-        raise AssertionError(f"--help, of '50% of it': yours raises {error!r}; write %%") from None
+        raise AssertionError(
+            f"--help, of '50% of it': your code raises {error!r}; write %%"
+        ) from None
     else:
-        raise AssertionError("--help: yours calls the component")
+        raise AssertionError("--help: your code calls the component")
     assert "50% of it, or %(prog)s" in text, (
         f"--help: expected the text '50% of it, or %(prog)s' as it is, yours: {text}"
     )
@@ -194,7 +196,7 @@ def test_the_rest_is_for_args(line: str, right: tuple[str, ...]) -> None:
     assert yours["args"] == right, f"fit {line}: args are {yours['args']}, expected {right}"
     assert yours["script"] == "a", f"fit {line}: script is {yours['script']!r}, expected 'a'"
     kata.call(fit, words)
-    assert words == line.split(), "yours changes the list of words"
+    assert words == line.split(), "your code modified the list of words"
 
 
 def test_an_empty_word_is_a_word() -> None:
@@ -231,8 +233,8 @@ def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     except TypeError as error:
         message = f"fit {line}: yours raises {error!r}, expected argparse's error, SystemExit"
         raise AssertionError(message) from None
-    assert end.value.code == 2, f"fit {line}: yours ends with {end.value.code}, expected 2"
-    assert not called, f"fit {line}: yours calls the component"
+    assert end.value.code == 2, f"fit {line}: your code ends with {end.value.code}, expected 2"
+    assert not called, f"fit {line}: your code calls the component"
     text = capsys.readouterr().err
     assert "fit" in text, f"fit {line}: expected the component's name in the message, yours: {text}"
 

@@ -116,7 +116,7 @@ def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
     early = [n for n in yours if {*parents[n]} - {*yours[: yours.index(n)]}]
     assert not early, f"yours {yours}: {early} come before a parent; the parents are {parents}"
     kept = [stage.name for stage in stages] == names
-    assert kept, "yours changes the list of stages; it is the caller's"
+    assert kept, "your code modified the caller's list of stages"
 
 
 @one
@@ -133,7 +133,7 @@ def test_no_order_is_possible(parents: dict[str, tuple[str, ...]]) -> None:
         yours = kata.order(stages)
     except ValueError:
         return
-    raise AssertionError(f"parents {parents}: yours returns {yours}, expected a ValueError")
+    raise AssertionError(f"parents {parents}: your code returns {yours}, expected a ValueError")
 
 
 @two
@@ -161,7 +161,7 @@ def test_a_change_reaches_what_is_below(field: str) -> None:
     right = ["judge", "report", "train"]
 
     assert right == yours, (
-        f"a different {field} of train: yours changes the keys of {yours}, expected {right}"
+        f"a different {field} of train: your code changes the keys of {yours}, expected {right}"
     )
 
 
@@ -203,7 +203,7 @@ def test_order_does_not_matter() -> None:
     other = kata.keys(
         [a, b, Stage("c", nothing, ("a", "b"), {**params, "net": {"wide": 3, "deep": [2, 1]}})]
     )
-    assert first["c"] != other["c"], "the order of a list in params counts: yours ignores it"
+    assert first["c"] != other["c"], "the order of a list in params counts: your code ignores it"
 
 
 @three
@@ -220,12 +220,14 @@ def test_an_output_is_there_afterwards(tmp_path: Path) -> None:
     output, inputs = tmp_path / "key", {"clean": tmp_path / "other"}
     kata.produce(Stage("train", run, ("clean",), {"lr": 0.3}), inputs, output)
     right = [([], inputs, {"lr": 0.3})]
-    assert right == seen, f"an empty folder, inputs, params: yours gives {seen}, expected {right}"
+    assert right == seen, (
+        f"an empty folder, inputs, params: your code gives {seen}, expected {right}"
+    )
     made = output / "sub" / "weights"
-    assert made.is_file(), f"yours left {sorted(tmp_path.rglob('*'))}, expected {made}"
-    assert made.read_text("utf-8") == "12", "yours changed what the stage wrote"
+    assert made.is_file(), f"your code left {sorted(tmp_path.rglob('*'))}, expected {made}"
+    assert made.read_text("utf-8") == "12", "your code modified what the stage wrote"
     left = [*(tmp_path / "work").iterdir()]
-    assert not left, f"yours leaves {left}, expected an empty folder `work`"
+    assert not left, f"your code leaves {left}, expected an empty folder `work`"
 
 
 @three
@@ -239,7 +241,7 @@ def test_nothing_is_visible_before(tmp_path: Path) -> None:
         seen.append((tmp_path / "key").exists())
 
     kata.produce(Stage("train", run), {}, tmp_path / "key")
-    assert seen == [False], "yours shows the output while the stage still writes to it"
+    assert seen == [False], "your code shows the output while the stage still writes to it"
 
 
 @three
@@ -254,7 +256,9 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError, match="as planned"):
         kata.produce(Stage("train", run), {}, tmp_path / "key")
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
-    assert left == ["work"], f"after a failure yours leaves {left}, expected ['work'], and it empty"
+    assert left == ["work"], (
+        f"after a failure your code leaves {left}, expected ['work'], and it empty"
+    )
 
 
 @three
@@ -270,7 +274,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
         kata.produce(Stage("train", run), {}, tmp_path / "key")
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert left == ["work"], (
-        f"after a KeyboardInterrupt yours leaves {left}, expected an empty folder `work`: "
+        f"after a KeyboardInterrupt your code leaves {left}, expected an empty folder `work`: "
         "`except Exception` does not see it"
     )
 
@@ -345,14 +349,16 @@ def test_a_stage_does_not_wait_for_strangers(tmp_path: Path) -> None:
     begun = threading.Event()
 
     def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
-        assert begun.wait(PATIENCE), "nobody came"
+        assert begun.wait(PATIENCE), "the stage that this one waits for did not start"
 
     def child(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
         begun.set()
 
     stages = [Stage("slow", slow), Stage("fast", nothing), Stage("child", child, ("fast",))]
     states = kata.run(stages, tmp_path)
-    assert states.get("slow") == "ran", "child's only parent is done, but yours waits for slow too"
+    assert states.get("slow") == "ran", (
+        "child's only parent is done, but your code waits for slow too"
+    )
 
 
 @four
@@ -369,7 +375,9 @@ def test_a_stage_waits_for_all_its_parents(tmp_path: Path) -> None:
         passed.set()
 
     def child(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
-        assert (inputs["slow"] / "made").exists(), "too early"
+        assert (inputs["slow"] / "made").exists(), (
+            "child started before slow had written its output"
+        )
 
     for parents in (("fast", "slow"), ("slow", "fast")):
         passed.clear()
@@ -381,7 +389,7 @@ def test_a_stage_waits_for_all_its_parents(tmp_path: Path) -> None:
         ]
         states = kata.run(stages, tmp_path / parents[0])
         assert states["child"] == "ran", (
-            f"parents {parents}: yours starts child before slow is done"
+            f"parents {parents}: your code starts child before slow is done"
         )
 
 
@@ -392,7 +400,7 @@ def test_who_waits_takes_no_place(tmp_path: Path) -> None:
     begun = threading.Event()
 
     def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
-        assert begun.wait(PATIENCE), "nobody came"
+        assert begun.wait(PATIENCE), "the stage that this one waits for did not start"
 
     def other(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
         begun.set()
@@ -421,7 +429,7 @@ def test_what_comes_after_a_failure_is_skipped(tmp_path: Path) -> None:
     right["report"] = "skipped"
     assert right == states, f"train fails: yours {states}, expected {right}"
     assert not {"judge", "report"} & {*workers.ran}, (
-        f"yours runs {[*workers.ran]}, expected neither judge nor report"
+        f"your code runs {[*workers.ran]}, expected neither judge nor report"
     )
 
 
@@ -465,7 +473,9 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
         states = kata.run(workers.plan(), tmp_path)
         right = {name: "ran" if name in todo else "cached" for name in PARENTS}
         assert right == states, f"yours {states}, expected {right}"
-        assert todo == sorted(workers.ran.elements()), f"yours runs {workers.ran}, expected {todo}"
+        assert todo == sorted(workers.ran.elements()), (
+            f"your code runs {workers.ran}, expected {todo}"
+        )
 
 
 @four
@@ -630,21 +640,23 @@ def test_killed_anywhere_and_started_again(tmp_path: Path) -> None:
     report = killed(tmp_path)
 
     assert len(report) > 20, (
-        f"yours ran to its end at once, with {len(report)} file events, expected more than 20"
+        f"your code ran to its end at once, with {len(report)} file events, expected more than 20"
     )
     for number, (first, second) in enumerate(report, 1):
         when = f"killed before file event {number}"
-        assert not first["broken"], f"{when}: yours shows half of the output of {first['broken']}"
+        assert not first["broken"], (
+            f"{when}: your code shows half of the output of {first['broken']}"
+        )
         for name in first["there"]:
             missing = {*DIAMOND[name]} - {*first["there"]}
             assert not missing, (
                 f"{when}: yours has the output of {name} without that of {sorted(missing)}"
             )
         again = {*first["there"]} & {*second["names"]}
-        assert not again, f"{when}: {sorted(again)} had finished, but yours runs them again"
+        assert not again, f"{when}: {sorted(again)} had finished, but your code runs them again"
         left = sorted({*DIAMOND} - {*first["there"]})
         assert left == sorted(second["names"]), (
-            f"{when}: then yours runs {sorted(second['names'])}, expected {left}"
+            f"{when}: then your code runs {sorted(second['names'])}, expected {left}"
         )
         right = {name: "ran" if name in left else "cached" for name in DIAMOND}
         assert right == second["states"], f"{when}: yours {second['states']}, expected {right}"

@@ -136,7 +136,7 @@ class Process:
     def start(self) -> int:
         """Return the next code, or 1 after an exception."""
         assert self.ends, (
-            f"yours starts the process once more after {self.log}, expected no further try"
+            f"your code starts the process once more after {self.log}, expected no further try"
         )
         self.stale += self.file.exists()
         self.log.append("start")
@@ -151,9 +151,9 @@ class Process:
         self.log.append(seconds)
 
     def insist(self, **rest: float) -> list[int]:
-        """Call yours."""
+        """Call your `insist`."""
         codes = kata.insist(self.start, self.file, self.sleep, **rest)  # type: ignore[arg-type]
-        assert isinstance(codes, list), f"yours returns {codes!r}, expected a list of codes"
+        assert isinstance(codes, list), f"your code returns {codes!r}, expected a list of codes"
         return codes
 
 
@@ -187,7 +187,7 @@ def test_it_never_goes_away(error_file: Path) -> None:
     happened(process, [137, 1], ["start", 1.0, "start"], process.insist())
     kept = error_file.exists()
     assert kept, (
-        "yours deletes the file of the last try, which says why it ended: expected it to stay"
+        "your code deletes the file of the last try, which says why it ended: expected it to stay"
     )
 
 
@@ -223,7 +223,7 @@ def test_an_old_file_is_not_read(error_file: Path) -> None:
     process = Process(error_file, 3, OSError("reset"), 3, 0)
     yours = process.insist()
     assert not process.stale, (
-        f"yours starts {process.stale} times with an old file still there, expected 0"
+        f"your code starts {process.stale} times with an old file still there, expected 0"
     )
     log = ["start", 1.0, "start", 2.0, "start", 4.0, "start"]
     happened(process, [3, 1, 3, 0], log, yours)

@@ -106,7 +106,7 @@ def seen(runner: Any, handle: str, right: str, restarts: int = 0) -> None:
     """Ask for the state, and compare it."""
     __tracebackhide__ = True
     status = runner.status(handle)
-    assert status is not None, f"describe: yours returns None for an app that exists: {handle}"
+    assert status is not None, f"describe: your code returns None for an app that exists: {handle}"
     yours = status.state.name, status.num_restarts
     assert yours == (right, restarts), (
         f"(state, restarts): yours {yours}, expected {(right, restarts)}"
@@ -141,7 +141,7 @@ def test_a_dry_run_starts_nothing(stage: type[Played], runner: Any) -> None:
     assert len(ids) == 2, f"two dry runs: yours has ids {ids}, expected two"
     begun = [task.name for task in stage.made if task.starts]
     assert not begun, f"a dry run starts {begun}, expected nothing"
-    assert args == made.roles[0].args, f"yours changes the app: {made.roles[0].args}"
+    assert args == made.roles[0].args, f"your code modified the app: {made.roles[0].args}"
 
 
 @pytest.mark.usefixtures("stage")
@@ -168,7 +168,7 @@ def test_an_app_is_started(stage: type[Played], runner: Any) -> None:
     assert listed == ["RUNNING"], f"listed at once: yours {listed}, expected ['RUNNING']"
     seen(runner, handle, "RUNNING")
     assert handle.startswith("stubborn://me/night-"), (
-        f"yours returns the handle {handle}, expected one that begins with stubborn://me/night-"
+        f"your code returns the handle {handle}, expected one that begins with stubborn://me/night-"
     )
 
 
@@ -225,7 +225,7 @@ def test_no_tries_left(stage: type[Played], runner: Any) -> None:
         handle = started(runner, app(a=2, b=1))
         seen(runner, handle, "FAILED")
         killed = [task.killed for task in stage.made]
-        assert killed == [1, 0, 1], f"code {code}: yours kills {killed}, expected [1, 0, 1]"
+        assert killed == [1, 0, 1], f"code {code}: your code kills {killed}, expected [1, 0, 1]"
 
 
 def test_failed_is_final(stage: type[Played], runner: Any) -> None:
@@ -252,7 +252,7 @@ def test_one_without_tries_ends_the_others(stage: type[Played], runner: Any) -> 
         )
         alive = [task.name for task in stage.made if task.code() is None]
         assert not alive, (
-            f"both fail, with {retries} retries: yours has ended the app, but then restarts "
+            f"both fail, with {retries} retries: your scheduler ended the app, but then restarts "
             f"{alive}; look at all codes before you act"
         )
 

@@ -126,7 +126,7 @@ def test_no_retries() -> None:
     yours = {k: (slurm[1], docker[1]) for k, (slurm, docker) in both(script, asked).items()}
     right = {"trainer-0": (0, 2), "trainer-1": (0, 2), "judge-0": (0, 0)}
     assert right == yours, f"(Slurm, Docker) retries: yours {yours}, expected {right}"
-    assert before == asked, "yours changes the containers"
+    assert before == asked, "your code modified the containers"
 
 
 def test_larger_numbers() -> None:
@@ -149,7 +149,7 @@ def test_names_of_roles() -> None:
 
 
 def both(script: str = SCRIPT, containers: list[Container] = CONTAINERS) -> dict[str, Any]:
-    """Return what yours finds."""
+    """Return what your `compare` finds."""
     return kata.compare(script, containers)
 
 

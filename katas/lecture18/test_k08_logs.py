@@ -40,7 +40,7 @@ def writer(path: Path, *pauses: bytes, at_death: bytes | None = None) -> Writer:
 
     def alive() -> bool:
         assert next(asked) < 1000, (
-            "yours polls a thousand times without a pause: does each read start at the same bytes?"
+            "a thousand polls without a pause: does each of your reads start at the same bytes?"
         )
         if not left:
             write(at_death)
@@ -61,7 +61,7 @@ def test_a_finished_log(tmp_path: Path) -> None:
     path.write_bytes(b"epoch 1\n\nepoch 2\n")
 
     def pause() -> None:
-        raise AssertionError("yours pauses for a writer that is dead")
+        raise AssertionError("your code pauses for a writer that is dead")
 
     same(
         list(follow(path, lambda: False, pause)),
@@ -105,7 +105,7 @@ def test_a_line_in_two_parts(tmp_path: Path) -> None:
     )
     assert len(pauses) == 2, (
         "the writer lives through 3 reads: the first finds half a line, two find nothing. "
-        f"Expected 2 pauses, yours makes {len(pauses)}: half a line is not nothing"
+        f"Expected 2 pauses, your code makes {len(pauses)}: half a line is not nothing"
     )
 
 
@@ -148,8 +148,8 @@ def test_a_log_that_never_exists(tmp_path: Path) -> None:
     yours = [*follow(tmp_path / "no.log", lambda: len(pauses) < 3, lambda: pauses.append(1))]
     same(yours, [], "no file")
     assert len(pauses) == 3, (
-        f"the writer lived through 3 reads that found nothing: yours paused {len(pauses)} times, "
-        "expected 3"
+        f"the writer lived through 3 reads that found nothing: your code paused {len(pauses)}"
+        " times, expected 3"
     )
 
 
@@ -160,7 +160,7 @@ def test_lines_come_at_once(tmp_path: Path) -> None:
     path.write_bytes(b"first\n")
 
     def pause() -> None:
-        raise AssertionError("yours pauses before it yields a line that has been written")
+        raise AssertionError("your code pauses before it yields a line that has been written")
 
     lines = follow(path, lambda: True, pause)
     same([*islice(lines, 1)], ["first"], "the line that is there")
@@ -240,7 +240,7 @@ def test_endless_logs() -> None:
     def endless() -> Iterator[str]:
         for n in count():
             taken.append(f"{n}")
-            assert n < 100, "yours reads on and on in an endless log"
+            assert n < 100, "your code reads on and on in an endless log"
             yield f"10:{n // 60:02}:{n % 60:02} {n}"
 
     yours = [*islice(merged({"a": endless(), "b": ["10:00:01 x"]}), 3)]

@@ -182,8 +182,8 @@ def test_record_once() -> None:
         except ValueError as error:
             raise AssertionError(
                 f"record('train', 'clean', {artifact!r}) raises, after {tracker.added}: train was "
-                "made from clean, and clean was not made from train. Does yours look for a cycle "
-                "in the wrong direction?"
+                "made from clean, and clean was not made from train. Does your code look for a"
+                " cycle in the wrong direction?"
             ) from error
     same(
         [artifact for *_, artifact in tracker.added],
@@ -204,7 +204,7 @@ def test_no_run_is_its_own_ancestor(source: str) -> None:
     except ValueError:
         pass
     else:
-        raise AssertionError(f"yours noted {source} as a source of {run}, its own ancestor")
+        raise AssertionError(f"your code noted {source} as a source of {run}, its own ancestor")
     same(tracker.added, [], "what was written before the error")
     record(tracker, "clean", "other")
     same(len(tracker.added), 1, "clean made from other, a run of another family, is fine")
@@ -233,7 +233,7 @@ def test_both_directions_agree(pairs: list[tuple[int, int]]) -> None:
             record(tracker, f"{run}", f"{source}")
         except ValueError:
             assert run == source or f"{run}" in ancestors(tracker, f"{source}"), (
-                f"yours refused {source} as a source of {run}, but that would not make a cycle"
+                f"your code refused {source} as a source of {run}, but that would not make a cycle"
             )
     down = {f"{n}": descendants(tracker, f"{n}") for n in range(9)}
     for each, below in down.items():

@@ -145,7 +145,7 @@ def test_delete(tmp_path: Path) -> None:
     try:
         yours = [registry.read(1), registry.read(2)]
     except CorruptError as error:
-        raise AssertionError(f"{shared}: yours raises {error!r}") from error
+        raise AssertionError(f"{shared}: your code raises {error!r}") from error
     same(yours, [b"a", b"b"], shared)
 
 
@@ -157,8 +157,8 @@ def corrupt(registry: Registry, which: int | str, why: str) -> None:
     except CorruptError:
         return
     except OSError as error:
-        raise AssertionError(f"{why}: yours raises {error!r}, expected CorruptError") from None
-    raise AssertionError(f"{why}: yours returns {yours!r}, expected CorruptError")
+        raise AssertionError(f"{why}: your code raises {error!r}, expected CorruptError") from None
+    raise AssertionError(f"{why}: your code returns {yours!r}, expected CorruptError")
 
 
 @pytest.mark.parametrize("damage", ["changed", "longer", "missing", "empty"])
@@ -206,8 +206,8 @@ def test_nothing_can_be_named_that_is_not_there(
             pass
         else:
             raise AssertionError(
-                f"write {fails_at} of {len(calls)} did not fail: yours has swallowed the error, or"
-                " calls `write` less than twice, for the bytes and for the index"
+                f"write {fails_at} of {len(calls)} did not fail: your code swallowed the error,"
+                " or calls `write` less than twice, for the bytes and for the index"
             )
         monkeypatch.setattr(kata, "write", real)
         index = registry.load()

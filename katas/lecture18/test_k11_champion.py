@@ -84,7 +84,8 @@ def test_other_examples(other: dict[str, float]) -> None:
         except ValueError:
             continue
         raise AssertionError(
-            f"examples {[*champion]} and {[*other]}: yours returns {yours}, expected a ValueError"
+            f"examples {[*champion]} and {[*other]}: your code returns {yours}, expected"
+            " a ValueError"
         )
 
 
@@ -125,13 +126,13 @@ def test_all_randomness_is_from_the_dice() -> None:
     close(first, second, "two calls with generators of the same seed")
     other = resampled(GAINS, 50, dice(2))
     assert not torch.equal(first, other), (
-        "yours gives the same means for seeds 1 and 2, expected different ones"
+        "your code gives the same means for seeds 1 and 2, expected different ones"
     )
     going_on = dice(1)
     resampled(GAINS, 50, going_on)
     third = resampled(GAINS, 50, going_on)
     assert not torch.equal(first, third), (
-        "yours draws the same samples in a second call with the same generator"
+        "your code draws the same samples in a second call with the same generator"
     )
 
 
@@ -174,7 +175,7 @@ def test_shares_are_counted() -> None:
 def test_the_first_champion() -> None:
     """There is nobody to beat."""
     assert promote(None, {"a": 9.0}, dice()) is True, (
-        "there is no champion, but yours does not promote the challenger: expected True"
+        "there is no champion, but your code does not promote the challenger: expected True"
     )
     try:
         yours = promote({}, {"a": 1.0}, dice())
@@ -182,7 +183,7 @@ def test_the_first_champion() -> None:
         return
     raise AssertionError(
         f"the champion is {{}}, which is not None: it has no loss for the challenger's example 'a'."
-        f" Yours returns {yours}, expected the ValueError of check"
+        f" Your code returns {yours}, expected the ValueError of check"
     )
 
 
@@ -197,8 +198,8 @@ def test_twins_are_rarely_promoted() -> None:
     by_mean = share(lambda old, new, _: sum(new.values()) < sum(old.values()), 0.0, 200)
     yours = share(promote, 0.0, 200)
     assert 0.01 <= yours <= 0.1, (
-        f"two equal models, 200 nights: yours promotes {yours:.1%}, the lower mean {by_mean:.1%};"
-        " expected about 5 %"
+        f"two equal models, 200 nights: your code promotes {yours:.1%}, the lower mean"
+        f" {by_mean:.1%}; expected about 5 %"
     )
 
 
@@ -206,8 +207,8 @@ def test_a_better_model_is_promoted() -> None:
     """By 0.06, where losses of examples differ by 2: only pairs show it."""
     yours = share(promote, 0.06, 60)
     assert yours >= 0.9, (
-        f"a challenger that is better by 0.06 on each example: yours promotes it on {yours:.0%} of"
-        " the nights, expected 90 % or more. Are the gains paired?"
+        f"a challenger that is better by 0.06 on each example: your code promotes it on"
+        f" {yours:.0%} of the nights, expected 90 % or more. Are the gains paired?"
     )
     worse = share(promote, -0.06, 60)
     assert worse == 0, (
@@ -219,7 +220,7 @@ def test_a_margin() -> None:
     """A gain of 0.06 is not worth a new model if the margin is 0.1."""
     yours = share(lambda *night: promote(*night, margin=0.1), 0.06, 40)  # type: ignore[misc]
     assert yours == 0, (
-        f"a gain of 0.06, margin 0.1: yours promotes on {yours:.0%} of nights, expected 0 %"
+        f"a gain of 0.06, margin 0.1: your code promotes on {yours:.0%} of nights, expected 0 %"
     )
     (night,) = nights(0.2, 1)
     assert promote(*night, dice(), margin=0.1), "a gain of 0.2 with margin 0.1: expected True"

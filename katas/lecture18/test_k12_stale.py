@@ -160,9 +160,13 @@ def test_half_an_output_has_no_name(tmp_path: Path) -> None:
     path = tmp_path / "features"
     yours = cached(tmp_path, "features", in_two(path, lambda: None))
     assert yours == path, f"yours {yours}, expected {path}"
-    assert path.read_text("utf-8") == "first\nsecond\n", f"yours {path.read_text('utf-8')!r}"
+    assert path.read_text("utf-8") == "first\nsecond\n", (
+        f"yours {path.read_text('utf-8')!r}, expected 'first\\nsecond\\n'"
+    )
     cached(
-        tmp_path, "features", lambda _: pytest.fail("the output exists, but yours makes it again")
+        tmp_path,
+        "features",
+        lambda _: pytest.fail("the output exists, but your code makes it again"),
     )
     left = [each.name for each in tmp_path.iterdir()]
     assert left == ["features"], f"the folder holds {left}, expected only the output"
@@ -176,7 +180,9 @@ def test_a_stage_that_fails(fault: BaseException, tmp_path: Path) -> None:
         cached(tmp_path, "features", in_two(path, lambda: None, fault))
     assert not path.exists(), "the stage failed, but its output exists"
     cached(tmp_path, "features", in_two(path, lambda: None))
-    assert path.read_text("utf-8") == "first\nsecond\n", f"yours {path.read_text('utf-8')!r}"
+    assert path.read_text("utf-8") == "first\nsecond\n", (
+        f"yours {path.read_text('utf-8')!r}, expected 'first\\nsecond\\n'"
+    )
 
 
 def test_two_nights_at_once(tmp_path: Path) -> None:
@@ -190,7 +196,9 @@ def test_two_nights_at_once(tmp_path: Path) -> None:
             target.write_text("first\nsecond\n", encoding="utf-8")
 
         cached(tmp_path, "features", run)
-        assert path.read_text("utf-8") == "first\nsecond\n", "the other process's output"
+        assert path.read_text("utf-8") == "first\nsecond\n", (
+            "the other process's output is not whole"
+        )
         path.unlink()
 
     def run(target: Path) -> None:
@@ -198,7 +206,9 @@ def test_two_nights_at_once(tmp_path: Path) -> None:
         in_two(path, other)(target)
 
     cached(tmp_path, "features", run)
-    assert path.read_text("utf-8") == "first\nsecond\n", f"yours {path.read_text('utf-8')!r}"
+    assert path.read_text("utf-8") == "first\nsecond\n", (
+        f"yours {path.read_text('utf-8')!r}, expected 'first\\nsecond\\n'"
+    )
     assert runs[0] != runs[1], f"both processes write to {runs[0]}, expected different files"
 
 
@@ -231,11 +241,13 @@ def test_release_moves_last() -> None:
     registry = Registry({1: "0.5", 2: "0.7"}, {"champion": 1, "other": 2})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen))
-    assert yours is True, f"0.7 against 0.5: yours returns {yours}, expected True"
-    assert registry.aliases == {"champion": 2, "other": 2}, f"yours {registry.aliases}"
+    assert yours is True, f"0.7 against 0.5: your code returns {yours}, expected True"
+    assert registry.aliases == {"champion": 2, "other": 2}, (
+        f"yours {registry.aliases}, expected champion 2"
+    )
     early = [each for each in seen if each.get("champion") != 1]
     assert not early, f"while models were evaluated, readers saw {early[:1]}, expected champion 1"
-    assert seen, "yours has not evaluated anything"
+    assert seen, "your code has not evaluated anything"
 
 
 @pytest.mark.parametrize("score", ["0.4", "0.5", "nan"])
@@ -244,7 +256,7 @@ def test_a_loser_is_never_seen(score: str) -> None:
     registry = Registry({1: "0.5", 2: score}, {"champion": 1})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen))
-    assert yours is False, f"{score} against 0.5: yours returns {yours}, expected False"
+    assert yours is False, f"{score} against 0.5: your code returns {yours}, expected False"
     assert registry.aliases == {"champion": 1}, f"yours {registry.aliases}, expected champion 1"
     assert all(each == {"champion": 1} for each in seen), (
         f"while models were evaluated, readers saw {seen}, expected champion 1"
@@ -258,17 +270,21 @@ def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
     yours = release(registry, 3, scores(registry, seen))
     assert yours is True, (
         "0.7 against 0.5, the score of the model at the alias; version 2 has 0.9, but is not the "
-        f"champion: yours returns {yours}, expected True"
+        f"champion: your code returns {yours}, expected True"
     )
-    assert registry.aliases == {"champion": 3, "other": 2}, f"yours {registry.aliases}"
+    assert registry.aliases == {"champion": 3, "other": 2}, (
+        f"yours {registry.aliases}, expected champion 3"
+    )
     early = [each for each in seen if each["champion"] != 1]
     assert not early, f"while models were evaluated, readers saw {early[:1]}, expected champion 1"
     yours = release(registry, 3, float)
     assert yours is False, (
-        f"the alias is at version 3 already, and does not move: yours returns {yours}, expected"
+        f"the alias is at version 3 already, and does not move: your code returns {yours}, expected"
         " False"
     )
-    assert registry.aliases == {"champion": 3, "other": 2}, f"yours {registry.aliases}"
+    assert registry.aliases == {"champion": 3, "other": 2}, (
+        f"yours {registry.aliases}, expected champion 3"
+    )
 
 
 def test_an_evaluation_that_crashes() -> None:
@@ -287,7 +303,9 @@ def test_the_first_champion() -> None:
     registry = Registry({1: "-0.5", 2: "-0.7"}, {"champion": 1})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen), "canary")
-    assert yours is True, f"the first canary: yours returns {yours}, expected True"
-    assert registry.aliases == {"champion": 1, "canary": 2}, f"yours {registry.aliases}"
+    assert yours is True, f"the first canary: your code returns {yours}, expected True"
+    assert registry.aliases == {"champion": 1, "canary": 2}, (
+        f"yours {registry.aliases}, expected canary 2"
+    )
     early = [each for each in seen if "canary" in each]
     assert not early, f"while the model was evaluated, readers saw {early[:1]}, expected no canary"

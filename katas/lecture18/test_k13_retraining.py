@@ -41,7 +41,7 @@ SECONDS = {"raw": 3.0, "clean": 2.0, "features": 4.0, "train": 9.0, "stats": 5.0
 def after(
     changed: Collection[str], different: Collection[str], parents: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """Return what yours returns, and check that it is what it ran."""
+    """Return what your code returns, and check that it is what it ran."""
     __tracebackhide__ = True
     calls: list[str] = []
 
@@ -50,11 +50,11 @@ def after(
         return name in different
 
     yours = rerun(parents, changed, run)
-    assert yours == calls, f"yours has run {calls} but returns {yours}"
-    assert len(calls) == len({*calls}), f"yours runs a stage twice: {calls}"
+    assert yours == calls, f"your code ran {calls} but returns {yours}"
+    assert len(calls) == len({*calls}), f"your code runs a stage twice: {calls}"
     for name in calls:
         late = [parent for parent in parents[name] if parent in calls[calls.index(name) :]]
-        assert not late, f"yours runs {name} before its parents {late}: {calls}"
+        assert not late, f"your code runs {name} before its parents {late}: {calls}"
     return yours
 
 

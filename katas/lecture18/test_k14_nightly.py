@@ -82,7 +82,7 @@ def fails(call: Any) -> str:
         call()
     except StageError as error:
         return str(error)
-    raise AssertionError("no StageError: yours takes a failed stage for a success")
+    raise AssertionError("no StageError: your code takes a failed stage for a success")
 
 
 @one
@@ -109,7 +109,7 @@ def test_run_waits() -> None:
     """When it returns, the job has ended."""
     kata.run(job("sleep 0.3; echo 1 > done"), "local_cwd")
     assert Path("done").exists(), (
-        "the job writes a file at its end, but yours has not waited for it"
+        "the job writes a file at its end, but your code has not waited for it"
     )
 
 
@@ -121,7 +121,7 @@ def test_a_failure_has_last_words() -> None:
         told = fails(lambda: kata.run(job(words, "nocturne"), "local_cwd"))
     except FileNotFoundError as error:
         raise AssertionError(
-            "the job's log is gone: does yours read its last lines after the runner was closed?"
+            "the job's log is gone: does your code read its last lines after the runner was closed?"
         ) from error
     for part in ("nocturne", "[part/0] boom", "[part/0] line 1"):
         assert part in told, (
@@ -181,7 +181,7 @@ def test_the_runner_is_closed(words: str, monkeypatch: pytest.MonkeyPatch) -> No
         calls = [*spy.calls]
     same(calls, ["schedule", "wait", "close"], f"what was called of the runner, for {words!r}")
     assert max(spy.waits) <= 0.5, (
-        f"yours polls every {max(spy.waits)} s, expected every {kata.POLL} s"
+        f"your code polls every {max(spy.waits)} s, expected every {kata.POLL} s"
     )
 
 
@@ -266,7 +266,7 @@ def test_the_scheduler_is_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyError, match="nowhere"):
         kata.run(job("true"), "nowhere")
     assert "schedule" not in spy.calls, (
-        "the scheduler 'nowhere' was asked for, but yours ran the job"
+        "the scheduler 'nowhere' was asked for, but your code ran the job"
     )
     kata.run(job("true"), "local_cwd")
 
@@ -397,7 +397,7 @@ def test_a_night_that_fails(loss: str, error: type[Exception]) -> None:
         pass
     else:
         raise AssertionError(
-            f"the last stage is {loss!r}: yours returns {yours}, expected {error.__name__}"
+            f"the last stage is {loss!r}: your code returns {yours}, expected {error.__name__}"
         )
     same(registry, before, f"the registry after a night whose last stage was {loss!r}")
 

@@ -1,7 +1,7 @@
 """Cut images into patches: a view, until you flatten them.
 
-A vision transformer reads an image as a row of patches. Cutting moves no pixel, because a patch is
-just an offset and strides. The copy happens when each patch becomes one row of numbers.
+A vision transformer reads an image as a sequence of patches. Cutting moves no pixel, because a
+patch is just an offset and strides. The copy happens when each patch becomes one row of numbers.
 
      0  1  2 |  3  4  5
      6  7  8 |  9 10 11         patch = (2, 3): 2 high, 3 wide
@@ -40,17 +40,17 @@ def whole(images: torch.Tensor, patch: tuple[int, int]) -> tuple[int, int]:
 def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
-    It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
+    The view is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
     batch may be empty. Raise ValueError, through `whole`, if a patch would be cut.
     """
-    # TODO: split two dims (whole says into how many), and bring the six dims into order.
+    # TODO: split two dims (whole says into how many), and put the six dims in order.
     raise NotImplementedError("grid")
 
 
 def tokens(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     """Return the patches in reading order, [batch, rows * columns, channels * height * width].
 
-    It copies only where no view has this shape.
+    The patches are copied only where no view has this shape.
     """
     # TODO
     raise NotImplementedError("tokens")

@@ -43,7 +43,7 @@ def project(
     weight: torch.Tensor,
     bias: torch.Tensor,
 ) -> tuple[torch.Tensor, ...]:
-    """Return the same with one, two or three products.
+    """Return what `separate` returns, with one, two or three products.
 
     Inputs are [..., width]. The weight, [3 * width, width], and the bias stack the parts of query,
     key and value, in this order.

@@ -61,7 +61,7 @@ class Gated(nn.Module):
     def forward(self, x: torch.Tensor, image: torch.Tensor | None) -> torch.Tensor:
         """Return x + tanh(gate) * branch(x, image), in the dtype of x.
 
-        Without an image it is x, and the branch does not run.
+        Without an image the result is x, and the branch does not run.
         """
         # TODO
         raise NotImplementedError("forward")

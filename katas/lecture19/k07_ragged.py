@@ -43,7 +43,7 @@ def pack(samples: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def places(offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return for each row of values its sample, and its position in that sample; both int64."""
+    """For each row of values, return its sample and its position in that sample; both int64."""
     # TODO: torch.repeat_interleave.
     raise NotImplementedError("places")
 

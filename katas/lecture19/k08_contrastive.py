@@ -33,7 +33,7 @@ from torch import distributed as dist
 
 
 def contrastive(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """Return the loss for pairs of rows, which do not have length 1 yet.
+    """Return the loss for pairs of rows, which are not normalised yet.
 
     A score is `scale` times the cosine. The loss is the mean of two mean cross entropies: of each
     image over all captions, and of each caption over all images.
@@ -43,7 +43,7 @@ def contrastive(images: torch.Tensor, captions: torch.Tensor, scale: torch.Tenso
 
 
 class Gather(torch.autograd.Function):
-    """The rows of all ranks, in rank order; each has equally many. Forward is given."""
+    """The rows of all ranks, in rank order; each rank has equally many. Forward is given."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor) -> torch.Tensor:

@@ -23,6 +23,6 @@ from __future__ import annotations
 
 
 def graphs() -> dict[str, tuple[set[str], set[str]]]:
-    """Return for each name a set of "h", "m", "y", and one of "x", "encoder", "bridge", "head"."""
+    """For each name, return a set of "h", "m", "y", and one of "x", "encoder", "bridge", "head"."""
     # TODO: return {"probe": ({...}, {...}), ...}
     raise NotImplementedError("graphs")

@@ -95,7 +95,7 @@ class Model(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.table = nn.Embedding(vocabulary, dims)
-        # Where a patch is, which it does not know by itself.
+        # Added to the patches, which do not know their positions.
         self.places = nn.Parameter(torch.randn(places, dims))
         self.ask, self.key, self.value = (nn.Linear(dims, dims) for _ in range(3))
         self.out, self.head = nn.Linear(dims, dims), nn.Linear(dims, 2)

@@ -31,7 +31,7 @@ def counted(*size: int) -> torch.Tensor:
 @pytest.mark.given
 def test_patches_fill_the_image() -> None:
     """4 rows and 3 columns; an image whose last patch would be cut is refused."""
-    assert whole(numbers(2, 5, 8, 9), PATCH) == (ROWS, COLUMNS), "rows and columns of patches"
+    assert whole(numbers(2, 5, 8, 9), PATCH) == (ROWS, COLUMNS), "the given `whole` was modified"
     with pytest.raises(ValueError, match="do not fill"):
         whole(numbers(2, 5, 8, 10), PATCH)
 
@@ -164,7 +164,9 @@ def test_no_images() -> None:
     expected = [0, ROWS * COLUMNS, 5 * 2 * 3]
 
     assert list(yours.shape) == expected, f"yours is {list(yours.shape)}, expected {expected}"
-    assert paste(yours, 5, PATCH, COLUMNS).shape == none.shape, "the empty batch, pasted"
+    assert paste(yours, 5, PATCH, COLUMNS).shape == none.shape, (
+        "paste changes the shape of an empty batch"
+    )
 
 
 def test_without_the_library() -> None:

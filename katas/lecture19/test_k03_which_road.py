@@ -59,7 +59,7 @@ def test_operators_by_name() -> None:
     x + 1
     expected = ["aten.add.Tensor", "aten.relu.default", "aten.add.Tensor"]
 
-    assert seen.names == expected, f"yours notes {seen.names}, expected {expected}"
+    assert seen.names == expected, f"your mode notes {seen.names}, expected {expected}"
     assert isinstance(y, torch.Tensor), f"x + 1 is {y!r} in your mode, expected a tensor"
     close(z, [3.0, 3.0], "relu(1 + 1) + 1 in your mode")
 
@@ -72,8 +72,10 @@ def test_keywords_arrive() -> None:
         pass
 
     assert y.tolist() == [6, 6], f"1 + 5 * 1 in your mode: yours {y.tolist()}, expected [6, 6]"
-    assert len(first.names) == 3, f"two tensors made and one sum: yours notes {first.names}"
-    assert not second.names, f"nothing ran in the second mode: yours notes {second.names}"
+    assert len(first.names) == 3, (
+        f"two tensors and one sum: your mode notes {first.names}, expected 3"
+    )
+    assert not second.names, f"nothing ran in the second mode, but it notes {second.names}"
 
 
 @pytest.mark.parametrize("grad", [True, False])

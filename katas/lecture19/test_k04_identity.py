@@ -50,13 +50,13 @@ def check(inputs: Sequence[torch.Tensor], expected: int, what: str) -> None:
     __tracebackhide__ = True
     with unchanged(inputs=inputs, weight=WEIGHT, bias=BIAS):
         found = project(*inputs, WEIGHT, BIAS)
-    assert len(found) == 3, f"{what}: yours returns {len(found)} tensors, expected 3"
+    assert len(found) == 3, f"{what}: your code returns {len(found)} tensors, expected 3"
     for n, name in enumerate(("query", "key", "value")):
         part = slice(4 * n, 4 * n + 4)
         right = inputs[n] @ WEIGHT[part].t() + BIAS[part]
         close(found[n], right, f"{what}: the projected {name}")
     taken = products(lambda: project(*inputs, WEIGHT, BIAS))
-    assert taken == expected, f"{what}: yours takes {taken} products, expected {expected}"
+    assert taken == expected, f"{what}: your code takes {taken} products, expected {expected}"
 
 
 def test_one_object_three_times() -> None:
@@ -98,8 +98,8 @@ def test_as_many_as_pytorch() -> None:
             expected = products(lambda given=inputs: mha(*given, need_weights=False)) - 1
         same = [inputs[0] is inputs[1], inputs[1] is inputs[2], inputs[0] is inputs[2]]
         assert yours == expected, (
-            f"query is key, key is value, query is value: {same}; yours takes {yours} products, "
-            f"PyTorch's projection {expected}"
+            f"query is key, key is value, query is value: {same}; your code takes {yours}"
+            f" products, PyTorch's projection {expected}"
         )
 
 

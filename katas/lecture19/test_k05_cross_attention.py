@@ -98,7 +98,9 @@ def test_gradients(padding: torch.Tensor) -> None:
 
     for name, grad in zip(("query", "keys", "values"), grads, strict=True):
         assert not grad.isnan().any(), f"the gradient of {name} has NaN: {grad.tolist()}"
-    assert torch.autograd.gradcheck(lambda *x: attend(*x, padding), inputs), "the gradients differ"
+    assert torch.autograd.gradcheck(lambda *x: attend(*x, padding), inputs), (
+        "attend's gradients differ from finite differences"
+    )
 
 
 def test_the_mask_for_pytorch() -> None:

@@ -64,7 +64,7 @@ constexpr bool contains(std::string_view list, std::string_view item) {
 // Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that comes
 // before "(", overload included. A schema may be only the name.
 constexpr bool selected(std::string_view list, std::string_view schema) {
-  // TODO: cut the name off, and ask contains.
+  // TODO: take the name alone, and ask contains.
   return list.empty() ? false : throw NotImplementedError{};
 }
 

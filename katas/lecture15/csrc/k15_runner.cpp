@@ -11,12 +11,12 @@
 //    still a NaN after torch.relu.
 // 2. answer: load the file, run it, copy the result out. There are no exceptions: a call that may fail
 //    returns a Result, with ok() and error().
-// 3. Register each by the name that the file asks for. EXECUTORCH_LIBRARY(aten, "neg.out", neg_out);
-//    would do it for neg.
+// 3. Register each under the name that the file asks for.
+//    EXECUTORCH_LIBRARY(aten, "neg.out", neg_out); would do it for neg.
 //
 // About 20 lines. Run the tests before step 3 as well, and read what is missing.
 // Afterwards read aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h (in site-packages
-// below torch/include) next to ExecuTorch's file of the same name, which you included.
+// under torch/include) next to ExecuTorch's file of the same name, which you included.
 //
 // Real life differs: an app is linked with a library of the kernels on a list (k07).
 //

@@ -42,7 +42,7 @@ class Call:
 
 @dataclass
 class Plan:
-    """A program: shape and dtype of each value, then what is known of some, then the calls."""
+    """A program: shape and dtype of each value, which are constants or inputs, then the calls."""
 
     values: list[tuple[tuple[int, ...], torch.dtype]] = field(default_factory=list)
     constants: dict[int, str] = field(default_factory=dict)
@@ -98,8 +98,8 @@ def emit(program: ExportedProgram) -> Plan:
 
     Number the values in the order of the graph's nodes; ``node.meta["val"]`` has the shape and
     dtype of each. A constant has a ``spec.target``, an input has none. Replace each node among the
-    arguments, in lists too, by a `Ref`; keep everything else. ``function.is_view`` says whether it
-    is a view.
+    arguments, in lists too, by a `Ref`; keep everything else. ``function.is_view`` says whether
+    the result is a view.
     """
     plan, numbers = Plan(), dict[Any, int]()
     targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}

@@ -34,7 +34,8 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
     """Return the tensors that no run changes, by the names of their placeholders.
 
     In ``program.graph_signature``, ``input_specs`` pair these names (``spec.arg.name``) with names
-    in the Module (``spec.target``). The values of ``buffers_to_mutate`` are written at each run.
+    in the Module (``spec.target``). The values of ``buffers_to_mutate`` are overwritten on every
+    run.
     """
     written = program.graph_signature.buffers_to_mutate.values()
     named = {spec.target: spec.arg.name for spec in program.graph_signature.input_specs}
@@ -44,7 +45,7 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
 def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
     """Return the calls to be made now, in order; `known` has the names of known placeholders.
 
-    A call that reads no tensor has read no bytes.
+    A call that reads no tensor reads 0 bytes.
     """
     found: list[fx.Node] = []
     for node in graph.nodes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
     """Return whether calls wait for each other in a circle, however many there are on the way.
 
-    A partition is one call, and each node in no partition is one. A call does not wait for itself.
+    A partition is one call, and so is each node outside them. A call does not wait for itself.
     """
     owners: dict[str, object] = {name: name for name in graph}
     for number, names in enumerate(partitions):
@@ -36,7 +36,7 @@ def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
 
 
 def partition(graph: Graph, supported: Collection[str]) -> list[list[str]]:
-    """Return partitions without a cycle: each supported node is in one, and no other node.
+    """Return partitions without a cycle: each supported node is in one, and no other node is.
 
     No two of them could be merged without a cycle; so nodes that have nothing to do with each other
     are together as well. The order does not matter.

@@ -29,7 +29,8 @@ def qparams(low: float, high: float) -> tuple[float, int]:
 def quantize(x: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
     """Return x in int8: x times 1/scale, rounded, plus the zero point, and within the ends.
 
-    Ties go to even, as in `torch.round`. ValueError if there is a NaN; infinities go to the ends.
+    Ties go to even, as in `torch.round`; infinities go to the ends. Raise ValueError if there is a
+    NaN.
     """
     if x.isnan().any():
         raise ValueError("int8 has no NaN")
@@ -45,7 +46,7 @@ def dequantize(q: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
 def quantize_weight(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return a weight (out, in) in int8 and a float32 scale for each row; each zero point is 0.
 
-    The largest magnitude of a row is 127; -128 is not used. A row of zeros has scale 1.
+    The largest magnitude of a row becomes 127; -128 is not used. A row of zeros has scale 1.
     """
     scales = weight.abs().amax(1) / HIGHEST
     scales = torch.where(scales == 0, 1.0, scales)

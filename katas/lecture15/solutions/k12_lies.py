@@ -77,7 +77,7 @@ class Phone:
             empty = torch.empty(shape, dtype=getattr(torch, dtype))
             piece = bytearray(body[start + offset : start + offset + empty.nbytes])
             self.values[name] = torch.frombuffer(piece, dtype=empty.dtype).view(shape)
-        # The arena, in which the answer is too.
+        # The arena, which also holds the answer.
         self.answer = torch.empty(self.header["answer"][1])
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -98,7 +98,7 @@ class Phone:
 
 
 def decide(scores: Sequence[float] | torch.Tensor) -> int:
-    """Return the position of the largest score; the first one among equals."""
+    """Return the index of the largest score; the first one among equals."""
     if any(math.isnan(score) for score in scores):
         raise ValueError("a score is NaN")
     best = 0

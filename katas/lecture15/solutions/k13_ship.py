@@ -26,7 +26,7 @@ def lowering() -> Any:
 
 
 def runtime() -> Any:
-    """Return the runtime: it has ``load_program``, a program ``load_method``, that ``execute``."""
+    """Return the runtime, for ``load_program(...).load_method(...).execute(...)``."""
     return importlib.import_module("executorch.runtime").Runtime.get()
 
 
@@ -50,7 +50,7 @@ def arguments(plan: Any, instruction: Any) -> list[int]:
 
 
 def placed(plan: Any) -> dict[int, range]:
-    """Return the bytes of the arena that each planned value has, by its number."""
+    """Return the range of arena bytes of each planned value, by the value's number."""
     sizes = {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 11: 1}
     found = {}
     for number, value in enumerate(plan.values):
@@ -76,7 +76,7 @@ def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ())
 def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
     """Return the first output of ``forward`` of a .pte; `x` may have any strides.
 
-    ValueError if it has a NaN: ExecuTorch's max pooling may answer as if it were not there.
+    Raise ValueError if it has a NaN: ExecuTorch's max pooling may ignore it.
     """
     if x.isnan().any():
         raise ValueError("the input has a NaN")

@@ -7,7 +7,7 @@ RIGHT, WRONG, REFUSED = "right", "wrong", "refused"
 
 
 def answers() -> dict[str, tuple[str, str, str]]:
-    """Return for each row what ONNX Runtime does with batches of 1, 2 and 5 rows.
+    """For each row, return what ONNX Runtime does with batches of 1, 2 and 5 rows.
 
     RIGHT if it returns what ``forward`` does, WRONG if it does not, REFUSED if it raises.
     """

@@ -72,7 +72,7 @@ def drop_identities(graph: onnx.GraphProto) -> None:
 
 
 def fold_batch_norms(graph: onnx.GraphProto) -> None:
-    """Fold each BatchNormalization into the Conv that makes its input, if it is the only reader.
+    """Fold each BatchNormalization into the Conv before it, if it is the Conv's only reader.
 
     The inputs of a BatchNormalization are x, scale, bias, mean, var, the last four initializers;
     those of a Conv are x, weight and maybe a bias. The weight has the output channels first, then

@@ -68,5 +68,5 @@ class Latest(nn.Module):
     """Each row divided by the number of rows, and the last row subtracted."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return as many rows."""
+        """Return as many rows as x has."""
         return x / x.shape[0] - x[-1]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    # For each value, by name: its dtype, as `array.dtype.name` says it ("float32"), and its sizes,
+    # For each value, by name: its dtype, as in `array.dtype.name` ("float32"), and its sizes,
     # each a number, or a name for a size that may be anything.
     Promised = Mapping[str, tuple[str, list[int | str]]]
 

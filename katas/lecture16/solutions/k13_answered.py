@@ -45,7 +45,7 @@ class Journal:
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
         """Append an entry, which survives a kill and a power cut before it is in `known`.
 
-        If the disk is full, raise what Python raises. The half line that this leaves must not
+        If the disk is full, let Python's error propagate. The half line that it leaves must not
         spoil the next entry.
         """
         line = json.dumps({"id": ident, "x": x, "answer": answer}).encode() + b"\n"
@@ -60,7 +60,7 @@ class Journal:
 def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
     """Return the answer to a request, running the model only if no answer to this id is known.
 
-    What `run` raises is raised, and nothing is known afterwards: the client may ask again.
+    What `run` raises propagates, and nothing is known afterwards: the client may ask again.
     Simultaneous requests with the same id are one request. `run` may change the list it gets, and
     the caller x and the answer: neither changes what is known.
 

@@ -7,7 +7,7 @@ METHODS = ("gradient", "times", "integrated", "occlusion", "Shapley")
 
 
 def shares() -> dict[str, tuple[tuple[float, float], ...]]:
-    """Return for each function five pairs, in the order of METHODS: a's share and b's."""
+    """For each function, return five pairs, in the order of METHODS: a's share and b's."""
     return {
         "product": ((3, 2), (6, 6), (3, 3), (6, 6), (3, 3)),
         "least": ((1, 0), (1, 0), (1, 0), (1, 1), (0.5, 0.5)),

@@ -45,7 +45,7 @@ def run(
 def restored(
     model: nn.Module, layers: Mapping[str, nn.Module], clean: torch.Tensor, corrupted: torch.Tensor
 ) -> dict[str, float]:
-    """Return, for each layer, (patched - corrupted) / (clean - corrupted), from the scores.
+    """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
     It records no graph.
     """
@@ -59,7 +59,7 @@ def restored(
 def estimated(
     model: nn.Module, layers: Mapping[str, nn.Module], clean: torch.Tensor, corrupted: torch.Tensor
 ) -> dict[str, float]:
-    """Return the same to first order.
+    """Return the same shares, to first order.
 
     For patched - corrupted take the change of the layer's output, times the gradient of the score
     with respect to it in the corrupted run, summed.

@@ -51,7 +51,7 @@ class Census:
         self.seen[name] = self.seen.get(name, 0) + fires.shape[1]
 
     def dead(self, name: str) -> list[int]:
-        """Return the numbers of the dead units of a layer."""
+        """Return the indices of the dead units of a layer."""
         found: list[int] = (self.fired[name] == 0).nonzero().flatten().tolist()
         return found
 

@@ -44,7 +44,7 @@ def influence(
 ) -> torch.Tensor:
     """Return the influence [test rows, training rows], summed over checkpoints (weights, lr).
 
-    It has no graph, no matter what requires a gradient.
+    The result has no graph, no matter what requires a gradient.
     """
     found = []
     for weights, rate in checkpoints:

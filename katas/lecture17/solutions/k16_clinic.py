@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, int]:
-    """Return row and column of the pixel whose attribution has the largest mean magnitude.
+    """Return the row and column of the pixel whose attribution has the largest mean magnitude.
 
     Attribute the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
     """
@@ -48,7 +48,7 @@ def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Te
 def revive(
     first: nn.Linear, second: nn.Linear, x: torch.Tensor, dice: torch.Generator
 ) -> list[int]:
-    """Wake the dead units of ``second(relu(first(x)))`` in place, and return their numbers.
+    """Wake the dead units of ``second(relu(first(x)))`` in place, and return their indices.
 
     A unit is dead if it is 0 for every row of x; there may be no dead unit. It gets normal weights
     from `dice`, divided by the square root of the number of inputs, and a bias with which it fires
@@ -68,7 +68,7 @@ def revive(
 def importance(
     model: nn.Module, x: torch.Tensor, y: torch.Tensor, dice: torch.Generator
 ) -> list[float]:
-    """Return, for each column of x, how much the accuracy falls if only that one is permuted.
+    """For each column of x, return how much the accuracy falls if only that one is permuted.
 
     Draw one permutation for each column from `dice`, in the order of the columns.
     """

@@ -7,7 +7,7 @@ STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
 
 
 def outcomes() -> dict[str, tuple[str, str, int]]:
-    """Return for each app its state after a second and in the end, and how many processes start."""
+    """Return each app's state after a second and at the end, and how many processes start."""
     return {
         "good": ("SUCCEEDED", "SUCCEEDED", 1),
         "again": ("FAILED", "FAILED", 1),

@@ -39,7 +39,7 @@ class Task:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start its process."""
+        """Start the task's process."""
         self.starts += 1
         command, env = [self.role.entrypoint, *self.role.args], {**os.environ, **self.role.env}
         self.process = subprocess.Popen(command, env=env, cwd=self.folder)  # noqa: S603

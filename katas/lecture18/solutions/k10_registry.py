@@ -32,7 +32,7 @@ class Version:
 
 @dataclass
 class Index:
-    """What a registry knows; `last` is the last number that was given."""
+    """What a registry knows; `last` is the last number that was assigned."""
 
     last: int = 0
     versions: dict[int, Version] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def rerun(parents: Parents, changed: Collection[str], run: Callable[[str], bool]
 
 
 def ends(parents: Parents, seconds: Mapping[str, float], ran: Collection[str]) -> dict[str, float]:
-    """Return after how many seconds each stage of the pipeline ends, parents first."""
+    """Return the time, in seconds, at which each stage of the pipeline ends, parents first."""
     found: dict[str, float] = {}
     for name in order(parents):
         start = max((found[parent] for parent in parents[name]), default=0.0)

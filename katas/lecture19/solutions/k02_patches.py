@@ -16,7 +16,7 @@ def whole(images: torch.Tensor, patch: tuple[int, int]) -> tuple[int, int]:
 def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
 
-    It is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
+    The view is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
     batch may be empty. Raise ValueError, through `whole`, if a patch would be cut.
     """
     (rows, columns), (height, width) = whole(images, patch), patch
@@ -27,7 +27,7 @@ def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
 def tokens(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
     """Return the patches in reading order, [batch, rows * columns, channels * height * width].
 
-    It copies only where no view has this shape.
+    The patches are copied only where no view has this shape.
     """
     return grid(images, patch).flatten(3).flatten(1, 2)
 

@@ -37,8 +37,8 @@ class Operators(TorchDispatchMode):
 def road(call: Callable[[], object]) -> str:
     """Return "native", "fused" or "separate", depending on the operators of one call.
 
-    It is "native" if one is `_native_multi_head_attention`, else "fused" if the name of one has
-    `scaled_dot_product` in it, else "separate": products and a softmax.
+    The path is "native" if one operator is `_native_multi_head_attention`, else "fused" if one has
+    `scaled_dot_product` in its name, else "separate": products and a softmax.
     """
     with Operators() as seen:
         call()

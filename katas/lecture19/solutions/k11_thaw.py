@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def graphs() -> dict[str, tuple[set[str], set[str]]]:
-    """Return for each name a set of "h", "m", "y", and one of "x", "encoder", "bridge", "head"."""
+    """For each name, return a set of "h", "m", "y", and one of "x", "encoder", "bridge", "head"."""
     return {
         "probe": ({"y"}, {"head"}),
         "bridge": ({"m", "y"}, {"bridge"}),

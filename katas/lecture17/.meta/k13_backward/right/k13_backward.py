@@ -24,7 +24,7 @@ def log_sigmoid(x: torch.Tensor) -> torch.Tensor:
 
 
 def rounded(x: torch.Tensor) -> torch.Tensor:
-    """Return the nearest multiple of 1/4; the gradient is passed through as if by x itself."""
+    """Return the nearest multiple of 1/4; the gradient passes through unchanged."""
     with torch.no_grad():
         moved = (x * 4).round() / 4 - x
     return x + moved
@@ -36,7 +36,7 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
 
 
 def attention(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return the softmax of each row over where the mask is True, 0 elsewhere.
+    """Return the softmax of each row where the mask is True, and 0 elsewhere.
 
     A row without a True is all 0, and its scores have gradient 0.
     """

@@ -37,7 +37,7 @@ class Registry:
 
 
 def digest(path: Path) -> str:
-    """Return the hash of a file's bytes. Given, and right."""
+    """Return the hash of a file's bytes. Given, and correct."""
     return sha256(path.read_bytes()).hexdigest()
 
 

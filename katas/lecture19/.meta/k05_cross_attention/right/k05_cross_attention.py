@@ -30,7 +30,7 @@ def attend(
 
 
 def sdpa_mask(padding: torch.Tensor) -> torch.Tensor:
-    """Return the `attn_mask` that makes scaled_dot_product_attention do the same.
+    """Return the `attn_mask` with which scaled_dot_product_attention does what `attend` does.
 
     The padding is [batch, rows]. Return a bool mask.
     """
