@@ -29,6 +29,6 @@ SCENES = {
 
 
 def survivors() -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return for each scene who survives NMS, and who survives the matrix; best score first."""
+    """For each scene, return who survives NMS and who survives the matrix; best score first."""
     # TODO: return {"row": ((..., ...), (...,)), ...}
     raise NotImplementedError("survivors")

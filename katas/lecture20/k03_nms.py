@@ -35,7 +35,7 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def owners(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return the number of each box's owner, int64 [n], for boxes [n, 4] and scores [n].
+    """Return the index of each box's owner, int64 [n], for boxes [n, 4] and scores [n].
 
     NaN is the best score, and among equal scores the first comes first, as in a stable ``argsort``.
     """
@@ -44,6 +44,6 @@ def owners(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch
 
 
 def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return the numbers of the survivors, int64, in the order in which `owners` visits them."""
+    """Return the indices of the survivors, int64, in the order in which `owners` visits them."""
     # TODO: who owns itself?
     raise NotImplementedError("nms")

@@ -49,7 +49,7 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 def split(
     boxes: torch.Tensor, scores: torch.Tensor, threshold: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the numbers of the boxes that NMS keeps, and of those that it drops. Given."""
+    """Return the indices of the boxes that NMS keeps, and of those that it drops. Given."""
     left, kept = scores.argsort(descending=True, stable=True), torch.zeros(len(scores)).bool()
     while len(left):
         kept[left[0]] = True
@@ -65,8 +65,8 @@ def fake_split(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return two tensors without data, like those of `split` in size, dtype and device.
 
-    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up to
-    n. You need not say that at most n are kept.
+    Any number of boxes may be kept, even 0. All others are dropped: the two sizes add up to n. You
+    need not say that at most n are kept.
     """
     # TODO: torch.library.get_ctx() has new_dynamic_size.
     raise NotImplementedError("fake_split")
@@ -75,7 +75,7 @@ def fake_split(
 def exported(
     model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
 ) -> torch.export.ExportedProgram:
-    """Export model(boxes, scores) for any number of boxes, with one Dim; both are examples."""
+    """Export model(boxes, scores) for any number of boxes, with one Dim; the two are examples."""
     # TODO: which dims may change, and do they change together?
     raise NotImplementedError("exported")
 
@@ -83,8 +83,8 @@ def exported(
 def mend(name: str) -> None:
     """Give the operator `name`, such as "torchvision::nms", a new fake kernel.
 
-    It takes boxes, scores and a threshold, and returns the numbers of the boxes that it keeps,
-    int64 [k], on the device of the boxes. k may be any number from 0 on.
+    The operator takes boxes, scores and a threshold, and returns the indices of the boxes that it
+    keeps, int64 [k], on the device of the boxes. k may be any number, even 0.
     """
     # TODO: a function with the three arguments of the operator, for `override`
     raise NotImplementedError("mend")

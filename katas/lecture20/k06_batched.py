@@ -1,8 +1,8 @@
 """Debug: one NMS for all classes, and two tickets.
 
 A cat's box must not drop a dog's. Instead of a loop over classes, libraries move each class to a
-place of its own, so that one call of `nms` is enough. Here `shifted` does this, as torchvision 0.28
-does in `batched_nms` for up to 1,000 boxes on a CPU, 25,000 on a GPU. Two users write:
+region of its own, so that one call of `nms` is enough. Here `shifted` does this, as torchvision
+0.28 does in `batched_nms` for up to 1,000 boxes on a CPU, 25,000 on a GPU. Two users write:
 
     "My coordinates are relative to the middle of the picture. A cat is gone, because of a dog."
     "10,000 classes. Two equal boxes give one survivor in class 3, and two in class 9,999."
@@ -48,7 +48,7 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Te
 def shifted(
     boxes: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor, threshold: float
 ) -> torch.Tensor:
-    """Move each class to a place of its own. Given, and wrong in two ways."""
+    """Move each class to a region of its own. Given, and wrong in two ways."""
     offsets = labels.to(boxes.dtype) * (boxes.max() + 1)
     return nms(boxes + offsets[:, None], scores, threshold)
 

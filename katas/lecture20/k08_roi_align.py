@@ -19,8 +19,8 @@ the map, as with padding_mode="border"; a point further out, below -1 or above t
 counts as 0.
 
 Begin on paper: to which g in [-1, 1] does `grid_sample` with align_corners=False map pixel i of n?
-Afterwards read ``grid_sampler_unnormalize`` in ``aten/src/ATen/native/GridSamplerUtils.h``: it goes
-the other way.
+Afterwards read ``grid_sampler_unnormalize`` in ``aten/src/ATen/native/GridSamplerUtils.h``: it
+computes the inverse.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def roi_align(
 ) -> torch.Tensor:
     """Return a patch for each box, [boxes, channels, *size].
 
-    `maps` is [images, channels, height, width], of finite numbers; a row of `rois` is (number of
+    `maps` is [images, channels, height, width], of finite numbers; a row of `rois` is (index of
     the image, x1, y1, x2, y2), in pixels of the image, which `scale` converts to pixels of the map.
     `size` is (height, width) in bins, each with samples * samples points. There may be no boxes.
     """

@@ -17,10 +17,10 @@ Write three functions, about 20 lines:
 
 1. `level`: which map a box reads from: a large box from a coarse one.
 2. `pyramid`: from the coarsest map down to the finest.
-3. `cut`: leave the model as it is, and share its layers. Make the GraphModule before you eliminate
-   dead code: the graph asks its module which layers have side effects.
+3. `cut`: leave the model as it is, and share its layers. Create the GraphModule before you
+   eliminate dead code: the graph asks its module which layers have side effects.
 
-Begin with print(Levels(["layer1"]).trace(model)) on a model of yours: which node is last?
+Begin with print(Levels(["layer1"]).trace(model)) on one of your models: which node is last?
 Afterwards read ``eliminate_dead_code`` in ``torch/fx/graph.py``, in site-packages.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Levels(fx.Tracer):
-    """Given: a tracer for which each named submodule is one node, whatever is inside."""
+    """Given: a tracer for which each named submodule is one node, whatever it contains."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Levels(fx.Tracer):
 
 
 def level(boxes: torch.Tensor, low: int, high: int) -> torch.Tensor:
-    """Return for each box (x1, y1, x2, y2) the index of its map, int64, 0 for the finest.
+    """Return the index of the map of each box (x1, y1, x2, y2), int64, 0 for the finest.
 
     No box ends before it begins: x2 >= x1, y2 >= y1.
     A box of area 224 * 224 belongs to level 4, one with twice its sides to level 5, and so on:
@@ -87,5 +87,5 @@ def cut(model: nn.Module, names: Sequence[str]) -> fx.GraphModule:
 
     It runs the same layers as `model` and has no others. Each named submodule is called once.
     """
-    # TODO: trace, change what the output node returns, make a GraphModule, drop nodes and layers
+    # TODO: trace, change what the output node returns, create a GraphModule, drop nodes and layers
     raise NotImplementedError("cut")

@@ -55,7 +55,7 @@ def predicted() -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.survivors(), fresh.survivors()
-        assert rows == again, "called again, `survivors` returns a different table"
+        assert rows == again, "`survivors` returned a different table when called again"
         found: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = rows
         return found
 

@@ -21,7 +21,7 @@ def boxes(count: int, seed: int) -> torch.Tensor:
 
 
 def painted(box: list[int]) -> set[tuple[int, int]]:
-    """Return the pixels of a box."""
+    """Return the pixels that a box covers."""
     return {(x, y) for x in range(box[0], box[2]) for y in range(box[1], box[3])}
 
 
@@ -80,7 +80,7 @@ box = st.tuples(corner, corner, corner, corner).map(
 
 @given(first=st.lists(box, max_size=4), second=st.lists(box, max_size=4))
 def test_every_pair_is_counted_pixels(first: list[list[int]], second: list[list[int]]) -> None:
-    """Row i, column j is box i of the first and box j of the second; there may be none."""
+    """Row i, column j is box i of the first and box j of the second; there may be no boxes."""
     a, b = (torch.tensor(each).double().reshape(-1, 4) for each in (first, second))
     with unchanged(first=a, second=b):
         yours = iou(a, b)
@@ -138,7 +138,7 @@ def test_sides_that_do_not_fit(dtype: torch.dtype, first: list[float], second: l
 def test_gradcheck() -> None:
     """The gradient agrees with finite differences; where boxes are apart it is 0."""
     a, b = boxes(3, 1).requires_grad_(), boxes(4, 2).requires_grad_()
-    assert iou(a, b).requires_grad, "yours does not require grad, although the boxes do"
+    assert iou(a, b).requires_grad, "your result does not require grad, although the boxes do"
     try:
         torch.autograd.gradcheck(iou, (a, b))
     except GradcheckError as error:
@@ -154,8 +154,8 @@ def test_no_loop() -> None:
             iou(first, second)
         counts.append(len(names))
     assert counts[1] <= counts[0], (
-        f"yours takes {counts[0]} operators for one pair, and {counts[1]} for 20 x 30: give the"
-        " first boxes a dim of size 1, and broadcasting makes all pairs"
+        f"your code takes {counts[0]} operators for one pair, and {counts[1]} for 20 x 30: give the"
+        " first boxes a dim of size 1, and broadcasting gives all pairs"
     )
 
 

@@ -143,7 +143,7 @@ def test_one_call_for_each_survivor(monkeypatch: pytest.MonkeyPatch) -> None:
     found = owners(boxes, scores, 0.3)
     assert found.tolist() == [0, 1] * 20, f"yours {found.tolist()}, expected {[0, 1] * 20}"
     assert len(sizes) <= 2, (
-        f"2 of 40 boxes survive: yours calls iou {len(sizes)} times, expected one call for each"
+        f"2 of 40 boxes survive: your code calls iou {len(sizes)} times, expected one call for each"
         " survivor"
     )
     large = [size for size in sizes if min(size) > 1]

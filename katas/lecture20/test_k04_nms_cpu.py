@@ -153,11 +153,12 @@ def test_how_many_pairs(extension: Extension) -> None:
     extension.op("nms")(boxes, scores, 0.3)
     yours = extension.op("pairs")()
     assert yours <= least, (
-        f"200 boxes, {len(kept)} survivors: yours computes {yours} IoUs, and {least} are enough"
+        f"200 boxes, {len(kept)} survivors: your code computes {yours} IoUs, but {least} are enough"
         f" (there are {200 * 199 // 2} pairs in all): do you go on comparing a dropped box?"
     )
     assert yours == least, (
-        f"yours calls iou {yours} times, but {least} pairs have to be compared: call the given iou"
+        f"your code calls iou {yours} times, but {least} pairs have to be compared: call the given"
+        " iou"
     )
 
 
@@ -174,13 +175,13 @@ def test_no_operator_for_a_pair(extension: Extension) -> None:
             calls.append([name for name in names if name.startswith("aten::")])
         more = [name for name in calls[1] if name not in calls[0]]
         assert not more, (
-            f"boxes with different strides: yours also calls {sorted({*more})}, expected no copy:"
-            " an accessor reads them where they are"
+            f"boxes with different strides: your code also calls {sorted({*more})}, expected no"
+            " copy: an accessor reads them where they are"
         )
         counts.append(len(calls[0]))
     assert counts[0] == counts[1], (
-        f"yours calls {counts[0]} operators for 3 boxes, and {counts[1]} for 60: read elements with"
-        " an accessor; boxes[i] is an operator"
+        f"your code calls {counts[0]} operators for 3 boxes, and {counts[1]} for 60: read elements"
+        " with an accessor; boxes[i] is an operator"
     )
 
 
@@ -192,7 +193,7 @@ def test_the_schema(extension: Extension) -> None:
 
 
 def test_only_for_the_cpu(extension: Extension) -> None:
-    """Called with meta tensors, it says that it has no kernel for them."""
+    """Called with meta tensors, the operator says that it has no kernel for them."""
     operator = extension.op("nms")
     boxes, scores = scene(3)
     operator(boxes, scores, 0.3)

@@ -32,7 +32,7 @@ class Detector(torch.nn.Module):
     """A program whose results have three sizes."""
 
     def forward(self, boxes: torch.Tensor, scores: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Return the boxes kept, the numbers of the others, and something for each box."""
+        """Return the boxes kept, the indices of the others, and a number for each box."""
         kept, dropped = split(boxes, scores, 0.3)
         return boxes[kept], dropped, torch.cat([kept, dropped])
 
@@ -136,8 +136,8 @@ def test_three_boxes() -> None:
     """Of three boxes k are kept, and 3 - k are dropped; nobody knows k."""
     found = texts(faked(split))
     assert found == ["int64[k]", "int64[3 - k]"], (
-        f"yours returns {found} for three boxes, expected int64[k] and int64[3 - k]: numbers of"
-        " boxes, where k is a new size, and the rest has no new size of its own"
+        f"your fake kernel returns {found} for three boxes, expected int64[k] and int64[3 - k]:"
+        " k is a new size, and the second result has no new size of its own"
     )
 
 
@@ -164,7 +164,7 @@ def test_opcheck() -> None:
 
 
 def test_the_sizes_of_an_exported_program() -> None:
-    """What comes out: boxes kept, numbers dropped, and one number for each box."""
+    """The results: boxes kept, indices dropped, and one number for each box."""
     program = your_program()
     results = next(node.args[0] for node in program.graph.nodes if node.op == "output")
     names: dict[str, str] = {}
@@ -193,7 +193,7 @@ def test_any_number_of_boxes() -> None:
 
 
 def test_any_number_survives() -> None:
-    """One of three equal boxes survives, and the program has not assumed more."""
+    """One of three equal boxes survives: the program has not assumed that more do."""
     program = your_program()
     assert least(program) == [0], (
         f"sizes that depend on data begin at {least(program)} in your program, expected one size,"
@@ -201,7 +201,7 @@ def test_any_number_survives() -> None:
     )
     kept, dropped, _ = run(program, BOXES[[0, 3, 4]], SCORES[:3])
     assert (len(kept), dropped.tolist()) == (1, [1, 2]), (
-        f"three equal boxes: yours keeps {len(kept)} and drops {dropped.tolist()}"
+        f"three equal boxes: your program keeps {len(kept)} and drops {dropped.tolist()}"
     )
 
 
@@ -243,7 +243,7 @@ def test_a_mended_operator() -> None:
         for n_boxes in (5, 2, 1, 0):
             yours = run(program, BOXES[:n_boxes], SCORES[:n_boxes])
             assert yours.equal(model(BOXES[:n_boxes], SCORES[:n_boxes])), (
-                f"{n_boxes} boxes: the exported program keeps {len(yours)}, but the operator keeps"
-                " others"
+                f"{n_boxes} boxes: the exported program keeps {len(yours)}, but the operator itself"
+                " keeps different ones"
             )
         assert before.equal(model(BOXES, SCORES)), "`mend` changed what the operator computes"

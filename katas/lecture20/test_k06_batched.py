@@ -32,7 +32,7 @@ def share(a: list[float], b: list[float]) -> float:
 
 
 def looped(boxes: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor, at: float) -> list[int]:
-    """Return who survives, comparing only boxes of one class."""
+    """Return who survives, comparing only boxes of the same class."""
     rows, classes, kept = boxes.tolist(), labels.tolist(), list[int]()
     for i in scores.argsort(descending=True, stable=True).tolist():
         mine = [k for k in kept if classes[k] == classes[i]]
@@ -96,12 +96,12 @@ def test_the_second_ticket() -> None:
     scores = torch.tensor([0.9, 0.8, 0.7], dtype=torch.float64)
     kept = [by_shifting(twins, scores, torch.full((3,), n), THRESHOLD) for n in (yours - 1, yours)]
     assert kept[1] != [0, 2], (
-        f"with your label {yours} `shifted` keeps {kept[1]}, which is right: from where on does"
-        " float32 have no room for a quarter next to the offset?"
+        f"with your label {yours} `shifted` keeps {kept[1]}, which is correct: from which offset on"
+        " does float32 have no room left for a quarter?"
     )
     assert kept[0] == [0, 2], (
-        f"with label {yours - 1} `shifted` keeps {kept[0]}, which is wrong too: a smaller label is"
-        " enough"
+        f"with label {yours - 1} `shifted` keeps {kept[0]}, which is already wrong: find a smaller"
+        " label"
     )
 
 

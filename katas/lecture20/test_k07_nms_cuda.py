@@ -74,7 +74,7 @@ def check_kept(extension: CudaExtension, boxes: torch.Tensor, threshold: float =
             right.append(j)
     yours = extension.op("nms")(boxes, threshold).cpu().nonzero()[:, 0].tolist()
     assert yours == right, (
-        f"{len(boxes)} boxes: yours keeps {yours[:12]}..., expected {right[:12]}...:"
+        f"{len(boxes)} boxes: your kernel keeps {yours[:12]}..., expected {right[:12]}...:"
         f" {sorted({*yours} ^ {*right})[:6]} differ"
     )
 
@@ -93,7 +93,7 @@ def test_three_in_a_row(extension: CudaExtension, device: str) -> None:
 @one
 @pytest.mark.parametrize("n", [1, 2, 33, 63, 64])
 def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
-    """Up to 64 boxes are one word each."""
+    """Up to 64 boxes have one word each."""
     check_masks(extension, scene(n, 12).to(device))
 
 
@@ -124,16 +124,17 @@ def test_boxes_are_read_once(extension: CudaExtension) -> None:
     check_masks(extension, scene(192))
     (launch,) = extension.launches()
     assert (launch.grid, launch.block) == ((3, 3, 1), (64, 1, 1)), (
-        f"192 boxes: yours launches {launch.grid}, {launch.block}, expected (3, 3, 1), (64, 1, 1)"
+        f"192 boxes: your code launches {launch.grid}, {launch.block}, expected (3, 3, 1),"
+        " (64, 1, 1)"
     )
     read = launch.count("global", "read").accesses
     assert read <= 6 * 512, (
-        f"{read} floats are read from global memory, {6 * 512} are enough for six blocks: load each"
-        f" box j once per block, into shared memory\n{launch.table()}"
+        f"your kernel reads {read} floats from global memory, but {6 * 512} are enough for six"
+        f" blocks: load each box j once per block, into shared memory\n{launch.table()}"
     )
     written = launch.count("global", "write").accesses
     assert written <= 6 * 64, (
-        f"{written} words are written, expected at most {6 * 64}: none below the diagonal\n"
+        f"your kernel writes {written} words, expected at most {6 * 64}: none below the diagonal\n"
         f"{launch.table()}"
     )
 
@@ -148,7 +149,7 @@ def test_a_long_row(extension: CudaExtension, device: str) -> None:
 @three
 @pytest.mark.parametrize("n", [1, 3, 64, 65, 130, 200])
 def test_survivors(extension: CudaExtension, device: str, n: int) -> None:
-    """As the loop: a box that was dropped drops nobody."""
+    """The same as the loop: a box that was dropped drops nobody."""
     check_kept(extension, scene(n).to(device))
 
 
@@ -159,7 +160,7 @@ def test_the_work_is_shared(extension: CudaExtension) -> None:
     check_kept(extension, boxes)
     (launch,) = extension.launches()
     assert (launch.grid, launch.block) == ((1, 1, 1), (64, 1, 1)), (
-        f"yours launches {launch.grid}, {launch.block}, expected one block of 64 threads"
+        f"your code launches {launch.grid}, {launch.block}, expected one block of 64 threads"
     )
     assert launch.active_threads >= 2, (
         f"{launch.active_threads} thread of 64 reads the words, expected a thread for each of the 2"
@@ -167,8 +168,8 @@ def test_the_work_is_shared(extension: CudaExtension) -> None:
     )
     read = launch.count("global", "read").accesses
     assert read <= 2 * 2, (
-        f"2 of 128 boxes survive, with 2 words each: yours reads {read} words, expected at most 4\n"
-        f"{launch.table()}"
+        f"2 of 128 boxes survive, with 2 words each: your kernel reads {read} words, expected at"
+        f" most 4\n{launch.table()}"
     )
 
 

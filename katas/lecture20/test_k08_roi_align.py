@@ -47,7 +47,7 @@ def on_line(first: float, last: float, bins: int, samples: int, *, aligned: bool
 
 
 def read(image: torch.Tensor, y: float, x: float) -> float:
-    """Return a map's value between pixels: the definition, for one channel."""
+    """Return a map's value between pixels, by the definition, for one channel."""
     high, wide = image.shape
     if not (-1 <= y <= high and -1 <= x <= wide):
         return 0.0
@@ -158,7 +158,7 @@ def test_each_box_has_its_image() -> None:
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_outside_of_the_map(axis: str) -> None:
-    """Up to one pixel outside is the edge, further out is 0; of 4 pixels the last is at 3."""
+    """Up to one pixel outside reads the edge, further out 0; the last of 4 pixels is at 3."""
     ramp = torch.tensor([5.0, 6, 7, 8]).double()
     maps = ramp.expand(1, 1, 4, 4) if axis == "x" else ramp[:, None].expand(1, 1, 4, 4)
     where = [-2.0, -1.01, -1.0, -0.3, 0.0, 2.5, 3.0, 3.9, 4.0, 4.01, 6.0]
@@ -215,7 +215,7 @@ def test_any_boxes(
     samples: int,
     aligned: bool,
 ) -> None:
-    """Against the definition, point by point, on a map of 5 x 7 pixels."""
+    """Agrees with the definition, point by point, on a map of 5 x 7 pixels."""
     maps = numbers(2, 2, 5, 7, seed=seed)
     rois = torch.tensor([[k % 2, *corner] for k, corner in enumerate(corners)]).double()
     # Points within rounding of the jump to 0 may be on either side of it.

@@ -198,8 +198,8 @@ def test_only_rois_are_kept() -> None:
     del maps
     gc.collect()
     assert gone() is None, (
-        "the maps are deleted, but yours keeps them alive, perhaps through an attribute of ctx:"
-        " the formula needs only their shape"
+        "the maps are deleted, but your code keeps them alive, perhaps through an attribute of"
+        " ctx: the formula needs only their shape"
     )
     rois[:, 1:].mul_(0.5)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

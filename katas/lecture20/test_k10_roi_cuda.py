@@ -99,7 +99,7 @@ def deterministic(mode: str) -> Iterator[None]:
 
 
 def test_one_bin(extension: CudaExtension, device: str) -> None:
-    """Its four points lie between nine pixels, and the one in the middle is read by all."""
+    """The four points of a bin lie among nine pixels, and all four read the one in the middle."""
     grad = torch.full((1, 1, 1, 1), 16.0, device=device)
     rois = torch.tensor([[0.0, 0.5, 0.5, 2.5, 2.5]], device=device)
     yours = extension.op("roi_align_backward")(grad, rois, [1, 1, 3, 3], 1.0).cpu()[0, 0].tolist()
@@ -181,15 +181,15 @@ def test_any_grid(extension: CudaExtension, grid: int) -> None:
 
 
 def test_a_thread_for_each_element(extension: CudaExtension) -> None:
-    """Each takes 16 atomics, except that points outside take none."""
+    """Each element takes 16 atomics, except that points outside take none."""
     rois = many(75)
     rois[:5, 1:] += 40
     check(extension, draw(75, 1, 2, 2), rois, (1, 1, 50, 6))
     launches = extension.launches()
-    assert len(launches) == 1, f"yours launches {len(launches)} kernels, expected one"
+    assert len(launches) == 1, f"your code launches {len(launches)} kernels, expected one"
     (launch,) = launches
     assert (launch.grid, launch.block) == ((3, 1, 1), (THREADS, 1, 1)), (
-        f"300 elements: yours launches {launch.grid}, {launch.block}, expected (3, 1, 1),"
+        f"300 elements: your code launches {launch.grid}, {launch.block}, expected (3, 1, 1),"
         f" ({THREADS}, 1, 1)"
     )
     assert launch.active_threads == 300, (
@@ -214,7 +214,7 @@ def test_the_last_bits_depend_on_the_order(extension: CudaExtension) -> None:
 
 
 def test_the_alert(extension: CudaExtension) -> None:
-    """Whoever asks for deterministic algorithms gets an error that names the operator."""
+    """A caller who asks for deterministic algorithms gets an error that names the operator."""
     grad, rois = draw(3, 1, 2, 2), many(3)
     check(extension, grad, rois, (1, 1, 7, 6))
     said = ""
@@ -224,8 +224,8 @@ def test_the_alert(extension: CudaExtension) -> None:
         except RuntimeError as error:
             said = str(error).partition("\n")[0]
     assert said, (
-        "under torch.use_deterministic_algorithms(True) yours returns a sum of atomics, expected an"
-        " error: k10_roi_cuda.cpp has to say that the operator is not deterministic"
+        "under torch.use_deterministic_algorithms(True) your operator returns a sum of atomics,"
+        " expected an error: k10_roi_cuda.cpp has to say that the operator is not deterministic"
     )
     assert said.startswith(f"{NAME} does not have a deterministic implementation"), (
         f"the error begins {said[:90]!r}, expected '{NAME} does not have a deterministic"

@@ -91,7 +91,7 @@ def test_one_map() -> None:
     x, lateral, smooth = numbers(1, 3, 4, 5), nn.Conv2d(3, 2, 1), nn.Conv2d(2, 2, 3, padding=1)
     lateral, smooth = lateral.double(), smooth.double()
     yours = pyramid([x], [lateral], [smooth])
-    assert len(yours) == 1, f"one map in, {len(yours)} out"
+    assert len(yours) == 1, f"`pyramid` returned {len(yours)} maps for one, expected one"
     close(yours[0], smooth(lateral(x)), "smooth(lateral(x))")
 
 
@@ -174,7 +174,7 @@ def test_cut_returns_levels_by_name() -> None:
     model, x = Classifier().double(), numbers(2, 1, 9, 7)
     for names in (NAMES, NAMES[::-1], ["layer3"]):
         yours, right = cut(model, names)(x), seen(model, names, x)
-        assert isinstance(yours, dict), f"yours returns a {type(yours).__name__}, expected a dict"
+        assert isinstance(yours, dict), f"expected a dict, found a {type(yours).__name__}"
         assert [*yours] == names, f"yours has {[*yours]}, expected {names} in this order"
         for name in names:
             close(yours[name].detach(), right[name], f"{name}, of {names}")
@@ -213,7 +213,7 @@ def test_the_model_stays() -> None:
     assert [name for name, _ in model.named_modules()] == layers, "layers of the model are gone"
     close(model(x).detach(), before, "the model's logits after the cut")
     shared = mine.get_submodule("stem").weight is model.stem.weight
-    assert shared, "yours has a copy of a layer: training one leaves the other as it is"
+    assert shared, "your module has a copy of a layer, expected the layer itself"
 
 
 def test_gradients_reach_the_backbone() -> None:
@@ -226,8 +226,8 @@ def test_gradients_reach_the_backbone() -> None:
     missing = [
         name for name in ("stem", "body.0.0") if model.get_submodule(name).weight.grad is None
     ]
-    assert not missing, f"no gradient in {missing}: the finest map is made from all levels"
-    assert model.fc.weight.grad is None, "the head has a gradient, and nothing here needs it"
+    assert not missing, f"no gradient in {missing}, but the finest map depends on all levels"
+    assert model.fc.weight.grad is None, "the head has a gradient, but no level depends on it"
 
 
 @pytest.mark.backend("torchvision")

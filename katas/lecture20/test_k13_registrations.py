@@ -58,7 +58,7 @@ FuncTorchBatched nobody
 
 
 def test_what_is_registered_later() -> None:
-    """Autocast and a batching rule are two more entries; the dump is read at each call."""
+    """Autocast and a batching rule are two more entries; the dump is read on every call."""
     operator, name = custom()
     before = row(name)
     operator.register_autocast("cpu", torch.float32)
@@ -114,7 +114,7 @@ def test_operators_of_aten(name: str) -> None:
     expected = [key for key in KEYS if has_kernel(f"aten::{name}", key)]
     assert filled == expected, f"{name}: yours has kernels under {filled}, expected {expected}"
     cpp = [yours[key] for key in ("CPU", "Autograd") if key in expected]
-    assert {*cpp} == {"C++"}, f"{name}: CPU and Autograd are generated in C++; yours: {yours}"
+    assert {*cpp} == {"C++"}, f"{name}: yours {yours}, expected C++ for CPU and Autograd"
 
 
 def test_a_kernel_of_aten_in_python() -> None:
@@ -147,6 +147,6 @@ def test_torchvision_is_asked() -> None:
         filled = {key for key in KEYS if found[key] != "nobody"}
         expected = {key for key in KEYS if has_kernel(f"torchvision::{name}", key)}
         assert filled == expected, f"torchvision::{name}: yours {filled}, expected {expected}"
-        assert found["CPU"] == "C++", f"torchvision::{name} on the CPU: yours {found['CPU']}"
+        assert found["CPU"] == "C++", f"torchvision::{name}: yours {found['CPU']}, expected C++"
         batched = found["FuncTorchBatched"]
-        assert batched == "nobody", f"torchvision::{name} has no batching rule; yours {batched}"
+        assert batched == "nobody", f"torchvision::{name}: yours {batched}, expected nobody"

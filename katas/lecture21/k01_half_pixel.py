@@ -22,7 +22,7 @@ import torch
 
 
 def positions(size: int, length: int, *, align_corners: bool) -> torch.Tensor:
-    """Return for each of `length` output pixels its position among `size` input pixels, in float64.
+    """Return the position of each of `length` output pixels among `size` input pixels, in float64.
 
     The centre of input pixel j is position j. Positions beyond the first or last pixel centre are
     clamped to it. With `align_corners`, a single output pixel is at position 0.
@@ -33,5 +33,5 @@ def positions(size: int, length: int, *, align_corners: bool) -> torch.Tensor:
 
 def resize(x: torch.Tensor, length: int, *, align_corners: bool) -> torch.Tensor:
     """Return x, 1-D float64, at the positions, interpolated linearly between two neighbours."""
-    # TODO: the neighbours, and how much of each. Do not call `interpolate`.
+    # TODO: the neighbours, and the share of each. Do not call `interpolate`.
     raise NotImplementedError("resize")

@@ -46,7 +46,7 @@ def fixed(matrix: torch.Tensor) -> tuple[torch.Tensor, int]:
 def windows(codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return where each row's window starts, [length] int64, and its weights, [length, taps] int32.
 
-    All rows have as many taps as the row that needs most. A window begins with the row's first
+    All rows have as many taps as the row that needs the most. A window begins with the row's first
     weight that is not 0. A window that would run past the row begins earlier, and ends with the
     row.
     """

@@ -1,7 +1,7 @@
 """Bend the window of a convolution.
 
 A 3 x 3 kernel reads nine pixels in a square. In a deformable convolution each of these taps has an
-offset, a different one at each place in the image. It may point between pixels, and it is learned:
+offset, a different one at each position in the image. It may point between pixels, and is learned:
 
     . . . . . . .                       . . o . . . .
     . o o o . . .     tap 0 … 8         . . . . . o .
@@ -9,7 +9,7 @@ offset, a different one at each place in the image. It may point between pixels,
     . o o o . . .     + offset          . o . . . o .
     . . . . . . .                       . . . o o . .
 
-You need not write a kernel: `grid_sample` reads all taps at all places, and one einsum sums them.
+You need not write a kernel: `grid_sample` reads all taps at all positions, one einsum sums them.
 
 1. `windows`: which pixel each tap of an ordinary convolution reads.
 2. `normalized`: from pixels (y, x) to the coordinates of `grid_sample`.
@@ -52,7 +52,7 @@ def windows(
 def normalized(points: torch.Tensor, size: Sequence[int]) -> torch.Tensor:
     """Return points [..., 2], given as (y, x) in pixels, in the coordinates of `grid_sample`.
 
-    They are those of align_corners=False. `size` is (height, width).
+    The coordinates are those of align_corners=False. `size` is (height, width).
     """
     # TODO: step 2.
     raise NotImplementedError("normalized")
@@ -93,7 +93,7 @@ class DeformConv2d(nn.Module):
     """A deformable convolution whose offsets and mask come from an ordinary one, `ask`."""
 
     def __init__(self, channels: int, out: int, kernel: tuple[int, int], padding: int = 0) -> None:
-        """Make both convolutions (given); then make the first call equal `conv2d`."""
+        """Create both convolutions (given); then make the first call equal `conv2d`."""
         super().__init__()
         self.padding = padding
         self.conv = nn.Conv2d(channels, out, kernel, padding=padding)
@@ -103,8 +103,8 @@ class DeformConv2d(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the deformable convolution of x with conv's weight and bias.
 
-        At each place, the first two thirds of what `ask` returns are offsets; each m of the last
-        third makes a mask value, 2 * sigmoid(m).
+        At each position, the first two thirds of what `ask` returns are offsets; each m of the last
+        third gives a mask value, 2 * sigmoid(m).
         """
         # TODO: step 5.
         raise NotImplementedError("forward")

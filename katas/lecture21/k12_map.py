@@ -54,14 +54,14 @@ def average_precision(scores: torch.Tensor, hits: torch.Tensor, objects: int) ->
     """Return the average precision at each threshold: float64 of [thresholds].
 
     `hits` is bool [thresholds, detections], and `objects` the positive number of objects to find.
-    Without detections it is 0. No loop: ten thresholds take as many operators as one.
+    Without detections the result is 0. No loop: ten thresholds take as many operators as one.
     """
     # TODO: the table of the brief, then the recalls.
     raise NotImplementedError("average_precision")
 
 
 class Image(NamedTuple):
-    """What was detected in an image, and what is there (given). Boxes are x1, y1, x2, y2."""
+    """What was detected in an image, and what is really there (given). Boxes are x1, y1, x2, y2."""
 
     scores: torch.Tensor
     labels: torch.Tensor

@@ -25,7 +25,7 @@ def double(*values: float) -> torch.Tensor:
 
 
 def interpolated(x: torch.Tensor, length: int, *, align_corners: bool) -> torch.Tensor:
-    """Return what PyTorch makes of a signal."""
+    """Return a signal as PyTorch resizes it."""
     made: torch.Tensor = torch.nn.functional.interpolate(
         x[None, None], size=length, mode="linear", align_corners=align_corners
     )
@@ -33,7 +33,7 @@ def interpolated(x: torch.Tensor, length: int, *, align_corners: bool) -> torch.
 
 
 def test_four_pixels_become_eight() -> None:
-    """An output pixel is half as wide: its centre is a quarter from the nearest input centre."""
+    """An output pixel is half as wide: its centre is 1/4 away from the nearest input centre."""
     expected = double(0.0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3.0)
     why = "middle of output i: (i + 1/2) * 4 / 8 - 1/2, and never outside 0 to 3"
     close(positions(4, 8, align_corners=False), expected, why)

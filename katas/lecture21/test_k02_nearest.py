@@ -1,4 +1,4 @@
-"""Tests of k02_nearest: `interpolate` says what it takes, and your table is read without torch."""
+"""Tests of k02_nearest: `interpolate` shows what it takes, and your table is read without torch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def predicted() -> dict[str, tuple[list[int], list[int]]]:
 
 
 def test_every_row_has_two_lists() -> None:
-    """As many pixels as the call makes: 0.35 of ten is three."""
+    """As many pixels as the call returns: 0.35 of ten is three."""
     rows = predicted()
 
     assert {*rows} == {*CALLS}, f"yours has rows {sorted(rows)}, expected {sorted(CALLS)}"
@@ -63,7 +63,7 @@ def test_every_row_has_two_lists() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_pixels(name: str) -> None:
-    """What PyTorch takes, asked with a ramp."""
+    """The pixels that PyTorch takes, found with a ramp."""
     pixels, options = CALLS[name]
     found = []
     for mode, yours in zip(MODES, predicted()[name], strict=True):

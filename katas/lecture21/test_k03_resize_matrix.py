@@ -1,4 +1,4 @@
-"""Tests of k03_resize_matrix: the matrices of `interpolate`, applied, transposed and drawn."""
+"""Tests of k03_resize_matrix: the matrices of `interpolate`, applied, transposed and printed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_four_to_two_forward() -> None:
 
 @pytest.mark.parametrize("name", MODES)
 def test_both_ways(name: str) -> None:
-    """R times x is the resized x; and what backward reads off is the same matrix."""
+    """R times x is the resized x; and backward finds the same matrix."""
     for size, length in ((7, 3), (3, 7), (4, 1), (1, 3)):
         resize = resizer(length, **MODES[name])
         yours, x = forward(resize, size), numbers(2, size)
@@ -82,12 +82,12 @@ def test_both_ways(name: str) -> None:
 
 
 def test_backward_alone() -> None:
-    """A function that rounds: forward shows no weights, and only its backward knows halves."""
+    """A function that rounds: forward shows no weights, and only its backward has the halves."""
     expected = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]).double()
     yours = backward(Rounded.apply, 4)
     close(yours, expected, "by backward: row i is the gradient of output i, whatever y is")
     assert not yours.requires_grad, (
-        "your matrix has a graph, but nothing here needs a second derivative"
+        "your matrix requires grad, but nothing here needs a second derivative"
     )
 
 
@@ -105,7 +105,7 @@ def test_an_image(name: str) -> None:
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_its_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What autograd finds, without autograd, from a different gradient for each output."""
+    """The gradient that autograd finds, without autograd; each output's gradient is different."""
     image, grad = numbers(2, 3, 7, 5).requires_grad_(), numbers(2, 3, 3, 6).cos()
     down, across = (forward(resizer(m, **MODES[name]), n) for m, n in ((3, 7), (6, 5)))
     (expected,) = torch.autograd.grad(interpolate(image, (3, 6), **MODES[name]), image, grad)

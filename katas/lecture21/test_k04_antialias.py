@@ -37,7 +37,7 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def test_triangle() -> None:
-    """1 in the middle, 0 from a distance of 1 on, on both sides."""
+    """1 in the middle, 0 at a distance of 1 or more, on both sides."""
     at = double(0.0, 0.25, -0.25, 1.0, -1.5)
     with unchanged(at=at):
         close(triangle(at), double(1.0, 0.75, 0.75, 0.0, 0.0), f"triangle at {at.tolist()}")
@@ -95,7 +95,7 @@ def test_in_the_dtype_of_the_image() -> None:
 
 
 def test_a_checkerboard_is_gray() -> None:
-    """To a third: read at every third pixel it is a checkerboard again."""
+    """Shrunk to a third: if only every third pixel is read, it stays a checkerboard."""
     board = (torch.arange(48)[:, None] + torch.arange(48)).remainder(2).double()
     plain = interpolate(board[None, None], (16, 16), mode="bilinear").std().item()
     yours = shrink(board, 16, 16, triangle)[2:-2, 2:-2].std().item()
@@ -106,7 +106,9 @@ def test_gradients_come_back() -> None:
     """Shrinking is two matrix products, so autograd can differentiate it."""
     image = numbers(1, 1, 6, 5).requires_grad_()
     result, grad = shrink(image, 3, 2, cubic), numbers(1, 1, 3, 2)
-    assert result.requires_grad, "the result has no graph, so nothing before the resize learns"
+    assert result.requires_grad, (
+        "the result does not require grad, so nothing before the resize learns"
+    )
     (yours,) = torch.autograd.grad(result, image, grad)
     made = interpolate(image, (3, 2), mode="bicubic", antialias=True)
     close(yours, torch.autograd.grad(made, image, grad)[0], "the gradient of the image")

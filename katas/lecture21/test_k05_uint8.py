@@ -34,7 +34,7 @@ def pixels(*shape: int) -> torch.Tensor:
 
 
 def equal(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
-    """Compare bit by bit, dtype and shape included, and say how far apart they are."""
+    """Compare bit by bit, dtype and shape included, and say how far apart the images are."""
     __tracebackhide__ = True
     found = (yours.dtype, [*yours.shape])
     right = (expected.dtype, [*expected.shape])
@@ -78,7 +78,7 @@ class Count(TorchDispatchMode):
 
 
 def test_weights_of_a_half() -> None:
-    """A largest weight of 1 is 2 ** 14, since 2 ** 15 is too much; 1/2 has a bit more."""
+    """A largest weight of 1 becomes 2 ** 14, since 2 ** 15 is too large; 1/2 gets one bit more."""
     for largest, bits in ((1.0, 14), (0.5, 15), (0.75, 15), (0.99998, 15), (0.99999, 14)):
         matrix = torch.tensor([[largest, 1 - largest], [0.0, largest]], dtype=torch.float64)
         codes, yours = fixed(matrix)
@@ -132,7 +132,7 @@ def test_results_are_clamped() -> None:
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("layout", ["contiguous", "channels-last"])
 def test_interpolate_agrees(mode: str, layout: str) -> None:
-    """To the bit, larger and smaller, and in either layout."""
+    """Bit for bit, larger and smaller, and in either layout."""
     memory = torch.channels_last if layout == "channels-last" else torch.contiguous_format
     for h, w, height, width in ((9, 17, 4, 5), (5, 6, 12, 9), (14, 5, 3, 11), (600, 3, 2, 2)):
         image = pixels(2, 3, h, w).contiguous(memory_format=memory)
@@ -155,8 +155,8 @@ def test_multiplications() -> None:
     taps, dense = (2 * 3 * (64 * 28 * each + 28 * 28 * each) for each in (5, 64))
     assert count.multiplied > 0, "no integer multiplication was seen"
     assert count.multiplied <= 1.02 * taps, (
-        f"yours multiplies {count.multiplied} times; with 5 taps for each output of two passes it"
-        f" is {taps} (dense matrices: {dense})"
+        f"your code multiplies {count.multiplied} times; with 5 taps for each output of two passes"
+        f" it is {taps} (dense matrices: {dense})"
     )
 
 
@@ -167,7 +167,7 @@ def test_no_floating_point_image() -> None:
         resize(image, 28, 28, "bilinear")
     small = 64 * 64
     assert count.floating <= small, (
-        f"yours made a floating-point tensor of {count.floating} elements; expected"
+        f"your code created a floating-point tensor of {count.floating} elements; expected"
         f" at most {small}, the image has {image.numel()}"
     )
 

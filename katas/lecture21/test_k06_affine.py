@@ -1,4 +1,4 @@
-"""Tests of k06_affine: pictures that slices and rot90 make too, and a definition in pixels."""
+"""Tests of k06_affine: pictures that slices and rot90 produce too, and a definition in pixels."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def grid(h: int, w: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_whole() -> None:
-    """Each pixel at its own place: nothing between two pixels is read."""
+    """Each pixel is read at its own centre, and none between two pixels."""
     image = numbers(2, 3, 4, 6)
     with unchanged(image=image):
         yours = whole(image)
     close(yours, image, "the identity changes nothing")
     shared = yours.untyped_storage().data_ptr() == image.untyped_storage().data_ptr()
-    assert not shared, "yours shares its memory with the image: sample it"
+    assert not shared, "your result shares its memory with the image; expected a new image"
 
 
 def test_zoom_by_two() -> None:
@@ -77,7 +77,7 @@ def test_zoom(factor: float) -> None:
 
 
 def test_shift_by_whole_pixels() -> None:
-    """Pixels keep their values, and what comes in is 0."""
+    """Pixels keep their values, and 0 comes in at the edge."""
     image = torch.arange(1.0, 13.0, dtype=torch.float64).reshape(1, 1, 3, 4)
     expected = torch.zeros_like(image)
     expected[:, :, 1:, 2:] = image[:, :, :-1, :-2]
@@ -86,7 +86,7 @@ def test_shift_by_whole_pixels() -> None:
 
 @pytest.mark.parametrize(("right", "down"), [(-1.5, 0.25), (0.0, -2.0)])
 def test_shift(right: float, down: float) -> None:
-    """Parts of a pixel, to the left and up."""
+    """Fractions of a pixel, to the left and up."""
     image = numbers(2, 1, 5, 7)
     y, x = grid(5, 7)
     with unchanged(image=image):
@@ -95,7 +95,7 @@ def test_shift(right: float, down: float) -> None:
 
 
 def test_a_wide_picture_turned_by_90_degrees() -> None:
-    """The square in its middle is as `rot90` makes it, and nothing is squeezed."""
+    """The square in the middle is what `rot90` returns, and nothing is squeezed."""
     image = torch.arange(1.0, 9.0, dtype=torch.float64).reshape(1, 1, 2, 4)
     expected = torch.zeros_like(image)
     expected[..., 1:3] = torch.rot90(image[..., 1:3], 1, (2, 3))
@@ -128,7 +128,7 @@ def test_both() -> None:
 
 
 def test_pixels() -> None:
-    """Row and column, as one indexes an image; between pixels it is linear."""
+    """Row and column, as in indexing; between pixels the value is linear."""
     points = torch.tensor([[0.0, 3.0], [3.0, 0.0], [1.0, 6.0], [1.5, 2.0]], dtype=torch.float64)
     table = 10 * torch.arange(4.0, dtype=torch.float64)[:, None] + torch.arange(7)
     expected = torch.tensor([[[3.0, 30.0, 16.0, 17.0]]], dtype=torch.float64)

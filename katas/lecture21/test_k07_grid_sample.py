@@ -72,7 +72,7 @@ def image(*, grad: bool = False) -> torch.Tensor:
 
 
 def positions(*, grad: bool = False) -> torch.Tensor:
-    """Return a grid [2, 3, 4, 2], more than half of it outside of the image, not contiguous."""
+    """Return a grid [2, 3, 4, 2], more than half of it outside the image, not contiguous."""
     spread = (torch.arange(1, 49).double() * 0.6180339887498949).frac()
     return (2.6 * spread - 1.3).reshape(2, 3, 2, 4).mT.requires_grad_(grad)
 
@@ -95,7 +95,7 @@ def locations(extension: Extension, padding: int, cases: list[tuple[float, float
 
 @step_one
 def test_edges_and_middles(extension: Extension) -> None:
-    """-1 to 1 is four pixels wide: 2 of them for each unit."""
+    """-1 to 1 is four pixels wide: 2 pixels for each unit."""
     cases = [
         (0.0, 1.5, 2.0),
         (-1.0, -0.5, 2.0),
@@ -177,7 +177,7 @@ def test_nan_and_nothing(extension: Extension) -> None:
 
 @step_three
 def test_one_position(extension: Extension) -> None:
-    """What forward read with a weight gets that weight; x is before y."""
+    """A pixel that forward read with a weight gets that weight; x is before y."""
     x = torch.tensor([[[[1.0, 5.0], [3.0, 15.0]]]], dtype=torch.float64)
     grid = torch.tensor([[[[-0.25, 0.0]]]], dtype=torch.float64)
     grad = torch.full((1, 1, 1, 1), 2.0, dtype=torch.float64)
@@ -214,13 +214,13 @@ def small(*, x: bool = True, grid: bool = True) -> tuple[torch.Tensor, torch.Ten
 
 
 def found(names: list[str]) -> str:
-    """Say how many operators ran, and which was the first."""
+    """Say how many operators ran, and which ran first."""
     return f"yours ran {len(names)}, the first {names[0]}" if names else "yours ran none"
 
 
 @step_four
 def test_each_direction_is_one_operator(extension: Extension) -> None:
-    """The kernel, called below autograd; and no graph if nobody needs one."""
+    """The kernel, called below autograd; and no graph if no gradient is needed."""
     grid_sample = extension.op("grid_sample")
     x, grid = small()
     for padding in (ZEROS, REFLECTION):
@@ -240,7 +240,9 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
         expected = torch.autograd.grad(sampled(x, grid, padding).sum(), (x, grid))
         for mine, theirs, name in zip(yours, expected, ("image", "grid"), strict=True):
             close(mine, theirs, f"{MODES[padding]}, by autograd: the gradient of the {name}")
-    assert not grid_sample(x.detach(), grid.detach(), ZEROS).requires_grad, "a graph for constants"
+    assert not grid_sample(x.detach(), grid.detach(), ZEROS).requires_grad, (
+        "your result requires grad, but neither input does"
+    )
 
 
 @step_four
@@ -265,7 +267,7 @@ def test_the_inputs_are_saved(extension: Extension) -> None:
 @step_four
 @pytest.mark.parametrize("padding", [ZEROS, BORDER, REFLECTION], ids=MODES)
 def test_gradcheck_twice(extension: Extension, padding: int) -> None:
-    """First derivatives, and then those of a backward that is recorded."""
+    """First derivatives, and then the derivatives of a recorded backward."""
     grid_sample = extension.op("grid_sample")
     for x, grid in ((True, True), (True, False), (False, True)):
         which = f"{MODES[padding]}, image requires grad {x}, grid {grid}"
@@ -288,7 +290,7 @@ def test_opcheck_agrees(extension: Extension) -> None:
 
 
 def test_written_by_yourself(extension: Extension) -> None:
-    """ATen's own sampling is not called, in whichever namespace."""
+    """ATen's own sampling is not called, in any namespace."""
     extension.op("grid_sample")(*small(), ZEROS)
     names = ("grid_sampler", "grid_sampler_2d", "grid_sampler_2d_backward")
     others = ("_grid_sampler_2d_cpu_fallback", "_grid_sampler_2d_cpu_fallback_backward")

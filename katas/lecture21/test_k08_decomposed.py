@@ -74,7 +74,7 @@ def test_only_that_operator() -> None:
 
 
 def test_an_operator_without_a_decomposition() -> None:
-    """It stays one node: yours must not raise."""
+    """Such an operator stays one node: `opened` must not raise."""
     volume = torch.randn(1, 2, 4, 4, 4).double()
     points = torch.zeros(1, 3, 3, 3, 3).double()
     image, _ = numbers()
@@ -106,14 +106,16 @@ def test_forward_mode_knows_the_small_ones() -> None:
 
 
 def test_what_exp_keeps() -> None:
-    """Its result, of 100 numbers with 8 bytes; without a gradient to compute, nothing."""
+    """`exp` keeps its result, 100 numbers of 8 bytes; without a gradient to compute, nothing."""
     x = torch.randn(100, dtype=torch.float64)
     z = x.clone().requires_grad_()
     with unchanged(x=x, z=z):
         yours, none, twice = kept(torch.exp, z), kept(torch.exp, x), kept(lambda y: y * 2, z)
 
     assert yours == 800, f"exp of 100 float64: yours is {yours}, expected 800 bytes"
-    assert (none, twice) == (0, 0), f"no graph: {none}; times 2: {twice}; both keep 0 bytes"
+    assert (none, twice) == (0, 0), (
+        f"no graph: yours {none}; times 2: yours {twice}; expected 0 bytes for both"
+    )
 
 
 def test_a_storage_counts_once_and_whole() -> None:

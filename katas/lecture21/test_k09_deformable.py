@@ -1,4 +1,4 @@
-"""Tests of k09_deformable: a loop over taps and places, conv2d, gradcheck, and torchvision."""
+"""Tests of k09_deformable: a loop over taps and positions, conv2d, gradcheck, and torchvision."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Watch(TorchDispatchMode):
 
 @one
 def test_two_by_two_taps() -> None:
-    """A kernel of 2 x 2 on an image of 2 x 3 has two places: four rows and columns each."""
+    """A 2 x 2 kernel on a 2 x 3 image has two positions, each with four rows and columns."""
     yours = windows((2, 3), (2, 2))
     rows = [[[0, 0]], [[0, 0]], [[1, 1]], [[1, 1]]]
     columns = [[[0, 1]], [[1, 2]], [[0, 1]], [[1, 2]]]
@@ -97,7 +97,7 @@ def test_two_by_two_taps() -> None:
 
 @one
 def test_stride_and_padding() -> None:
-    """Steps of 2 from -1 on; a kernel of 1 x 3 has its taps side by side."""
+    """Steps of 2, starting at -1; a 1 x 3 kernel has its taps side by side."""
     yours = windows((3, 5), (1, 3), stride=2, padding=1)
     rows = torch.tensor([-1, 1, 3])[None, :, None].expand(3, 3, 3)
     columns = torch.arange(3)[:, None, None] + torch.tensor([-1, 1, 3]).expand(3, 3)
@@ -165,7 +165,7 @@ def test_one_row_down() -> None:
 
 @three
 def test_any_offset() -> None:
-    """Each tap of each place has an offset of its own; some read outside."""
+    """Each tap has its own offset at each position; some read outside."""
     x, offset = numbers(2, 3, 5, 6), 2 * numbers(2, 12, 3, 4)
     with unchanged(x=x, offset=offset):
         yours = sampled(x, offset, (3, 2), 2, 1)
@@ -195,13 +195,13 @@ def test_any_strides() -> None:
 
 @three
 def test_a_single_call() -> None:
-    """All taps, places and groups: one grid_sample, whatever the size."""
+    """All taps, positions and groups: one grid_sample, whatever the size."""
     x, offset = numbers(2, 4, 4, 5), numbers(2, 2 * 8, 3, 4)
     with Watch() as watch:
         sampled(x, offset, (2, 2), 1, 0)
     calls = sum("grid_sampler_2d" in name for name in watch.names)
 
-    assert calls == 1, f"yours calls grid_sample {calls} times, expected once for all taps"
+    assert calls == 1, f"`sampled` called grid_sample {calls} times, expected once"
 
 
 @four
@@ -222,7 +222,7 @@ def test_offsets_of_0_are_conv2d() -> None:
 
 @four
 def test_a_mask() -> None:
-    """Each tap of each place is multiplied by its own number, group by group."""
+    """Each tap is multiplied by its own number at each position, group by group."""
     x, weight = numbers(2, 4, 4, 5), numbers(3, 4, 2, 2)
     offset, mask = numbers(2, 16, 3, 4), numbers(2, 8, 3, 4, seed=1)
     with unchanged(mask=mask, offset=offset):
@@ -270,7 +270,7 @@ def test_a_layer_begins_as_a_convolution() -> None:
 
 @five
 def test_a_layer_with_offsets() -> None:
-    """Its answers: first all offsets, then what makes the mask."""
+    """The outputs of `ask`: first all offsets, then the values for the mask."""
     torch.manual_seed(10)
     layer = DeformConv2d(3, 4, (3, 2), padding=1).double()
     torch.nn.init.normal_(layer.ask.weight, std=0.3)
@@ -291,7 +291,7 @@ def test_a_layer_with_offsets() -> None:
 
 @five
 def test_a_layer_learns_where_to_look() -> None:
-    """The first gradient reaches the offsets and the mask, although all of them are 0."""
+    """The first gradient reaches offsets and mask, although `ask` returns only 0."""
     torch.manual_seed(11)
     layer = DeformConv2d(2, 3, (2, 2)).double()
     y = layer(numbers(1, 2, 4, 4))

@@ -57,7 +57,7 @@ def slope(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> 
     """Return the gradient of a loss."""
     z = x.clone().requires_grad_()
     loss = function(z)
-    assert loss.requires_grad, "your loss has no graph: backward() would raise"
+    assert loss.requires_grad, "your loss does not require grad: backward() would raise"
     (found,) = torch.autograd.grad(loss, z)
     return found
 
@@ -105,7 +105,7 @@ def test_pixel_loss_shows_what_is_wrong() -> None:
 
 
 def test_in_parts() -> None:
-    """Three parts of different sizes, one without a label: as one long row of pixels."""
+    """Three parts of different sizes, one without a label, count as one long row of pixels."""
     parts = [
         (numbers(2, 3, 4, 5), labels(2, 4, 5)),
         (numbers(1, 3, 2, 2), labels(1, 2, 2, seed=1, ignored=0.0)),
@@ -124,7 +124,7 @@ def test_in_parts() -> None:
 
 
 def test_edge_loss() -> None:
-    """Logits far out: the loss grows as they do, and the gradient stays 1."""
+    """Extreme logits: the loss grows as they do, and the gradient stays 1."""
     x = torch.tensor([-200.0, -1000.0, 1000.0, 1000.0, 0.5]).double()
     target = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.25]).double()
     right = [200.0, 1000.0, 1000.0, 0.0, log1p(exp(0.5)) - 0.125]
@@ -145,7 +145,7 @@ def test_edge_loss() -> None:
 
 
 def test_focal_loss_where_the_model_is_sure() -> None:
-    """Right and sure costs 0, wrong and sure what cross entropy costs; no gradient is NaN."""
+    """Right and sure costs 0; wrong and sure costs as much as cross entropy; no gradient is NaN."""
     x = torch.tensor([40.0, 1000.0, -1000.0, 1000.0, -50.0]).double()
     target = torch.tensor([1.0, 1.0, 0.0, 0.0, 1.0]).double()
     for gamma in (0.5, 2.0, 0.0, 1.0):
@@ -172,7 +172,7 @@ def test_focal_loss_elsewhere() -> None:
 
 
 def test_shrunk() -> None:
-    """Labels are names: no block may get one that lies between two of its pixels."""
+    """Labels are names: no block may get a label that lies between those of its pixels."""
     horizon = torch.tensor([[0, 0, 0, 0], [4, 4, 4, 4], [4, 4, 255, 4], [4, 4, 4, 4]])[None]
     yours = shrunk(horizon, 2)
     right = [[[0, 0], [4, 255]]]
@@ -195,4 +195,4 @@ def test_shrunk() -> None:
         "98 * (1 / 49) is less than 2"
     )
     one = shrunk(names, 1)
-    assert torch.equal(one, names), "a factor of 1 leaves each pixel as it is"
+    assert torch.equal(one, names), "with a factor of 1 your result differs from the labels"

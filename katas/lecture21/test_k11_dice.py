@@ -34,7 +34,7 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = 1e-12
 
 
 def test_two_small_images() -> None:
-    """One is half right, the other has no mask and predicts none: a loss of 0."""
+    """One image is half right; the other has no mask and predicts none: a loss of 0."""
     p = torch.tensor([[[1.0, 1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0, 0.0]]]).double()
     target = torch.tensor([[[True, False, True, False]], [[False] * 4]])
     with unchanged(p=p, target=target):
@@ -82,7 +82,7 @@ def test_a_table_of_three_classes() -> None:
 
 
 def test_pixels_that_do_not_count() -> None:
-    """A target of 255 is left out, whatever is predicted; all of them may be 255."""
+    """A target of 255 is left out, whatever is predicted; all targets may be 255."""
     target = torch.tensor([[255, 1, 255, 0]])
     yours = confusion(torch.tensor([[0, 1, 1, 1]]), target, 2)
     none = confusion(torch.zeros(1, 4).long(), torch.full((1, 4), 255), 2)

@@ -1,4 +1,4 @@
-"""Tests of k12_map: hits and averages by hand, against loops, and pycocotools where it is."""
+"""Tests of k12_map: hits and averages by hand, by loops, and by pycocotools if installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hit(yours: torch.Tensor, expected: list[Any], why: str) -> None:
         f"{why}: in yours detections {[[k for k, h in enumerate(row) if h] for row in yours]} hit, "
         f"expected {[[k for k, h in enumerate(row) if h] for row in expected]}; "
         f"yours is {list(yours.shape)}, expected {[len(expected), len(expected[0])]}. "
-        "One whose best object is taken takes its next best object"
+        "A detection whose best object is taken takes its next best object"
     )
 
 
@@ -53,7 +53,7 @@ def close(yours: torch.Tensor, expected: Any, why: str) -> None:
 
 
 def ranked(scores: torch.Tensor) -> list[int]:
-    """Return positions by falling score; equal scores keep their order."""
+    """Return positions by descending score; equal scores keep their order."""
     return sorted(range(len(scores)), key=lambda k: -scores[k].item())
 
 
@@ -110,7 +110,7 @@ def test_the_better_one_takes_the_object() -> None:
 
 
 def test_the_closest_free_object() -> None:
-    """The first takes the object with IoU .9; the second takes what is left."""
+    """The first detection takes the object with IoU .9; the second takes the other one."""
     ious = tensor([0.6, 0.9], [0.55, 0.8], [0.7, 0.7])
     hit(match(tensor(0.9, 0.8, 0.7), ious, HALF), [[True, True, False]], "three for two objects")
 
@@ -151,7 +151,7 @@ def test_the_table_of_the_brief() -> None:
 
 
 def test_all_found() -> None:
-    """A recall of 1 is reached; a wrong detection behind it costs nothing."""
+    """A recall of 1 is reached; a miss after that costs nothing."""
     hits = torch.tensor([[True, True, False]])
     close(average_precision(tensor(0.9, 0.8, 0.7), hits, 2), [1.0], "two hits of two, one miss")
     half = average_precision(tensor(0.9), torch.tensor([[True]]), 2)
@@ -234,7 +234,7 @@ def test_pycocotools_agrees() -> None:
 
 
 def judged(images: list[Image]) -> float:
-    """Return pycocotools' number, in silence."""
+    """Return pycocotools' number, without its printed output."""
     from pycocotools.coco import COCO  # noqa: PLC0415 - may be missing
     from pycocotools.cocoeval import COCOeval  # noqa: PLC0415
 

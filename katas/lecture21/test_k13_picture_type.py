@@ -56,7 +56,7 @@ def registry() -> Any:
 
 
 def test_wrap() -> None:
-    """The class and the attributes are those of the other; storage is shared."""
+    """The class and the attributes are those of `like`; storage is shared."""
     like, plain = boxes(), torch.ones(3, 4)
     yours = wrap(plain, like)
 
@@ -66,7 +66,9 @@ def test_wrap() -> None:
     same(vars(plain), {}, "attributes of the tensor that was wrapped")
     vars(yours)["canvas"] = (1, 1)
     same(vars(like), {"canvas": (4, 7)}, "attributes of the other, after yours got another canvas")
-    assert wrap(like, like) is like, "wrap(like, like) is another object, expected like itself"
+    assert wrap(like, like) is like, (
+        "wrap(like, like) returns a different object, expected like itself"
+    )
 
 
 def test_image_plus_1_is_a_tensor() -> None:
@@ -139,7 +141,7 @@ image.shape               Size
 
 
 def test_attributes_stay() -> None:
-    """A clone keeps the canvas too, also in a subclass."""
+    """A clone keeps the canvas too, even in a subclass."""
 
     class Faces(Boxes):
         """Boxes of faces."""
@@ -153,12 +155,12 @@ def test_attributes_stay() -> None:
 
 
 def test_a_leaf_stays_a_leaf() -> None:
-    """What returns the picture itself still does; its gradient arrives."""
+    """A method that returns the picture itself still does; its gradient arrives."""
     image = Image(numbers(2, 3))
     asked = image.requires_grad_()
-    assert asked is image, "image.requires_grad_() returns another object, expected image"
+    assert asked is image, "image.requires_grad_() returns a different object, expected image"
     assert asked.to(torch.float64) is image, (
-        "image.to(float64) returns another object, though image is float64"
+        "image.to(float64) returns a different object, though image is float64"
     )
     assert asked.is_leaf, "image.requires_grad_() is no longer a leaf: it was turned into a view"
     (asked * 3).sum().backward()
@@ -184,7 +186,7 @@ def test_a_kernel_for_each_class() -> None:
     image = Image(numbers(2, 3))
 
     same(turn_image(torch.ones(2, 3)).shape, (3, 2), "a decorated kernel, called directly")
-    assert KERNELS[turn][Image] is turn_image, "KERNELS[turn][Image] is not the kernel"
+    assert KERNELS[turn][Image] is turn_image, "KERNELS[turn][Image] is not the registered kernel"
     with unchanged(image=image):
         turned, grown = turn(image), grow(image, 2.5)
     same((kind(turned), kind(grown)), ("Image", "Image"), "results for an image")
@@ -230,9 +232,7 @@ def test_the_nearest_base_class() -> None:
     same((kind(first), first[0, 0].item()), ("Faces", 1.0), "the kernel of Boxes, for Faces")
     same((kind(second), second[0, 0].item()), ("Faces", 2.0), "the kernel of Faces, for Faces")
     same(kind(other), "Boxes", "the kernel of Boxes, for Boxes")
-    assert torch.equal(other, boxes() + 1), (
-        "boxes got the kernel of Faces, expected the one of Boxes"
-    )
+    assert torch.equal(other, boxes() + 1), "Boxes got the kernel of Faces, expected their own"
     kernel(name, Picture)(lambda x, **_: x + 3)
     for picture, step in ((Image(torch.zeros(2)), 3), (Mask(torch.zeros(2)), 3), (faces, 2)):
         yours = name(picture)
@@ -293,13 +293,13 @@ def test_hflip() -> None:
     image = Image(numbers(2, 3)).requires_grad_()
     (hflip(image) * torch.arange(3)).sum().backward()
     grad: Any = image.grad
-    assert grad is not None, "no gradient goes through hflip: is the picture detached?"
+    assert grad is not None, "no gradient came back through hflip: is the picture detached?"
     same(grad.tolist(), [[2.0, 1.0, 0.0]] * 2, "the gradient through hflip")
 
 
 @pytest.mark.backend("torchvision")
 def test_torchvision_agrees() -> None:
-    """The same results are images there, and boxes flip alike."""
+    """In torchvision the same results are images, and boxes flip alike."""
     register()
     yours = hflip(boxes())
     from torchvision import tv_tensors  # noqa: PLC0415 - may be missing

@@ -21,6 +21,6 @@ from __future__ import annotations
 
 
 def answers() -> dict[str, tuple[float, ...]]:
-    """Return for each row its numbers."""
+    """Return the numbers of each row."""
     # TODO: return {"ones": (..., ..., ...), ...}
     raise NotImplementedError("answers")

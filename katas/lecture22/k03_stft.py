@@ -9,7 +9,7 @@ need no copy: they are the sound with different strides.
     frame 1         2 3 4 5              size 4, hop 2: strides (2, 1)
     frame 2             4 5 6 7          sample 8 fills no frame
 
-1. `frames`: a view of the signal. ``Tensor.unfold`` makes one.
+1. `frames`: a view of the signal. ``Tensor.unfold`` creates one.
 2. `stft`: window the frames, and transform all of them at once.
 
 - Write no loop, and do not write to the inputs.
@@ -39,8 +39,8 @@ def stft(
 ) -> torch.Tensor:
     """Return the transformed frames of a signal, [samples] or [batch, samples], one per column.
 
-    The result is [bins, frames], or [batch, bins, frames], and a transposed view: nothing is copied
-    to put bins first. There are ``n_fft // 2 + 1`` bins, or for a complex signal all `n_fft`.
+    The result is [bins, frames], or [batch, bins, frames], as a transposed view: nothing is copied
+    to put bins first. There are ``n_fft // 2 + 1`` bins, or, for a complex signal, all `n_fft`.
 
     `window` is real and has at most `n_fft` numbers. Put zeros on both sides of a shorter one; if
     their number is odd, the extra zero is the last. With `center`, first pad the signal on both

@@ -43,7 +43,7 @@ def overlap_add(frames: torch.Tensor, hop: int) -> torch.Tensor:
 
     The first frame begins at sample 0, and the last sample is the last one of the last frame.
     """
-    # TODO: to which sample does each number of each frame go?
+    # TODO: which sample does each number of each frame belong to?
     raise NotImplementedError("overlap_add")
 
 

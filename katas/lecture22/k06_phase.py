@@ -63,7 +63,7 @@ class Polar(torch.autograd.Function):
     def backward(ctx: Any, grad_r: torch.Tensor, grad_phi: torch.Tensor) -> torch.Tensor:
         """Return the gradient of z, which is 0 where z is 0.
 
-        It must be differentiable once more, without NaN in silence.
+        This gradient must be differentiable once more, without NaN in silence.
         """
         # TODO
         raise NotImplementedError("backward")

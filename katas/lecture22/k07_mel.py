@@ -32,7 +32,7 @@ def filters(bins: int, mels: int, rate: int) -> torch.Tensor:
     Bin k is at k / (bins - 1) of rate / 2 hertz. There are mels + 2 points, from 0 to rate / 2. A
     bin at a filter's middle point has weight 1; outside its outer points, 0.
     """
-    # TODO: going up and coming down are two lines; the triangle is the smaller one, or 0.
+    # TODO: the rising and falling edges are two lines; the triangle is the smaller one, or 0.
     raise NotImplementedError("filters")
 
 

@@ -34,7 +34,7 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and which share of the band.
+# How many zeros of the sinc a filter keeps on each side, and which share of the band it passes.
 ZEROS = 6
 ROLLOFF = 0.99
 
@@ -77,7 +77,7 @@ def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
 
 
 def main(folder: Path) -> list[Path]:
-    """Write a rising tone, every third sample of it, and yours, as WAV files. Given."""
+    """Write a rising tone, every third sample of it, and your output, as WAV files. Given."""
     t = torch.arange(48000 * 2, dtype=torch.float64) / 48000
     x = torch.sin(2 * math.pi * (200 + 5500 * t) * t) / 2
     after = resample(x, 48000, 16000)

@@ -17,7 +17,7 @@ where cutoff = ROLLOFF * min(old, new), but only over the 14 inputs around j.
 1. `neighbours`: which inputs these are.
 2. `resample`: gather them, multiply, sum. About 17 lines.
 
-- No operator may make much more than rows * outputs * taps numbers, and no loop may run over
+- No operator may create much more than rows * outputs * taps numbers, and no loop may run over
   outputs or rows.
 - Filters repeat: call `lowpass` for at most one period of them.
 
@@ -34,7 +34,7 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and which share of the band.
+# How many zeros of the sinc a filter keeps on each side, and which share of the band it passes.
 ZEROS = 6
 ROLLOFF = 0.99
 
@@ -48,7 +48,7 @@ def lowpass(t: torch.Tensor) -> torch.Tensor:
 def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return the indices of the inputs that outputs j, int64 [outputs], need: [outputs, 2 * reach].
 
-    They are the last `reach` inputs that are not after the output, and the first `reach` after it,
+    These inputs are the last `reach` that are not after the output, and the first `reach` after it,
     in order; reach is the smallest integer that is at least ZEROS * old / cutoff. They may be
     outside the waveform. Use integers: j may be 10 ** 12.
     """

@@ -1,7 +1,7 @@
 """CTC: sum over all alignments, because nobody has labelled the right one.
 
 A transcript says "aab", not when. CTC lets a model emit a label or a blank (class 0) in each frame,
-drops repeats, then blanks, and adds up the probabilities of all paths that leave "aab". Put blanks
+drops repeats, then blanks, and adds up the probabilities of all paths that give "aab". Put blanks
 around the labels, and each path moves to the right through these states:
 
     labels    1 1 2
@@ -15,7 +15,7 @@ around the labels, and each path moves to the right through these states:
 4. `CTC`: the gradient of logsumexp is NaN where all its inputs are -inf, so write backward
    yourself.
 5. `pytorchs`: what F.ctc_loss returns as gradient, which is different: gradcheck fails on
-   log_probs, and passes on scores before log_softmax. What may one add to the gradient there?
+   log_probs, and passes on scores before log_softmax. What may be added to the gradient there?
 
 Do not call `ctc_loss`. About 30 lines, 75 minutes. Begin on paper: which states may be the first,
 and which the last?
@@ -60,13 +60,13 @@ def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the negative log-probability of `labels`, 0-dim; inf if no path leaves them."""
+    """Return the negative log-probability of `labels`, 0-dim; inf if no path collapses to them."""
     # TODO
     raise NotImplementedError("loss")
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: the share of the paths leaving `labels` that emit the class there.
+    """Return [frames, classes]: the share of paths giving `labels` that emit the class there.
 
     The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
     least one path.

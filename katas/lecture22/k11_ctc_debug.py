@@ -13,7 +13,7 @@ training that stalls, or worse. The tickets:
 
 Find and mend them, a line or two each; `sentences` has two bugs. Return what the docstrings say.
 
-Begin with `fits`: which path leaves [1, 1], and how long is it? And what is the gradient of inf?
+Begin with `fits`: which path gives [1, 1], and how long is it? And what is the gradient of inf?
 Afterwards read ``ctc_loss`` in ``aten/src/ATen/native/LossCTC.cpp``: what does "mean" divide by?
 """
 
@@ -47,7 +47,7 @@ def total(batch: Batch) -> torch.Tensor:
 
 
 def fits(batch: Batch) -> torch.Tensor:
-    """Return for each row whether some path of its frames leaves its labels, bool [rows]."""
+    """For each row, return whether some path of its frames gives its labels, bool [rows]."""
     return batch.frames >= batch.sizes
 
 

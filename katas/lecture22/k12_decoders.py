@@ -1,7 +1,7 @@
 """Decode CTC: the likeliest path is not the likeliest text.
 
-Two frames, blank 0.6 and "a" 0.4 in both. The blank wins each frame, so the likeliest path leaves
-nothing, with 0.36. But three paths leave "a":
+Two frames, blank 0.6 and "a" 0.4 in both. The blank wins each frame, so the likeliest path gives
+nothing, with 0.36. But three paths give "a":
 
     a -   0.24        Keep for each text two sums: over paths that end with a blank,
     - a   0.24        and over those that end with a label. In the next frame, an "a"
@@ -15,7 +15,7 @@ nothing, with 0.36. But three paths leave "a":
 
 Begin on paper: which three things can a frame do to the text "a"?
 Afterwards see ``unique_consecutive`` in ``torch/functional.py``, in site-packages. Real life
-differs: torchaudio's `forced_align` is `align` in C++, and a language model helps to search.
+differs: torchaudio's `forced_align` is `align` in C++, and a language model guides the search.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Beams(dict[Labels, tuple[float, float]]):
     """Label sequences, each with the logs of two sums. Given."""
 
     def more(self, labels: Labels, end: int, log_p: float) -> None:
-        """Add paths that leave `labels`, with a blank at their end (0) or a label (1)."""
+        """Add paths that collapse to `labels` and end with a blank (0) or a label (1)."""
         sums = [*self.get(labels, (-INF, -INF))]
         sums[end] = add(sums[end], log_p)
         self[labels] = (sums[0], sums[1])
@@ -69,8 +69,8 @@ def greedy(log_probs: torch.Tensor) -> list[int]:
 def step(beams: Beams, row: list[float]) -> Beams:
     """Return all beams one frame later; `row` has the frame's log-probability of each class.
 
-    A beam is a tuple of labels with two numbers, the logs of two sums: over paths that leave these
-    labels and end with a blank, and over those that end with a label. Do not change `beams`.
+    A beam is a tuple of labels with two numbers, the logs of two sums: over paths that collapse to
+    these labels and end with a blank, and over those that end with a label. Do not change `beams`.
     """
     # TODO
     raise NotImplementedError("step")
@@ -87,7 +87,7 @@ def search(log_probs: torch.Tensor, width: int) -> list[tuple[Labels, float]]:
 
 
 def align(log_probs: torch.Tensor, labels: list[int]) -> list[int]:
-    """Return the likeliest path that leaves `labels`: a class for each frame.
+    """Return the likeliest path that collapses to `labels`: a class for each frame.
 
     There is at least one frame and one path. `labels` may be empty.
     """

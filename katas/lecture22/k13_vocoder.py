@@ -2,7 +2,7 @@
 
 Drop every second column of a spectrogram, and the sound is twice as fast. But a tone of 470 Hz, at
 16 kHz, comes back as 440 Hz at a fifth of its level: the phases of the columns no longer join up.
-So keep the levels, and compute the phases anew:
+So keep the levels, and compute new phases:
 
     column           3 ---- 4            turn = angle of column 4 - angle of column 3
     output at 3.25     ^                 level = 0.75 of column 3's + 0.25 of column 4's
@@ -11,7 +11,7 @@ So keep the levels, and compute the phases anew:
 1. `vocode`: each bin on its own. The first output has the phase of column 0.
 2. `stretch`: torch.stft, `vocode`, torch.istft. About 14 lines.
 
-No loop runs over columns or bins. Begin on paper: with rate 1, what comes out?
+No loop runs over columns or bins. Begin on paper: with rate 1, what is the result?
 Listen: ``python -m katas.lecture22.k13_vocoder`` writes three WAV files.
 Afterwards see ``istft`` in ``torch/functional.py``, in site-packages. torchaudio's phase_vocoder
 takes a phase_advance as well; it adds whole turns only, which change nothing. Real life differs:
@@ -29,7 +29,7 @@ from pathlib import Path
 import torch
 
 
-# Samples in a frame, and from one frame to the next.
+# Samples in a frame, and samples from one frame to the next.
 N = 1024
 HOP = 256
 
@@ -49,7 +49,7 @@ def save(path: Path, x: torch.Tensor, rate: int) -> Path:
 def vocode(spec: torch.Tensor, rate: float) -> torch.Tensor:
     """Return spec, complex [..., bins, columns], at times 0, rate, 2 * rate, ... below `columns`.
 
-    After the last column comes a column of zeros. The result has the dtype of `spec`.
+    The last column is followed by a column of zeros. The result has the dtype of `spec`.
     """
     # TODO
     raise NotImplementedError("vocode")
@@ -65,7 +65,7 @@ def stretch(x: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 def main(folder: Path) -> list[Path]:
-    """Write a chord, every second column of it, and yours at double speed, as WAV. Given."""
+    """Write a chord, every second column of it, and your output at double speed, as WAV. Given."""
     t = torch.arange(32000, dtype=torch.float64) / 16000
     x = sum(torch.cos(2 * math.pi * hertz * t) for hertz in (470, 595, 720)) * 0.25
     window = torch.hann_window(N, dtype=x.dtype)

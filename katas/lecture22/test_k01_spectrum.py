@@ -43,7 +43,7 @@ def test_three_turns_are_bin_three() -> None:
 
 
 def test_the_window_is_periodic() -> None:
-    """The first sample is 0, and the sample after the last one would be."""
+    """The first sample is 0, and so would be the sample after the last one."""
     close(hann(4), [0, 0.5, 1, 0.5], "Hann of 4: a whole turn, so the last sample is not 0")
 
 
@@ -91,7 +91,7 @@ def test_a_window_keeps_the_leak_near() -> None:
 
 
 def test_the_last_dim_is_time() -> None:
-    """A batch of sounds keeps its shape and its dtype, and is not written to."""
+    """A batch of sounds keeps its shape and dtype, and is not modified."""
     x = torch.stack([cosine(k, 16) for k in (2, 3, 4, 5)]).view(2, 2, 16).float()
     window = hann(16).float()
     with unchanged(x=x, window=window):
@@ -102,7 +102,9 @@ def test_the_last_dim_is_time() -> None:
         expected = ((2, 2, 9), torch.float32)
         assert found == expected, f"of [2, 2, 16], float32: yours is {found}, expected {expected}"
         peaks = yours.argmax(-1).flatten().tolist()
-        assert peaks == [2, 3, 4, 5], f"peaks of 2 to 5 turns: yours are in bins {peaks}"
+        assert peaks == [2, 3, 4, 5], (
+            f"peaks of 2 to 5 turns: yours are in bins {peaks}, expected 2 to 5"
+        )
 
 
 def test_the_window_is_your_own() -> None:

@@ -1,4 +1,4 @@
-"""Tests of k02_conventions: torch.fft answers now, and your table is read without torch."""
+"""Tests of k02_conventions: torch.fft computes the answers; your table is read without torch."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def predicted() -> dict[str, tuple[float, ...]]:
 
 
 def test_every_row_is_there() -> None:
-    """With as many numbers as are asked for."""
+    """Each row has as many numbers as the brief asks for."""
     rows, right = predicted(), computed()
 
     assert {*rows} == {*RULES}, f"yours has rows {sorted(rows)}, expected {sorted(RULES)}"

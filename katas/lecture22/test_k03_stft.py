@@ -26,7 +26,7 @@ def fade(size: int) -> torch.Tensor:
 def theirs(
     signal: torch.Tensor, n_fft: int, hop: int, window: torch.Tensor, *, center: bool = True
 ) -> torch.Tensor:
-    """Return what torch.stft makes of it."""
+    """Return what torch.stft computes."""
     return torch.stft(
         signal,
         n_fft,
@@ -59,13 +59,13 @@ def test_three_frames_of_nine_samples() -> None:
     yours = frames(torch.arange(9), 4, 2).tolist()
 
     expected = [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]
-    assert yours == expected, f"size 4, hop 2, of samples 0 to 8: yours {yours}"
+    assert yours == expected, f"frames of size 4 with hop 2, from samples 0 to 8: yours {yours}"
     yours = frames(torch.arange(9), 4, 5).tolist()
-    assert yours == [[0, 1, 2, 3], [5, 6, 7, 8]], f"size 4, hop 5: yours {yours}"
+    assert yours == [[0, 1, 2, 3], [5, 6, 7, 8]], f"frames of size 4 with hop 5: yours {yours}"
 
 
 def test_frames_are_a_view() -> None:
-    """Also of a signal that is itself one column of two, and begins late."""
+    """Even if the signal is itself one column of two, and does not begin at offset 0."""
     stereo = sound(20, 2)
     signal = stereo[3:, 1]
     yours = frames(signal, 4, 3)
@@ -115,7 +115,7 @@ def test_with_center() -> None:
 
 @pytest.mark.parametrize("size", [8, 6, 5, 1])
 def test_a_shorter_window(size: int) -> None:
-    """It is in the middle of the frame, which has n_fft samples as before."""
+    """The window is in the middle of the frame, which has n_fft samples as before."""
     signal, window = sound(2, 23), fade(size)
     yours = stft(signal, 8, 3, window)
 
@@ -135,7 +135,7 @@ def test_one_sound() -> None:
 
 
 def test_a_complex_signal_has_all_bins() -> None:
-    """There the bins of negative frequencies are not mirrored."""
+    """The bins of negative frequencies are not mirror images."""
     signal, window = sound(2, 23, dtype=torch.complex128), fade(8)
     for center in (True, False):
         yours = stft(signal, 8, 3, window, center=center)
@@ -148,11 +148,13 @@ def test_single_precision() -> None:
     signal, window = sound(23, dtype=torch.float32), fade(6).float()
     yours = stft(signal, 8, 3, window).dtype
 
-    assert yours == torch.complex64, f"of float32: yours is {yours}, torch.stft's is complex64"
+    assert yours == torch.complex64, (
+        f"for float32 input, your spectrum is {yours}, torch.stft's is complex64"
+    )
 
 
 def test_bins_come_first_without_a_copy() -> None:
-    """The transform writes frame after frame; the result only shows it the other way round."""
+    """The transform writes frame after frame; the result is only a transposed view."""
     yours = stft(sound(2, 23), 8, 3, fade(8))
 
     found = (tuple(yours.shape), yours.stride())
@@ -165,7 +167,7 @@ def test_bins_come_first_without_a_copy() -> None:
 
 
 def test_gradients_flow_back_to_the_sound() -> None:
-    """A sample in three frames gets what all of them send."""
+    """A sample in three frames gets the gradients of all three."""
     signal = sound(13).requires_grad_()
     passed = torch.autograd.gradcheck(lambda x: stft(x, 6, 2, fade(6)), signal)
 
@@ -173,7 +175,7 @@ def test_gradients_flow_back_to_the_sound() -> None:
 
 
 def test_inputs_stay() -> None:
-    """Neither the sound nor the window is written to."""
+    """Neither the sound nor the window is modified."""
     signal, window = sound(2, 23), fade(6)
     with unchanged(signal=signal, window=window):
         first = stft(signal, 8, 3, window)
@@ -189,11 +191,11 @@ def test_one_transform() -> None:
         stft(signal, 8, 2, window)
 
     count = names.count("aten::_fft_r2c")
-    assert count == 1, f"yours makes {count} transforms for 3 sounds of 21 frames, expected 1"
+    assert count == 1, f"your code runs {count} transforms for 3 sounds of 21 frames, expected 1"
 
 
 def test_nobody_else_transforms() -> None:
-    """Yours does without torch.stft."""
+    """`stft` works without torch.stft."""
     with forbids(kata, "torch.stft", "torch.Tensor.stft") as fresh:
         yours = fresh.stft(sound(23), 8, 3, fade(8))
 

@@ -31,7 +31,7 @@ def fade(size: int) -> torch.Tensor:
 def spectrum(
     signal: torch.Tensor, n_fft: int, hop: int, window: torch.Tensor, *, center: bool = True
 ) -> torch.Tensor:
-    """Return what torch.stft makes of a sound."""
+    """Return what torch.stft computes from a sound."""
     return torch.stft(signal, n_fft, hop, window=window, center=center, return_complex=True)
 
 
@@ -67,7 +67,7 @@ def test_two_frames() -> None:
 
 
 def test_unfold_transposed() -> None:
-    """The inner products <unfold(x), f> and <x, overlap_add(f)> are equal, of a batch too."""
+    """The inner products <unfold(x), f> and <x, overlap_add(f)> are equal, for a batch too."""
     for size, hop in ((4, 1), (4, 3), (5, 2)):
         f = numbers(2, 3, 6, size)
         x = numbers(2, 3, size + 5 * hop)
@@ -85,11 +85,11 @@ def test_no_loop() -> None:
         counts.append(len(names))
 
     few, many = counts
-    assert few == many, f"yours runs {few} operators for 5 frames, {many} for 50: do not loop"
+    assert few == many, f"your code runs {few} operators for 5 frames, {many} for 50: do not loop"
 
 
 def test_there_and_back() -> None:
-    """A sound's own spectrum gives the sound, where frames reach."""
+    """A sound's own spectrum gives back the sound, wherever frames reach."""
     signal = numbers(40)
     for hop in (1, 2, 4):
         yours = istft(spectrum(signal, 8, hop, hann(8)), 8, hop, hann(8))
@@ -100,7 +100,7 @@ def test_there_and_back() -> None:
 
 
 def test_a_spectrum_that_no_sound_has() -> None:
-    """Then it matters that frames are windowed once more: the nearest frames win."""
+    """Here it matters that frames are windowed once more: the nearest frames win."""
     edited = numbers(5, 7, dtype=torch.complex128)
     for window in (hann(8), fade(8)):
         yours = istft(edited, 8, 3, window)
@@ -121,7 +121,7 @@ def test_frames_come_as_near_as_they_can() -> None:
 
 
 def test_a_batch() -> None:
-    """The envelope is one for all sounds; a batch of one stays a batch."""
+    """All sounds share one envelope; a batch of one stays a batch."""
     for count in (3, 1):
         edited = numbers(count, 5, 7, dtype=torch.complex128)
         yours = istft(edited, 8, 3, hann(8))
@@ -130,7 +130,7 @@ def test_a_batch() -> None:
 
 
 def test_an_odd_size() -> None:
-    """Bins alone do not tell 6 from 7."""
+    """The number of bins is the same for sizes 6 and 7."""
     edited = numbers(4, 9, dtype=torch.complex128)
     for center in (True, False):
         yours = istft(edited, 7, 2, fade(7), center=center)
@@ -162,7 +162,7 @@ def test_only_what_is_returned_may_have_no_gap() -> None:
     yours = istft(spectrum(signal, 8, 4, hann(8)), 8, 4, hann(8))
 
     assert yours.isfinite().all(), (
-        f"yours has {yours.tolist()}: remove what was padded, then divide"
+        f"yours is {yours.tolist()}: remove the padded samples, then divide"
     )
     compare(yours, signal, "with center; the envelope is 0 only where padding was")
 
@@ -172,7 +172,9 @@ def test_single_precision() -> None:
     edited = numbers(5, 7, dtype=torch.complex64)
     yours = istft(edited, 8, 3, hann(8).float()).dtype
 
-    assert yours == torch.float32, f"of complex64: yours is {yours}, torch.istft's is float32"
+    assert yours == torch.float32, (
+        f"for a complex64 spectrum, your sound is {yours}, torch.istft's is float32"
+    )
 
 
 def test_gradients() -> None:
@@ -184,7 +186,7 @@ def test_gradients() -> None:
 
 
 def test_inputs_stay() -> None:
-    """Spectrum, frames and window are not written to."""
+    """Spectrum, frames and window are not modified."""
     edited, frames = numbers(5, 7, dtype=torch.complex128), numbers(3, 8)
     window = hann(8)
     with unchanged(edited=edited, frames=frames, window=window):
@@ -195,7 +197,7 @@ def test_inputs_stay() -> None:
 
 
 def test_nobody_else_goes_back() -> None:
-    """Yours does without torch.istft."""
+    """`istft` works without torch.istft."""
     with forbids(kata, "torch.istft", "torch.Tensor.istft") as fresh:
         yours = fresh.istft(numbers(5, 7, dtype=torch.complex128), 8, 3, hann(8))
 

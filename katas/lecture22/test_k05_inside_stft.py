@@ -17,15 +17,15 @@ from plugins.kit import unchanged
 
 SOUND = torch.randn(40, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 WINDOW = torch.linspace(0.3, 1.7, 8, dtype=torch.float64)
-# In the order in which they matter; the rest only changes shapes, and differs by release.
+# The operators that matter, in order; the others only change shapes, and differ by release.
 SHOWN = ("reflection_pad1d", "index", "as_strided", "unfold", "mul", "_fft_r2c", "stft")
 
 
 class Small(nn.Module):
-    """Adds, and divides one part by another."""
+    """Adds 1, splits, and divides one part by the other."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what has three operators, and two more calls in the graph."""
+        """Return a result of three operators, with two more calls in the graph."""
         first, second = torch.split(x + 1, 2)
         return first / second
 
@@ -34,7 +34,7 @@ class Mixed(nn.Module):
     """Calls an operator that is not in ATen, as your own library may have."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what has an operator of prims and one of aten."""
+        """Return a result of an operator of prims and one of aten."""
         return torch.ops.prims.sin(x) + 1
 
 
@@ -55,7 +55,7 @@ def graph(module: nn.Module, *args: Any) -> list[str]:
 
 
 def table(ran: list[str], nodes: list[str]) -> str:
-    """Return a line for each operator of SHOWN: where your lists have it."""
+    """Return a line for each operator of SHOWN: which of your lists have it."""
     found = {"eager": {*ran}, "exported": {*nodes}}
     lines = []
     for operator in SHOWN:
@@ -65,7 +65,7 @@ def table(ran: list[str], nodes: list[str]) -> str:
 
 
 def test_two_operators() -> None:
-    """Each is listed as often as it runs, in order, without its overload."""
+    """Each operator is listed as often as it runs, in order, without its overload."""
     yours = eager(lambda x: ((x + 1) * x + 1).relu(), SOUND)
 
     expected = ["aten.add", "aten.mul", "aten.add", "aten.relu"]
@@ -73,7 +73,7 @@ def test_two_operators() -> None:
 
 
 def test_the_call_still_computes() -> None:
-    """Each operator gets its arguments, with and without names, and its result goes on."""
+    """Each operator gets its positional and keyword arguments, and its result is returned."""
     kept = []
 
     def program(x: torch.Tensor, *, scale: float) -> None:
@@ -89,7 +89,7 @@ def test_the_call_still_computes() -> None:
 
 
 def test_a_second_call_starts_anew() -> None:
-    """The list covers only this call, and nothing watches afterwards."""
+    """The list covers only this call, and nothing is recorded afterwards."""
     first = eager(torch.relu, SOUND)
     torch.add(SOUND, 1)
     second = eager(torch.neg, SOUND)
@@ -128,7 +128,7 @@ def test_what_stft_runs_in_eager() -> None:
 
 
 def test_eager_and_exported() -> None:
-    """The graph has no stft either, but pads by an index, and cuts frames by unfold."""
+    """The graph has no stft either, but pads by an index, and splits frames by unfold."""
     assert_expected_inline(
         table(eager(Columns(), SOUND, WINDOW), graph(Columns(), SOUND, WINDOW)),
         """\
@@ -147,4 +147,6 @@ def test_the_way_back_borrows_a_gradient() -> None:
     spectrum = Columns()(SOUND, WINDOW)
     yours = eager(torch.istft, spectrum, 8, 4, window=WINDOW)
 
-    assert "aten.unfold_backward" in yours, f"torch.istft runs unfold_backward; yours has {yours}"
+    assert "aten.unfold_backward" in yours, (
+        f"torch.istft runs unfold_backward, but your list is {yours}"
+    )

@@ -88,7 +88,7 @@ def test_numeric_is_what_autograd_has() -> None:
 
 
 def test_numeric_leaves_z_alone() -> None:
-    """Also one that requires a gradient; the result has no graph, and `eps` is the step."""
+    """Even if z requires a gradient; the result has no graph, and `eps` is the step."""
     z = numbers(3).requires_grad_()
     seen: list[float] = []
 
@@ -98,11 +98,11 @@ def test_numeric_leaves_z_alone() -> None:
 
     with unchanged(z=z):
         yours = numeric(f, z, 0.3)
-    assert not yours.requires_grad, "yours has a graph"
+    assert not yours.requires_grad, "your gradient requires grad, expected no graph"
     assert yours.dtype == torch.complex128, f"yours is {yours.dtype}, expected z's complex128"
     steps = sorted({round(step, 9) for step in seen} - {0})
     assert steps == [0.3], (
-        f"with eps 0.3, yours calls f at distances {steps} from z, expected [0.3]"
+        f"with eps 0.3, your code calls f at distances {steps} from z, expected [0.3]"
     )
     compare(yours, 2 * z.detach(), "of |z| ** 2, with steps of 0.3: central differences are exact")
     single = z.detach().to(torch.complex64)
@@ -125,7 +125,9 @@ def test_both_come_from_one_backward() -> None:
     r, phi = Polar.apply(numbers(3).requires_grad_())
 
     found = (type(r.grad_fn).__name__, type(phi.grad_fn).__name__)
-    assert found == ("PolarBackward",) * 2, f"grad_fn of r and phi: yours {found}"
+    assert found == ("PolarBackward",) * 2, (
+        f"grad_fn of r and phi: yours {found}, not PolarBackward"
+    )
 
 
 def test_gradients_on_paper() -> None:
@@ -141,7 +143,7 @@ def test_gradients_on_paper() -> None:
 
 
 def test_gradcheck() -> None:
-    """Differences agree with your backward, also for a conjugate view."""
+    """Differences agree with your backward, even for a conjugate view."""
     z = numbers(2, 3).requires_grad_()
     passed = torch.autograd.gradcheck(Polar.apply, z)
     assert passed, "gradcheck: your backward differs from finite differences"
@@ -206,11 +208,13 @@ def test_single_precision() -> None:
     found = (r.dtype, phi.dtype, slope((r + phi).sum(), z).dtype)
 
     expected = (torch.float32, torch.float32, torch.complex64)
-    assert found == expected, f"dtypes of r, phi and the gradient: yours {found}"
+    assert found == expected, (
+        f"dtypes of r, phi and the gradient: yours {found}, expected {expected}"
+    )
 
 
 def test_numeric_agrees_with_polar() -> None:
-    """Your own check passes your own backward, and rejects a wrong one."""
+    """Your own check accepts your own backward, and rejects a wrong one."""
     z = numbers(4)
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -223,7 +227,7 @@ def test_numeric_agrees_with_polar() -> None:
 
 @pytest.mark.given
 def test_where_the_nan_comes_from() -> None:
-    """What PyTorch does: the root of squares has NaN in silence, abs has 0."""
+    """In PyTorch, the root of squares has NaN in silence, and abs has 0."""
     z = torch.zeros(1, dtype=torch.complex128, requires_grad=True)
     root = torch.view_as_real(z).square().sum(-1).sqrt()
     found = slope(root.sum(), z)

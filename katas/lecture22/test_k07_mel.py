@@ -66,7 +66,7 @@ def test_one_filter() -> None:
     ("bins", "mels", "rate"), [(201, 40, 16000), (33, 7, 11025), (9, 3, 44100)]
 )
 def test_triangles(bins: int, mels: int, rate: int) -> None:
-    """Every number of the matrix, against plain Python."""
+    """Every number of the matrix, compared with plain Python."""
     yours = filters(bins, mels, rate)
     expected = torch.tensor(triangles(bins, mels, rate), dtype=torch.float64)
 
@@ -80,7 +80,7 @@ def test_neighbours_share() -> None:
     sums = yours.sum(1)[peaks[0] + 1 : peaks[-1]]
 
     compare(sums, torch.ones_like(sums), "where one filter comes down the next goes up: sums of 1")
-    assert yours.min() == 0, f"the least number is {yours.min()}, expected 0: cut below 0"
+    assert yours.min() == 0, f"the smallest value is {yours.min()}, expected 0: clamp at 0"
     zeros = (yours == 0).double().mean().item()
     assert zeros > 0.9, f"{zeros:.0%} of your 201 x 40 matrix are 0, expected 95 %"
 
@@ -104,12 +104,14 @@ def test_no_loop() -> None:
         counts.append(len(names))
 
     many, few = counts
-    assert few == many, f"yours runs {few} operators for 4 filters on 21 bins, {many} for 40 on 201"
-    assert few > 5, f"yours runs {few} operators: computing Python numbers one by one is a loop too"
+    assert few == many, f"your code runs {few} operators for 4 filters, {many} for 40: do not loop"
+    assert few > 5, (
+        f"your code runs {few} operators, expected more than 5: Python arithmetic is a loop too"
+    )
 
 
 def test_logs_of_products() -> None:
-    """The first bin in one filter, the second in both."""
+    """The first bin is in one filter, the second in both."""
     matrix = torch.tensor([[1.0, 0.0], [0.5, 2.0]], dtype=torch.float64)
     power = torch.tensor([[3.0, 0.0], [4.0, 1.0]], dtype=torch.float64)
     yours = log_mel(power, matrix)
@@ -158,7 +160,7 @@ def test_gradcheck() -> None:
 
 
 def test_the_dtype_of_the_sound() -> None:
-    """A float64 matrix, as `filters` makes it, serves a float32 sound."""
+    """A float64 matrix, as `filters` returns it, works for a float32 sound."""
     matrix = numbers(5, 4)
     for dtype in (torch.float32, torch.float64):
         power = numbers(5, 7, dtype=dtype)
@@ -180,7 +182,7 @@ def test_what_an_added_constant_does() -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_agrees() -> None:
-    """Its matrix is float32, so six digits are equal."""
+    """The matrix of torchaudio is float32, so six digits are equal."""
     yours = filters(201, 40, 16000)
     try:
         from torchaudio.functional import melscale_fbanks  # noqa: PLC0415 - may be missing

@@ -120,8 +120,8 @@ def test_how_many_outputs() -> None:
     """147 samples, from 147 to 160, make 160; in floats, 147 * (160 / 147) is above 160."""
     yours = resample(numbers(147), 147, 160).shape[-1]
     assert yours == 160, (
-        f"147 samples, from 147 to 160: yours makes {yours}, expected 160. Round up in integers: as"
-        f" a float, 147 * (160 / 147) is {147 * (160 / 147)}"
+        f"147 samples, from 147 to 160: your code returns {yours}, expected 160. Round up in"
+        f" integers: as a float, 147 * (160 / 147) is {147 * (160 / 147)}"
     )
 
 
@@ -139,15 +139,15 @@ def test_no_samples() -> None:
     """There is nothing to hear, and the dims in front stay."""
     for shape in ((0,), (2, 3, 0)):
         yours = resample(numbers(*shape), 3, 2)
-        assert yours.shape == shape, f"of shape {[*shape]} yours makes {[*yours.shape]}"
+        assert yours.shape == shape, f"for shape {[*shape]}, your shape is {[*yours.shape]}"
 
 
 def test_dtype() -> None:
-    """A float32 waveform stays float32; the filters are worked out in float64 all the same."""
+    """A float32 waveform stays float32; the filters are computed in float64 all the same."""
     x = numbers(2, 50)
     yours = resample(x.float(), 3, 2)
 
-    assert yours.dtype == torch.float32, f"of float32 yours makes {yours.dtype}"
+    assert yours.dtype == torch.float32, f"for float32, your result is {yours.dtype}"
     close(yours.double(), summed(x, 3, 2), "a float32 waveform", 1e-6)
 
 
@@ -189,13 +189,15 @@ def test_listen(tmp_path: Path) -> None:
     }
     assert sizes == expected, f"rates and samples: yours {sizes}, expected {expected}"
     end = {name: float(x[-12000:].abs().max()) for name, (_, x) in found.items()}
-    assert end["every_third.wav"] > 0.4, f"levels at the end are {end}: every third sample folds"
-    assert end["after.wav"] < 0.05, f"levels at the end are {end}: above 8 kHz yours still sounds"
+    assert end["every_third.wav"] > 0.4, (
+        f"levels at the end are {end}: expected over 0.4 in every_third.wav"
+    )
+    assert end["after.wav"] < 0.05, f"levels at the end are {end}: expected under 0.05 in after.wav"
 
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
-    """Its default method is this one."""
+    """The default method of torchaudio is this one."""
     x = numbers(2, 300)
     yours = [resample(x, old, new) for old, new in ((3, 2), (48000, 44100), (8000, 16000))]
     from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing

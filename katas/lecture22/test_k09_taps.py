@@ -1,4 +1,4 @@
-"""Tests of k09_taps: the sum of the brief, and counts of what operators make."""
+"""Tests of k09_taps: the sum of the brief, and counts of the numbers that operators compute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plugins.kit import unchanged
 
 
 class Made(TorchDispatchMode):
-    """Counts operators, and the numbers that they make; a view makes none."""
+    """Counts operators, and the numbers that they compute; a view computes none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def test_neighbours(old: int, new: int, first: list[int], taps: int) -> None:
     with unchanged(j=j):
         yours = neighbours(j, old, new)
 
-    assert yours.dtype == torch.int64, f"yours are {yours.dtype}, expected int64"
+    assert yours.dtype == torch.int64, f"your indices are {yours.dtype}, expected int64"
     right = [[*range(begin, begin + taps)] for begin in first]
     assert yours.tolist() == right, (
         f"from {old} to {new}, outputs 0 to 2: yours {yours.tolist()}, expected {right}"
@@ -82,7 +82,7 @@ def test_neighbours_far_away() -> None:
         yours = neighbours(torch.tensor([j]), 16001, 15999)[0].tolist()
         middle = j * 16001 // 15999
         right = [*range(middle - 6, middle + 8)]
-        assert yours == right, f"output {j}: yours begins at {yours[:2]}, expected {right[:2]}"
+        assert yours == right, f"output {j}: your indices begin {yours[:2]}, expected {right[:2]}"
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_how_many_outputs() -> None:
     """147 samples, from 147 to 160, make 160; in floats, 147 * (160 / 147) is above 160."""
     yours = resample(numbers(147), 147, 160).shape[-1]
     assert yours == 160, (
-        f"147 samples, from 147 to 160: yours makes {yours}, expected 160. Round up in integers: as"
-        f" a float, 147 * (160 / 147) is {147 * (160 / 147)}"
+        f"147 samples, from 147 to 160: your code returns {yours}, expected 160. Round up in"
+        f" integers: as a float, 147 * (160 / 147) is {147 * (160 / 147)}"
     )
 
 
@@ -130,7 +130,7 @@ def test_no_samples() -> None:
     """The leading dims stay."""
     for shape in ((0,), (2, 3, 0)):
         yours = resample(numbers(*shape), 3, 2)
-        assert yours.shape == shape, f"of shape {[*shape]} yours makes {[*yours.shape]}"
+        assert yours.shape == shape, f"for shape {[*shape]}, your shape is {[*yours.shape]}"
 
 
 def test_dtype() -> None:
@@ -138,7 +138,7 @@ def test_dtype() -> None:
     x = numbers(1500).float()
     yours = resample(x, 1000, 999)
 
-    assert yours.dtype == torch.float32, f"of float32 yours makes {yours.dtype}"
+    assert yours.dtype == torch.float32, f"for float32, your result is {yours.dtype}"
     close(yours.double(), summed(x.double(), 1000, 999), "a float32 waveform", 2e-6)
 
 
@@ -152,8 +152,8 @@ def test_numbers_made(rows: int) -> None:
     count = rows * 1999 * 14
     assert yours.shape == (rows, 1999), f"yours has shape {[*yours.shape]}"
     assert made.numbers <= 40 * count, (
-        f"your operators make {made.numbers / count:.0f} numbers for each tap that counts, expected"
-        f" at most 40. Do you make a matrix over all inputs, or over a whole stride?"
+        f"your operators compute {made.numbers / count:.0f} numbers for each tap that counts,"
+        f" expected at most 40. Do you build a matrix over all inputs, or over a whole stride?"
     )
 
 
@@ -186,7 +186,7 @@ def test_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
-    """It multiplies by all the zeros."""
+    """The result of torchaudio, which multiplies by all the zeros."""
     x = numbers(2, 300)
     rates = ((100, 99), (48000, 44100), (8000, 16000))
     yours = [resample(x, old, new) for old, new in rates]

@@ -61,7 +61,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str, gap: float = 1
 
 @cache
 def paths(frames: int, classes: int) -> dict[tuple[int, ...], torch.Tensor]:
-    """Return all paths, [paths, frames], by what is left without repeats and blanks."""
+    """Return all paths, [paths, frames], by the labels that they collapse to."""
     found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for path in product(range(classes), repeat=frames):
         left = tuple(label for label, _ in groupby(path) if label)
@@ -101,7 +101,7 @@ def beginnings(log_probs: torch.Tensor, labels: list[int]) -> torch.Tensor:
 
 
 def why(jumps: list[int], right: list[int]) -> str:
-    """Return what is wrong with a step of 2 to the first wrong place."""
+    """Return what is wrong with a step of 2 to the first wrong state."""
     more = {*jumps} - {*right}
     if 1 in more:
         return "State 1 has nothing two states before it"
@@ -121,7 +121,7 @@ def test_states() -> None:
 
     assert states.dtype == torch.int64, f"your states are {states.dtype}, expected int64"
     right = [0, 1, 0, 1, 0, 2, 0]
-    assert states.tolist() == right, f"of 1 1 2: yours {states.tolist()}, expected {right}"
+    assert states.tolist() == right, f"states of 1 1 2: yours {states.tolist()}, expected {right}"
 
 
 @one
@@ -133,8 +133,10 @@ def test_jumps(labels: list[int], right: list[int]) -> None:
     """A step of 2 ends at a label that is not the label before it."""
     states, jumps = extend(ids(labels))
 
-    assert len(states) == len(jumps) == 2 * len(labels) + 1, f"of {labels}: {len(states)} states"
-    assert jumps.dtype == torch.bool, f"yours are {jumps.dtype}, expected bool"
+    assert len(states) == len(jumps) == 2 * len(labels) + 1, (
+        f"{labels}: {len(states)} states, {len(jumps)} jumps"
+    )
+    assert jumps.dtype == torch.bool, f"your jumps are {jumps.dtype}, expected bool"
     yours = jumps.nonzero().flatten().tolist()
     assert yours == right, (
         f"labels {labels}: a step of 2 may end at {yours}, expected {right}. {why(yours, right)}"
@@ -175,7 +177,7 @@ def test_all_beginnings(labels: list[int]) -> None:
 @three
 @pytest.mark.parametrize("labels", LABELS)
 def test_loss_of_all_paths(labels: list[int]) -> None:
-    """Of 4096 paths, those that leave the labels."""
+    """Of 4096 paths, those that collapse to the labels."""
     log_probs = scores().log_softmax(-1)
     with unchanged(log_probs=log_probs):
         yours = loss(log_probs, ids(labels))
@@ -193,7 +195,7 @@ def test_no_path() -> None:
 
 @three
 def test_long() -> None:
-    """Probabilities of 2000 frames are below the smallest float: stay with their logarithms."""
+    """Probabilities of 2000 frames are below the smallest float: keep their logarithms."""
     log_probs = scores(2000).log_softmax(-1)
     labels = ids([1, 2, 3] * 30)
     close(loss(log_probs, labels), theirs(log_probs, labels), "2000 frames, 90 labels", 1e-8)
@@ -236,7 +238,7 @@ def test_apply_is_the_loss() -> None:
 @four
 @pytest.mark.parametrize("labels", [[1, 1], [1, 2, 1], []])
 def test_gradcheck(labels: list[int]) -> None:
-    """The gradient for log_probs themselves, each moved on its own."""
+    """The gradient of log_probs themselves, each changed on its own."""
     log_probs = scores().log_softmax(-1).requires_grad_()
     try:
         gradcheck(lambda x: CTC.apply(x, ids(labels)), log_probs)
@@ -247,7 +249,7 @@ def test_gradcheck(labels: list[int]) -> None:
 
 @four
 def test_two_losses() -> None:
-    """Each keeps what its own backward needs."""
+    """Each call keeps what its own backward needs."""
     first, second = (scores(seed=seed).log_softmax(-1) for seed in (8, 9))
     kept, other = first.clone().requires_grad_(), second.clone().requires_grad_()
     values = CTC.apply(kept, ids([1, 2])), CTC.apply(other, ids([3]))
@@ -292,7 +294,7 @@ def test_gradcheck_of_pytorchs() -> None:
 
 
 def test_no_ctc_loss() -> None:
-    """Your answer does its own sum."""
+    """Your loss is computed without `ctc_loss`."""
     names = ("torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss")
     with forbids(kata, *names) as fresh:
         raw = scores().requires_grad_()

@@ -89,7 +89,7 @@ def compare(
 
 
 def mean_of_what_fits(batch: Batch) -> torch.Tensor:
-    """Return what `found` should, path by path."""
+    """Return what `found` should return, path by path."""
     every = losses(batch)
     return every[every.isfinite()].mean()
 
@@ -128,7 +128,7 @@ def test_what_fits(padding: int) -> None:
 
 
 def test_mean_of_what_fits() -> None:
-    """Two rows of three have a path, and the mean is over two; the third gets no gradient."""
+    """Two of three rows have a path, and the mean is over those; the third gets no gradient."""
     batch = batch_of([([1, 2], 4), ([1, 1], 2), ([2], 3)])
     compare(found, batch, mean_of_what_fits, "rows 1 2 and 2 fit, and 1 1 in two frames does not")
     batch = batch_of([([1, 1], 2), ([2], 2)])

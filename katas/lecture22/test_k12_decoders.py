@@ -31,7 +31,7 @@ def chances(frames: int, classes: int = 3, seed: int = 0) -> torch.Tensor:
 
 @cache
 def paths(frames: int, classes: int) -> dict[tuple[int, ...], torch.Tensor]:
-    """Return all paths, [paths, frames], by what they leave."""
+    """Return all paths, [paths, frames], by the labels that they collapse to."""
     found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for path in product(range(classes), repeat=frames):
         left = tuple(label for label, _ in groupby(path) if label)
@@ -61,7 +61,7 @@ def agree(yours: Beams, right: dict[tuple[int, ...], tuple[float, float]], what:
             mine = math.exp(yours.get(labels, NONE)[end])
             true = math.exp(right.get(labels, NONE)[end])
             assert abs(mine - true) < 1e-12, (
-                f"{what}: paths that leave {labels} and end with {name} have {mine:.4f} in yours,"
+                f"{what}: for paths that give {labels} and end with {name}, your log is {mine:.4f},"
                 f" expected {true:.4f}"
             )
 
@@ -83,24 +83,24 @@ def test_greedy() -> None:
 
 
 def test_greedy_is_not_the_best() -> None:
-    """The brief's example: greedy finds nothing, and "a" has 0.64."""
+    """The brief's example: greedy finds no label, and "a" has 0.64."""
     log_probs = torch.tensor([logs(0.6, 0.4)] * 2, dtype=torch.float64)
     yours = greedy(log_probs), search(log_probs, 3)
     assert yours[0] == [], f"greedy: yours {yours[0]}, expected no label"
     (labels, log_p), *_ = yours[1]
-    assert labels == (1,), f"search: yours finds {labels}, expected (1,)"
+    assert labels == (1,), f"search: your best labels are {labels}, expected (1,)"
     assert abs(math.exp(log_p) - 0.64) < 1e-12, f"yours has {math.exp(log_p)}, expected 0.64"
 
 
 def test_first_frame() -> None:
-    """From the empty text: a blank leaves it empty, a label gives itself."""
+    """From the empty text: a blank keeps it empty, a label gives a text of that label."""
     yours = step(Beams({(): (0.0, -INF)}), logs(0.5, 0.3, 0.2))
     right = {(): (math.log(0.5), -INF), (1,): (-INF, math.log(0.3)), (2,): (-INF, math.log(0.2))}
     agree(yours, right, "the first frame")
 
 
 def test_the_same_label_again() -> None:
-    """Text 1: after a blank, another 1 makes 1 1; after a label, it is the same 1."""
+    """Text 1: after a blank, another 1 gives 1 1; after a label, it is the same 1."""
     beams = Beams({(1,): (math.log(0.25), math.log(0.125))})
     before = dict(beams)
     yours = step(beams, logs(0.5, 0.3, 0.2))
@@ -110,7 +110,7 @@ def test_the_same_label_again() -> None:
         (1, 2): (-INF, math.log(0.375 * 0.2)),
     }
     agree(yours, right, "one frame after text 1")
-    assert dict(beams) == before, f"your step changes the beams that it gets: {dict(beams)}"
+    assert dict(beams) == before, f"your step modified the beams that it gets: {dict(beams)}"
 
 
 def test_beams_meet() -> None:
@@ -164,7 +164,7 @@ def test_align_one_frame() -> None:
 
 @pytest.mark.parametrize("labels", [[1], [1, 2], [1, 1], [2, 1, 2], [2, 2, 2], [1, 2, 1, 2, 1], []])
 def test_align(labels: list[int]) -> None:
-    """Of all paths that leave the labels, the likeliest."""
+    """Of all paths that give the labels, the likeliest."""
     for seed in range(12):
         log_probs = chances(6, seed=seed)
         with unchanged(log_probs=log_probs):
@@ -172,19 +172,19 @@ def test_align(labels: list[int]) -> None:
         rows = paths(6, 3)[tuple(labels)]
         right = rows[scored(log_probs, rows).argmax()].tolist()
         assert yours == right, (
-            f"labels {labels}, random scores {seed}: yours {yours}, which leaves"
+            f"labels {labels}, random scores {seed}: yours {yours}, which gives"
             f" {[label for label, _ in groupby(yours) if label]}; expected {right}, of"
             f" log-probability {float(scored(log_probs, torch.tensor([right]))):.3f}"
         )
 
 
 def test_align_long() -> None:
-    """600 frames of 40 labels: the path leaves exactly the labels."""
+    """600 frames of 40 labels: the path gives exactly the labels."""
     labels = [1, 2, 2, 3] * 10
     yours = align(chances(600, 4), labels)
     left = [label for label, _ in groupby(yours) if label]
     assert len(yours) == 600, f"yours has {len(yours)} frames, expected 600"
-    assert left == labels, f"your path leaves {left[:8]}…, expected {labels[:8]}…"
+    assert left == labels, f"your path gives {left[:8]}…, expected {labels[:8]}…"
 
 
 @pytest.mark.backend("torchaudio")

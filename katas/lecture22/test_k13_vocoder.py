@@ -57,7 +57,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str, gap: float = 1
 
 
 def walked(spec: torch.Tensor, rate: float) -> torch.Tensor:
-    """Return what `vocode` should for [bins, columns], number by number."""
+    """Return what `vocode` should return for [bins, columns], number by number."""
     width = spec.shape[1]
     result = []
     for row in spec.tolist():
@@ -119,7 +119,7 @@ def test_each_bin_turns_by_itself() -> None:
 
 @pytest.mark.parametrize("rate", [2.0, 1.25, 0.75, 1.3, 3.0, 0.25])
 def test_number_by_number(rate: float) -> None:
-    """Every bin and every output, faster and slower."""
+    """Every bin and every output, both faster and slower."""
     spec = columns(9, 8)
     with unchanged(spec=spec):
         yours = vocode(spec, rate)
@@ -141,7 +141,7 @@ def test_complex64() -> None:
     spec = columns(5, 7)
     yours = vocode(spec.to(torch.complex64), 0.75)
 
-    assert yours.dtype == torch.complex64, f"of complex64 yours makes {yours.dtype}"
+    assert yours.dtype == torch.complex64, f"for complex64, your result is {yours.dtype}"
     close(yours.to(torch.complex128), walked(spec, 0.75), "complex64", 1e-4)
 
 
@@ -186,12 +186,14 @@ def test_the_pitch_stays(rate: float) -> None:
     x = cosine(470).float()
     yours = stretch(x, rate)
 
-    assert yours.dtype == torch.float32, f"of float32 yours makes {yours.dtype}"
+    assert yours.dtype == torch.float32, f"for float32, your result is {yours.dtype}"
     length = round(16000 / rate)
     assert yours.shape == (length,), f"rate {rate}: yours has shape {[*yours.shape]}, not {length}"
     hertz, level = loudest(yours)
-    assert abs(hertz - 470) < 1, f"470 Hz at rate {rate}: yours is {hertz:.1f} Hz"
-    assert abs(level - 1) < 0.02, f"rate {rate}: a tone of level 1 comes out at level {level:.3f}"
+    assert abs(hertz - 470) < 1, f"470 Hz at rate {rate}: your output has {hertz:.1f} Hz"
+    assert abs(level - 1) < 0.02, (
+        f"rate {rate}: a tone of level 1 has level {level:.3f} in your output"
+    )
 
 
 def test_listen(tmp_path: Path) -> None:
@@ -211,7 +213,9 @@ def test_listen(tmp_path: Path) -> None:
     assert sizes == expected, f"rates and samples: yours {sizes}, expected {expected}"
     chord = {name: loudness(x) for name, (_, x) in found.items()}
     assert chord["before.wav"] > 0.7, f"levels of the chord: {chord}"
-    assert chord["after.wav"] > 0.7, f"levels of the chord: {chord}; yours sounds a different chord"
+    assert chord["after.wav"] > 0.7, (
+        f"levels of the chord: {chord}; your output has a different chord"
+    )
 
 
 def loudness(x: torch.Tensor) -> float:
@@ -228,7 +232,7 @@ def loudness(x: torch.Tensor) -> float:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_stretches_alike() -> None:
-    """Its phase_vocoder takes an advance for each bin, which cancels, so any value will do."""
+    """The one in torchaudio takes an advance for each bin, which cancels: any value works."""
     spec = columns(2, 513, 9)
     rates = (0.5, 1.3, 2.0)
     yours = [vocode(spec, rate) for rate in rates]

@@ -1,6 +1,6 @@
 """Byte-pair merges without a loop over the tokens.
 
-A tokenizer begins with bytes and gives the most frequent pair of neighbours a number of its own,
+A tokenizer begins with bytes and gives the most frequent pair of neighbours a new id,
 again and again. "ababcab" is 97 98 97 98 99 97 98, and
 
     pair (97, 98), three times, becomes 256:      256 256 99 256
@@ -15,7 +15,7 @@ question that no loop asks: in `aaa` the pair (a, a) occurs twice, and only one 
 
 `train` and `vocabulary` are given. Do not call ``tolist`` or ``numpy``.
 
-Begin on paper: for `aaaa b aaa`, which places match (a, a), and which of them count?
+Begin on paper: for `aaaa b aaa`, which positions match (a, a), and which of them count?
 Afterwards see ``unique`` in ``torch/functional.py``, in site-packages. Real life differs: text is
 first split into words, and no merge crosses a split.
 """
@@ -28,10 +28,10 @@ import torch
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
     """Return the pair of neighbours that occurs most often.
 
-    Overlapping places count too: `aaa` has two. In a tie, return the one with the smallest left id,
+    Overlapping pairs count too: `aaa` has two. In a tie, return the one with the smallest left id,
     and then the smallest right. `ids` has at least two ids, int64, none negative.
     """
-    # TODO: make one number from each pair.
+    # TODO: compute one number from each pair.
     raise NotImplementedError("most_frequent")
 
 
@@ -44,7 +44,7 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
     """Return the ids (int64) of these bytes after the merges, in their order.
 
-    Merge n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
+    Merge n creates the id 256 + n. `ids` may be uint8 or int64, and may be empty.
     """
     # TODO
     raise NotImplementedError("encode")

@@ -5,7 +5,7 @@ One function, several implementations: a fused operator that never writes down t
 
 1. `Names`: a mode that records what runs.
 2. `answer`: which one answered?
-3. `fast`: keys with one head for all queries lose the fused operator. Win it back.
+3. `fast`: one key head for all queries loses the fused operator. Win it back.
 
 Begin with dropout, a mask that requires a gradient, q without a batch.
 Afterwards read ``torch/utils/_python_dispatch.py``, in site-packages.
@@ -38,7 +38,7 @@ class Names(TorchDispatchMode):
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
     """Return the full name of the operator that ran and has "scaled_dot_product" in it, or "math".
 
-    Inference mode is excluded: there the function arrives undivided.
+    Inference mode is excluded: there the function arrives whole.
     """
     # TODO
     raise NotImplementedError("answer")

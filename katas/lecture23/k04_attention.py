@@ -13,7 +13,7 @@ Write `attend`, about 12 lines, to match ``scaled_dot_product_attention`` in flo
 - A query that may look nowhere gets 0, and its gradients are 0. The obvious code gives NaN.
 - With `enable_gqa`, H is a multiple of G, and neighbouring query heads share a key head.
 
-Begin on paper: what is softmax of [-inf, -inf], and what do you want to divide by instead?
+Begin on paper: what is softmax of [-inf, -inf], and what should you divide by instead?
 Afterwards see ``scaled_dot_product_attention`` in ``torch/nn/functional.py``, in site-packages: its
 docstring has a version of these lines.
 """

@@ -9,7 +9,7 @@ log-sum-exp: how large its weights were before the division.
     joined   out, lse -> out, lse -> out, lse
 
 1. `part`: attention to one block of keys, with its log-sum-exp.
-2. `join`: make one pair out of two, wherever the keys were cut.
+2. `join`: combine two pairs into one, wherever the keys were split.
 3. `online`: over all blocks.
 4. `Online`: backward computes the weights again, block by block: exp(scores - lse). It saves only
    q, k, v, out and lse.
@@ -26,7 +26,7 @@ The gradients, where P are the weights, S the scaled scores and D = (grad * out)
 Begin on paper: two blocks with lse 0 and log 3. What is the lse of both, and what weight does each
 get? Afterwards see ``_scaled_dot_product_flash_attention_for_cpu`` in
 ``aten/src/ATen/native/native_functions.yaml``, in PyTorch's repository. Real life differs: a kernel
-keeps a block in registers or shared memory, and cuts the queries into blocks, too.
+keeps a block in registers or shared memory, and splits the queries into blocks, too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> torch.Tensor:
     """Return the scaled scores of q [..., L, E] for a block of keys that begins at `start`. Given.
 
-    With `causal`, scores of keys after the query's own position are -inf.
+    With `causal`, scores of keys after the query's position are -inf.
     """
     found: torch.Tensor = q @ k.mT * q.shape[-1] ** -0.5
     if causal:
@@ -72,7 +72,7 @@ def join(a: Pair, b: Pair) -> Pair:
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
     """Return attention of q to k and v, and its lse, by blocks of `size` keys.
 
-    The last block may be shorter. Make no tensor of shape [..., L, S].
+    The last block may be shorter. Create no tensor of shape [..., L, S].
     """
     # TODO: step 3.
     raise NotImplementedError("online")

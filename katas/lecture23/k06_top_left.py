@@ -25,6 +25,6 @@ CALLS = {
 
 
 def means() -> dict[str, list[float]]:
-    """Return for each of CALLS the results of its queries."""
+    """For each of CALLS, return the results of its queries."""
     # TODO: return {"square": [..., ..., ...], "step": [...], ...}
     raise NotImplementedError("means")

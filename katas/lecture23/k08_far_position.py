@@ -1,6 +1,6 @@
 """Debug: rotary positions that work in every short test.
 
-A rotary embedding turns pairs of a query by angles, position times frequency. Ours was right in
+A rotary embedding rotates pairs of a query by angles, position times frequency. Ours was correct in
 float32. Then the model moved to bfloat16, prompts grew to 4,096 tokens, and four tickets arrived:
 
     table     "On long documents the bfloat16 model mixes up neighbours. Float32 does not."
@@ -24,7 +24,7 @@ from torch import nn
 
 
 def frequencies(dim: int, base: float = 10000.0) -> torch.Tensor:
-    """Return the ``dim // 2`` frequencies, in float32. Given, and right."""
+    """Return the ``dim // 2`` frequencies, in float32. Given, and correct."""
     return base ** -(torch.arange(0, dim, 2) / dim)
 
 
@@ -45,7 +45,7 @@ def table(count: int, dim: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch
 def grid(positions: torch.Tensor, dim: int) -> torch.Tensor:
     """Return the angles of int64 positions [rows, n], as float32 [rows, n, dim // 2].
 
-    The same holds under autocast.
+    The result is the same under autocast.
     """
     return positions[:, :, None].float() @ frequencies(dim)[None, None]
 
@@ -62,10 +62,10 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 
 
 class Rotary(nn.Module):
-    """Turns queries or keys by their positions, equally well after ``.bfloat16()`` or ``.half()``.
+    """Rotates queries or keys by position, equally well after ``.bfloat16()`` or ``.half()``.
 
-    It computes on the device of x, and adds nothing to a state dict. x and positions are on the
-    same device.
+    The module computes on the device of x, and adds nothing to a state dict. x and positions are
+    on the same device.
     """
 
     def __init__(self, dim: int) -> None:

@@ -10,12 +10,12 @@ them all: a thousand tokens write half a million. Leave room instead, and write 
 
 A caller may keep the keys: what `append` returned must never change. Writing past the end of a view
 is harmless. But `crop` takes tokens back, as speculative decoding does with a wrong guess, and then
-the next token's place may be part of a view that someone still reads.
+the next token's slot may be part of a view that someone still reads.
 
 1. `append`: write in place if you may, otherwise into a new storage with the old tokens in front.
 2. `crop`: forget the last tokens. About 18 lines in all.
 
-Begin on paper: append 3 tokens, crop to 1, append 1. Which places were handed out, and which one
+Begin on paper: append 3 tokens, crop to 1, append 1. Which slots were handed out, and which one
 is written?
 Afterwards see ``StaticCache`` of Transformers, and `narrow` in ``torch/_torch_docs.py``.
 """
@@ -41,11 +41,11 @@ class Cache:
         """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.
 
         n is 1 or more. The results are views of the cache. They have no graph, and they never
-        change. If there is too little room, double it until there is enough. Never write to a place
+        change. If there is too little room, double it until there is enough. Never write to a slot
         that was handed out: move to a new storage with the same room instead. If both apply, move
         once, to the doubled room.
         """
-        # TODO: is there room, and was the place handed out?
+        # TODO: is there room, and was the slot handed out?
         raise NotImplementedError("Cache.append")
 
     def crop(self, length: int) -> None:

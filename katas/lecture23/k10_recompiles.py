@@ -1,13 +1,13 @@
 """Compile a decode step once, and not for each token.
 
-``torch.compile`` guards on what it took for a constant: sizes, and Python numbers. A decode step
+``torch.compile`` guards on what it treated as a constant: sizes, and Python numbers. A decode step
 grows by one token each time. Count what that costs: a backend is a function, so it can count.
 
     print(compilations(by_cat, by_hand(12)), compilations(by_int, by_hand(12, room=16)))
 
 Write `step` so that it compiles once for all tokens: keep one shape, and the position in a tensor.
 
-Which number does each of the two given ways show the compiler?
+Which number does each of the two given functions show the compiler?
 Afterwards run it with ``TORCH_LOGS=recompiles``; the limit is in ``torch/_dynamo/config.py``.
 """
 
@@ -76,7 +76,7 @@ def step(
     """Write k and v, [1, heads, 1, dim], to `position` of the cache, and return what q reads.
 
     The cache is two tensors [1, heads, room, dim]: write to them in place. `position` is int64 [1].
-    Places after it have not been written yet: ignore them.
+    Slots after that position have not been written yet: ignore them.
     """
     # TODO: write by index, and mask what comes after.
     raise NotImplementedError("step")

@@ -1,6 +1,6 @@
 """Keys and values in pages, the way an operating system keeps memory.
 
-A cache with room for the longest sequence wastes most of it on short ones. Paged attention cuts
+A cache with room for the longest sequence wastes most of it on short ones. Paged attention splits
 the memory into pages of a few tokens. A block table says which pages a sequence has, in order, and
 pages of a finished sequence are reused by the next:
 
@@ -85,7 +85,7 @@ class Pages:
     def attend(self, q: torch.Tensor) -> torch.Tensor:
         """Return what the query of each sequence, [sequences, heads, dim], reads, in that shape.
 
-        A sequence without tokens gets 0.
+        The result of a sequence without tokens is 0.
         """
         # TODO: [sequences, heads, tokens, dim] is what attention wants.
         raise NotImplementedError("Pages.attend")

@@ -73,7 +73,7 @@ class StaticCache:
         raise NotImplementedError("StaticCache.update")
 
     def mask(self, positions: torch.Tensor) -> torch.Tensor:
-        """Return bool [n, room]: True where the query at a position may see a place."""
+        """Return bool [n, room]: True where the query at a position may see a slot."""
         # TODO: step 3.
         raise NotImplementedError("StaticCache.mask")
 

@@ -18,7 +18,7 @@ from plugins.kit import unchanged
 
 @pytest.mark.parametrize("text", ["Aa", "é€", ""], ids=["ASCII", "more bytes", "empty"])
 def test_bytes_of_a_text(text: str) -> None:
-    """A letter beyond ASCII has two bytes or more; an empty text has none."""
+    """A letter beyond ASCII has two or more bytes; an empty text has none."""
     yours, expected = codes_of(text), [*text.encode()]
 
     assert yours.dtype == torch.uint8, f"yours is {yours.dtype}, expected torch.uint8"
@@ -67,17 +67,17 @@ def test_lower_by_operators() -> None:
         buffer = bytearray(b"aBCd" * times)
         with Count() as mode:  # type: ignore[no-untyped-call, unused-ignore]
             lower_(buffer)
-        assert buffer == b"abcd" * times, f"{times} times aBCd is {bytes(buffer)!r}"
+        assert buffer == b"abcd" * times, f"{times} times aBCd became {bytes(buffer)!r}"
         counts.append(mode.calls)
 
     assert counts[0], "no operator of PyTorch ran: write to the bytes through a tensor"
     assert counts[1] < 2 * counts[0], (
-        f"operators for 8 bytes {counts[0]}, for 200 bytes {counts[1]}: work on all at once"
+        f"operators for 8 bytes {counts[0]}, for 200 bytes {counts[1]}: process all bytes at once"
     )
 
 
 def test_a_row_for_each_byte() -> None:
-    """As many codes as rows, so that a mask fits too; it would select rows 1 and 2."""
+    """As many codes as rows, so that a mask fits too; a mask would select rows 1 and 2."""
     codes, table = torch.tensor([2, 0, 1], dtype=torch.uint8), numbers(3, 2)
     with unchanged(codes=codes, table=table):
         yours = embed(codes, table)
@@ -93,11 +93,11 @@ def test_codes_of_any_shape() -> None:
 
 
 def test_a_byte_that_comes_twice_learns_twice() -> None:
-    """The gradient of a row is summed over the places where its byte is."""
+    """The gradient of a row is summed over all positions of its byte."""
     table = numbers(256, 3).requires_grad_()
     embed(torch.tensor([104, 101, 108, 108, 111], dtype=torch.uint8), table).sum().backward()
     expected = torch.zeros(256, 3).double()
     expected[[101, 104, 108, 111]] = torch.tensor([[1.0], [1.0], [2.0], [1.0]]).double()
 
-    assert table.grad is not None, "the table got no gradient"
+    assert table.grad is not None, "no gradient reached the table"
     close(table.grad, expected, "the gradient of hello: 2 for l, 1 for e, h, o")

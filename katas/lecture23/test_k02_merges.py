@@ -1,4 +1,4 @@
-"""Tests of k02_merges: a loop over the tokens merges the same, and tiktoken encodes the same."""
+"""Tests of k02_merges: a loop over the tokens gives the same merges, and tiktoken the same ids."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def test_three_in_a_row() -> None:
 
 
 def test_each_run_counts_from_its_own_start() -> None:
-    """Runs that begin at an odd place or an even one, and end in an odd length or an even one."""
+    """Runs that begin at an odd or an even index, of odd and of even length."""
     merged([0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 1], (1, 1))
     merged([1, 0, 1, 1, 0, 1, 1, 1], (1, 1))
 
 
 @pytest.mark.parametrize("ids", [[], [1], [1, 1], [2, 3, 4]], ids=["none", "one", "two", "three"])
 def test_short_texts(ids: list[int]) -> None:
-    """No id, one, a pair, and nothing to merge; the input stays."""
+    """No id, one id, a pair, and nothing to merge; the input stays."""
     x = torch.tensor(ids, dtype=torch.int64)
     with unchanged(x=x):
         yours = merge(x, (1, 1), 9)
@@ -106,7 +106,7 @@ def test_as_a_loop_merges(ids: list[int], left: int, right: int) -> None:
 
 
 def test_the_most_frequent_pair() -> None:
-    """Each place counts, also where two of them overlap."""
+    """Each pair counts, even where two of them overlap."""
     for ids, expected in (
         ([5, 6, 5, 6, 6, 5, 6], (5, 6)),
         ([1, 2, 1, 2, 7, 7, 7, 7], (7, 7)),
@@ -117,12 +117,12 @@ def test_the_most_frequent_pair() -> None:
     ):
         yours = most_frequent(torch.tensor(ids))
         assert yours == expected, (
-            f"for {ids} yours returns {yours}, expected {expected}; an id may be large: does each"
-            " pair get a number of its own?"
+            f"for {ids} your code returns {yours}, expected {expected}; an id may be large: does"
+            " each pair get a number of its own?"
         )
         kinds = {type(each) for each in yours}
         assert kinds == {int}, (
-            f"yours returns {kinds}, expected Python ints: a merge is compared with =="
+            f"your code returns {kinds}, expected Python ints: a merge is compared with =="
         )
 
 
@@ -131,7 +131,7 @@ def test_of_equally_frequent_pairs() -> None:
     for ids, expected in (([9, 1, 3, 9, 1, 3], (1, 3)), ([4, 8, 0, 4, 2, 0, 5, 6], (0, 4))):
         yours = most_frequent(torch.tensor(ids))
         assert yours == expected, (
-            f"in {ids} pairs are equally frequent; yours returns {yours}, expected {expected}"
+            f"in {ids} pairs are equally frequent: yours {yours}, expected {expected}"
         )
 
 
@@ -142,7 +142,7 @@ def test_as_a_counter_counts(ids: list[int]) -> None:
     counts = Counter(pairwise(ids))
     right = min(counts, key=lambda pair: (-counts[pair], pair))
     yours = most_frequent(torch.tensor(ids))
-    assert yours == right, f"for {ids} yours returns {yours}, expected {right}, out of {counts}"
+    assert yours == right, f"for {ids}: yours {yours}, expected {right}, out of {counts}"
 
 
 def test_the_merges_of_a_text() -> None:
@@ -176,7 +176,7 @@ def test_encode_another_text() -> None:
     for kind in (torch.int64, torch.uint8):
         none = encode(torch.tensor([97], dtype=kind), [])
         assert none.dtype == torch.int64, (
-            f"ids of {kind}: yours is {none.dtype}, expected torch.int64, as 256 is not a uint8"
+            f"ids of {kind}: yours is {none.dtype}, expected torch.int64: no uint8 holds 256"
         )
     merges = train(ids_of(TEXT), 25)
     for text in ("lowest newest widest", "aaaaaaah", "", "w", "slowly, newly"):
@@ -205,7 +205,7 @@ class Count(TorchDispatchMode):
 
 
 def test_as_many_operators_for_a_long_text() -> None:
-    """A merge of 1,000 tokens takes as many operators as one of 10, and makes no list of them."""
+    """A merge of 1,000 tokens takes as many operators as one of 10, and creates no list."""
     with forbids(kata, "torch.Tensor.tolist", "torch.Tensor.numpy") as fresh:
         counts = []
         for times in (2, 200):
@@ -215,7 +215,7 @@ def test_as_many_operators_for_a_long_text() -> None:
             counts.append(mode.calls)
 
     assert counts[0] == counts[1], (
-        f"operators for 10 tokens {counts[0]}, for 1,000 tokens {counts[1]}: work on all at once"
+        f"operators for 10 tokens {counts[0]}, for 1,000 tokens {counts[1]}, expected the same"
     )
 
 

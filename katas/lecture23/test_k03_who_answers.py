@@ -97,7 +97,7 @@ def test_who_answers() -> None:
 
 
 def test_an_error_is_no_answer() -> None:
-    """Two key heads for four query heads, without enable_gqa: the error reaches the caller."""
+    """Two key heads for four query heads, without enable_gqa: the caller gets the error."""
     q, k = numbers(2, 4, 6, 8), numbers(2, 2, 6, 8)
     with unchanged(q=q, k=k), pytest.raises(RuntimeError, match=r"size|heads"):
         answer(q, k, k)
@@ -113,6 +113,8 @@ def test_one_head_of_keys_for_all() -> None:
         attention(q, k.repeat(1, 4, 1, 1), v.repeat(1, 4, 1, 1))
     wanted = fused(full.names)
 
-    assert fused(seen.names) == wanted, f"{fused(seen.names)!r} answers yours, expected {wanted!r}"
+    assert fused(seen.names) == wanted, (
+        f"{fused(seen.names)!r} answered your call, expected {wanted!r}"
+    )
     copies = [n for n in seen.names if n.startswith(("aten.clone", "aten.copy", "aten.repeat"))]
-    assert not copies, f"yours copies the keys with {copies}: a view with 4 heads is enough"
+    assert not copies, f"your code copies the keys with {copies}: a view with 4 heads is enough"

@@ -51,7 +51,7 @@ def test_the_scale() -> None:
 
 
 def test_a_scale_of_your_own() -> None:
-    """It replaces 1 / sqrt(E), even when it is 0."""
+    """A given scale replaces 1 / sqrt(E), even when it is 0."""
     agrees(qkv(), "scale=0.7", scale=0.7)
     agrees(qkv(), "scale=0.0: every key counts the same", scale=0.0)
 
@@ -62,13 +62,13 @@ def test_a_mask_of_bool() -> None:
 
 
 def test_a_mask_of_numbers() -> None:
-    """Added to the scores, after they are scaled."""
+    """A float mask is added to the scores, after they are scaled."""
     agrees(qkv(), "a mask of numbers [5, 7]", mask=numbers(5, 7))
     agrees(qkv(), "and a scale", mask=numbers(5, 7), scale=0.3)
 
 
 def test_a_mask_is_broadcast() -> None:
-    """One for each text of the batch, for each head, or for each pair of them."""
+    """One mask for each text of the batch, for each head, or for each pair of them."""
     padding = torch.ones(2, 1, 1, 7, dtype=torch.bool)
     padding[1, ..., 4:] = False
     agrees(qkv(), "padding of [2, 1, 1, 7]", mask=padding)
@@ -128,7 +128,7 @@ def test_the_inputs_are_left_alone() -> None:
         attend(q, k, v, mask=hidden)
     yours = attend(q.float(), k.float(), v.float(), mask=hidden)
 
-    assert yours.dtype == torch.float32, f"of float32, yours is {yours.dtype}"
+    assert yours.dtype == torch.float32, f"for float32 inputs, your result is {yours.dtype}"
     close(yours.double(), scaled_dot_product_attention(q, k, v, hidden), "in float32", 1e-5)
 
 
@@ -150,7 +150,7 @@ def test_gradients() -> None:
         for kind, slope in (("False", first), ("-inf", second)):
             assert slope.isfinite().all(), (
                 f"query 0 may look nowhere, its mask is all {kind}, and the gradient of {name} is"
-                f" {slope.tolist()}: mend the row before softmax, not only after"
+                f" {slope.tolist()}: replace the -inf before softmax, not only after"
             )
         close(second, first, f"the gradient of {name}, with -inf and with False")
     try:
@@ -160,7 +160,7 @@ def test_gradients() -> None:
 
 
 def test_it_is_yours() -> None:
-    """None of PyTorch's attentions computes it."""
+    """None of PyTorch's attention functions computes the result."""
     names = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.MultiheadAttention")
     with forbids(kata, *names) as fresh:
         yours = fresh.attend(*qkv())

@@ -112,7 +112,7 @@ def test_part_in_general() -> None:
 
 @one
 def test_a_row_that_sees_nothing() -> None:
-    """It reads 0, and its log-sum-exp is that of an empty set."""
+    """Such a row reads 0, and its log-sum-exp is that of an empty set."""
     s, v = numbers(3, 4), numbers(4, 2)
     s[1] = -torch.inf
     s[2, 1:] = -torch.inf
@@ -137,7 +137,7 @@ def test_join_two_on_paper() -> None:
 
 @two
 def test_join_is_as_if_never_cut() -> None:
-    """Wherever the keys are cut, in either order, and for an lse beyond 1,000."""
+    """Wherever the keys are split, in either order, and for an lse beyond 1,000."""
     for factor in (1.0, 1000.0):
         s, v = numbers(2, 5, 7) * factor, numbers(2, 7, 3)
         whole = part(s, v)
@@ -151,7 +151,7 @@ def test_join_is_as_if_never_cut() -> None:
 
 @two
 def test_nothing_joined() -> None:
-    """Joined to something, on the left and on the right; and to nothing."""
+    """An empty part joined to another part, from the left and right; and to an empty part."""
     some = numbers(3, 2), numbers(3, seed=1)
     nothing = torch.zeros(3, 2).double(), torch.full((3,), -torch.inf).double()
     for why, pair, right in (
@@ -191,7 +191,7 @@ def test_other_sizes() -> None:
     q, k, v = qkv()
     out, lse = online(q.float(), k.float(), v.float(), 4, causal=True)
     kinds = {out.dtype, lse.dtype}
-    assert kinds == {torch.float32}, f"for float32 inputs, yours returns {kinds}"
+    assert kinds == {torch.float32}, f"for float32 inputs, your results are {kinds}"
 
 
 @three
@@ -211,7 +211,7 @@ def test_no_matrix_of_scores() -> None:
 @four
 @pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
 def test_gradients(causal: bool) -> None:  # noqa: FBT001
-    """They equal those of PyTorch's attention; so do the value and lse."""
+    """Gradients equal those of PyTorch's attention; so do the value and lse."""
     inputs = wanting(qkv(10, 10, 3))
     expected = scaled_dot_product_attention(*inputs, is_causal=causal)
     weights = numbers(*expected.shape, seed=9)
@@ -226,7 +226,7 @@ def test_gradients(causal: bool) -> None:  # noqa: FBT001
 
 @four
 def test_gradcheck() -> None:
-    """Finite differences say the same."""
+    """Finite differences agree."""
     inputs = wanting((numbers(3, 2, seed=1), numbers(3, 2, seed=2), numbers(3, 2, seed=3)))
     try:
         torch.autograd.gradcheck(lambda *x: applied(x, 2, causal=True)[0], inputs)
@@ -254,20 +254,20 @@ def test_what_is_saved() -> None:
         assert not odd, f"ctx.{odd} keeps tensors that were not passed to save_for_backward"
         theirs = saved(scaled_dot_product_attention, *inputs)
         tiled = saved(partial(online, causal=False), *inputs, 16)
-        assert yours, "nothing is saved with save_for_backward"
+        assert yours, "nothing was passed to save_for_backward"
         assert yours >= five, (
-            f"{tokens} tokens: yours saves {yours:,} elements, expected {five:,}: q, k, v, out and"
-            " lse. Without the last two, backward computes the whole attention again"
+            f"{tokens} tokens: your code saves {yours:,} elements, expected {five:,}: q, k, v, out"
+            " and lse. Without the last two, backward computes the whole attention again"
         )
         assert yours <= theirs, (
-            f"{tokens} tokens: yours saves {yours:,} elements, PyTorch's fused operator {theirs:,}:"
-            f" q, k, v, out and lse; autograd would save {tiled:,} of `online`"
+            f"{tokens} tokens: your code saves {yours:,} elements, PyTorch's fused operator"
+            f" {theirs:,}: q, k, v, out and lse; autograd would save {tiled:,} of `online`"
         )
 
 
 @four
 def test_backward_by_blocks() -> None:
-    """In backward too, no score matrix is made, and no input changes."""
+    """In backward too, no score matrix is created, and no input changes."""
     inputs = wanting(qkv(64, 64, texts=1))
     out, _ = applied(inputs, 8, causal=True)
     grad = numbers(*out.shape)

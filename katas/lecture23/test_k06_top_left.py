@@ -35,7 +35,7 @@ def computed(name: str) -> list[float]:
     """Return what PyTorch returns for a call."""
     queries, keys, options = OPTIONS[name]
     if name == "lower right":
-        # It imports torch._dynamo, which takes seconds.
+        # This module imports torch._dynamo, which takes seconds.
         from torch.nn.attention.bias import causal_lower_right  # noqa: PLC0415
 
         options = {"attn_mask": causal_lower_right(queries, keys)}
@@ -56,7 +56,7 @@ def predicted() -> dict[str, list[float]]:
 
 
 def test_every_call_has_its_queries() -> None:
-    """A number for each query."""
+    """Each call has a number for each query."""
     rows = predicted()
 
     assert {*rows} == {*OPTIONS}, f"yours has rows {sorted(rows)}, expected {sorted(OPTIONS)}"
@@ -66,7 +66,7 @@ def test_every_call_has_its_queries() -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_means(name: str) -> None:
-    """What the queries of a call see."""
+    """The mean of the keys that each query of a call sees."""
     yours, right = predicted()[name], computed(name)
     missed = [
         i for i, pair in enumerate(zip(yours, right, strict=True)) if abs(pair[0] - pair[1]) > 1e-9

@@ -1,4 +1,4 @@
-"""Tests of k07_rotary: the same as complex numbers, and as a Llama, where there is one."""
+"""Tests of k07_rotary: the same as complex numbers, and as Transformers' Llama if installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plugins.kit import unchanged
 
 
 def turned(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
-    """Return x in pairs, as complex numbers times one of magnitude 1."""
+    """Return x, its pairs as complex numbers, times numbers of magnitude 1."""
     size = x.shape[-1]
     speeds = torch.tensor([base ** (-2 * i / size) for i in range(size // 2)], dtype=torch.float64)
     angles = positions.double()[..., None] * speeds
@@ -27,7 +27,7 @@ def order(size: int) -> list[int]:
 
 
 def test_two_numbers() -> None:
-    """One pair, which turns by 1 for each position: with two numbers, both layouts are the same."""
+    """One pair, which rotates by 1 for each position: the layouts agree on two numbers."""
     c, s = torch.tensor(2.0).double().cos().item(), torch.tensor(2.0).double().sin().item()
     right = [[1.0, 0.0], [c, s], [-s, c]]
     for layout in ("pairs", "halves"):
@@ -54,7 +54,7 @@ def test_halves() -> None:
 
 
 def test_the_base() -> None:
-    """10,000 unless it is given."""
+    """The base is 10,000 unless it is given."""
     x, positions = numbers(5, 8), torch.tensor([3, 1, 4, 1, 5])
     for base in (10000.0, 500000.0, 1.0):
         yours = rotate(x, positions, layout="pairs", base=base)
@@ -75,7 +75,7 @@ def test_heads_and_texts() -> None:
 
 @pytest.mark.parametrize("layout", ["pairs", "halves"])
 def test_scores_depend_on_the_distance(layout: str) -> None:
-    """A query at 9 and a key at 4 score as those at 105 and 100, and not as those at 4 and 9."""
+    """A query at 9 and a key at 4 score like those at 105 and 100, not like those at 4 and 9."""
     q, k = numbers(8, seed=1), numbers(8, seed=2)
 
     def score(m: int, n: int) -> torch.Tensor:
@@ -85,12 +85,12 @@ def test_scores_depend_on_the_distance(layout: str) -> None:
     close(score(105, 100), score(9, 4), f"{layout}: both are five apart", 1e-11)
     close(score(7, 7), q @ k, f"{layout}: at the same position nothing changes")
     assert abs(score(4, 9) - score(9, 4)) > 1e-3, (
-        f"{layout}: a key before and a key after score the same"
+        f"{layout}: a key before and a key after have the same score, expected different ones"
     )
 
 
 def test_backward_turns_back() -> None:
-    """The gradient is turned by the opposite of the angle."""
+    """The gradient is rotated by the negative angle."""
     x, grad = numbers(5, 6).requires_grad_(), numbers(5, 6, seed=1)
     positions = torch.arange(5)
     for layout in ("pairs", "halves"):
@@ -106,12 +106,12 @@ def test_far_away() -> None:
         x = torch.tensor([[1.0, 0.0, 0.5, 2.0], [0.5, 1.0, 0.0, 1.0]], dtype=dtype)
         with unchanged(x=x, positions=positions):
             yours = rotate(x, positions, layout="pairs")
-        assert yours.dtype == dtype, f"for {dtype} inputs, yours returns {yours.dtype}"
+        assert yours.dtype == dtype, f"for {dtype} inputs, your result is {yours.dtype}"
         close(yours.double(), turned(x.double(), positions), f"far away, in {dtype}", tolerance)
 
 
 def test_weights_for_halves() -> None:
-    """Rows change places within their head."""
+    """Rows move within their head."""
     weight = torch.arange(12).view(12, 1).double()
     with unchanged(weight=weight):
         yours = to_halves(weight, 2)
@@ -134,7 +134,7 @@ def test_the_scores_stay() -> None:
 
 @pytest.mark.backend("transformers")
 def test_llama_agrees() -> None:
-    """The rotation of a model made from a configuration."""
+    """The rotation of a model built from a configuration."""
     from transformers.models.llama import modeling_llama as llama  # noqa: PLC0415 - optional
     from transformers.models.llama.configuration_llama import LlamaConfig  # noqa: PLC0415
 

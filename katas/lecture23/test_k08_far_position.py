@@ -13,20 +13,20 @@ from plugins.kit import unchanged
 
 
 DIM, COUNT = 64, 4096
-# How far rounding to each dtype may be from an exact cos or sin, plus the error of float32 angles.
+# How far a cos or sin rounded to each dtype may be off, plus the error of float32 angles.
 HALVES = {torch.float32: 0.0, torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9}
 FLOAT32 = 4e-4
 FAR = torch.tensor([[4095, 0, 257, 1000], [2049, 4094, 3, 511]])
 
 
 def exact(positions: torch.Tensor, dim: int = DIM) -> torch.Tensor:
-    """Return all angles in float64, of the frequencies in float32 that are given."""
+    """Return all angles in float64, of the given float32 frequencies."""
     rates = (10000.0 ** -(torch.arange(0, dim, 2) / dim)).double()
     return positions.double()[..., None] * rates
 
 
 def turned(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Return x turned by complex numbers, in complex128."""
+    """Return x rotated by complex numbers, in complex128."""
     a, b = x.double().chunk(2, -1)
     z = torch.complex(a, b) * torch.exp(1j * angles)[:, None]
     return torch.cat([z.real, z.imag], -1)
@@ -39,7 +39,7 @@ def queries(dtype: torch.dtype) -> torch.Tensor:
 
 
 def same_angle(yours: torch.Tensor, right: torch.Tensor, bar: float, what: str) -> None:
-    """Compare, and name the worst place."""
+    """Compare, and name the worst position."""
     __tracebackhide__ = True
     assert yours.shape == right.shape, (
         f"{what}: your shape is {list(yours.shape)}, expected {list(right.shape)}"
@@ -74,7 +74,7 @@ def test_the_table_leaves_the_default_alone() -> None:
     same_angle(cos32, exact(torch.arange(COUNT)).cos(), FLOAT32, "cos in float32")
     rows = len(cos[:, :8].unique(dim=0))
     assert rows > COUNT - 50, (
-        f"in bfloat16, {COUNT} positions have {rows} different rows of cos: many look the same"
+        f"in bfloat16, {COUNT} positions have only {rows} different rows of cos"
     )
 
 
@@ -92,7 +92,7 @@ def test_the_grid_under_autocast(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_turned_in_its_own_dtype(dtype: torch.dtype) -> None:
-    """A bfloat16 query stays one, and is rounded once; a float64 query is not rounded."""
+    """A bfloat16 query stays bfloat16, and is rounded once; a float64 query is not rounded."""
     x, angles = queries(dtype), exact(FAR).float()
     with unchanged(x=x, angles=angles):
         yours = rotate(x, angles)
@@ -104,7 +104,7 @@ def test_turned_in_its_own_dtype(dtype: torch.dtype) -> None:
     bad = int((off > bar).sum())
     assert bad == 0, (
         f"{bad} of {off.numel()} elements are further from the exact product than one rounding"
-        f" to {dtype} explains, off by up to {off.max().item():.1e}: what was rounded before?"
+        f" to {dtype} explains, off by up to {off.max().item():.1e}: what else was rounded?"
     )
 
     x64 = x.double() + torch.pi
@@ -133,7 +133,7 @@ def test_a_converted_module_knows_far_positions() -> None:
 
 
 def test_there_and_back() -> None:
-    """``.half().float()`` loses nothing, nothing is saved, and it moves to another device."""
+    """``.half().float()`` loses nothing, nothing is saved, and the module can change devices."""
     module = Rotary(DIM).half().float()
     x = queries(torch.float32)
     what = "after .half().float() (what dtype did the frequencies have in between?)"

@@ -26,7 +26,7 @@ def tokens(count: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Any
 
 
 def same(yours: Any, right: Any, what: str) -> None:
-    """Compare a pair of keys and values to the bit."""
+    """Compare a pair of keys and values bit for bit."""
     __tracebackhide__ = True
     for name, found, wanted in zip(("keys", "values"), yours, right, strict=True):
         assert found.shape == wanted.shape, (
@@ -34,7 +34,7 @@ def same(yours: Any, right: Any, what: str) -> None:
         )
         assert found.dtype == wanted.dtype, f"{what}: your {name} are {found.dtype}"
         equal = torch.equal(found, wanted)
-        assert equal, f"{what}: your {name} are not those appended"
+        assert equal, f"{what}: your {name} differ from those appended"
 
 
 def grown(*parts: Any) -> Any:
@@ -43,7 +43,7 @@ def grown(*parts: Any) -> Any:
 
 
 class Allocated(TorchDispatchMode):
-    """Adds up the bytes of storages that operators make."""
+    """Adds up the bytes of storages that operators create."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Allocated(TorchDispatchMode):
 
 
 def test_first_tokens() -> None:
-    """Three tokens are appended, and come back as they are; the inputs are left alone."""
+    """Three tokens are appended, and returned unchanged; the inputs are not modified."""
     for dtype in (torch.float64, torch.bfloat16):
         k, v = tokens(3, dtype=dtype)
         with unchanged(k=k, v=v):
@@ -115,7 +115,7 @@ def test_room_doubles() -> None:
 
 @pytest.mark.time_limit(5)
 def test_many_tokens_at_once() -> None:
-    """A prompt of 9 into room for 2 doubles it until it holds: 16, in one storage each."""
+    """A prompt of 9 with room for 2 doubles the room until it fits: 16, in one storage each."""
     cache, first, prompt = Cache(2), tokens(1), tokens(9, seed=1)
     cache.append(*first)
     with Allocated() as made:
@@ -155,7 +155,7 @@ def test_crop_takes_tokens_back() -> None:
 
 
 def test_crop_and_who_still_looks() -> None:
-    """The token after a crop has a place that was handed out: the old view must not change."""
+    """The token after a crop has a slot that was handed out: the old view must not change."""
     cache, first, more = Cache(8), tokens(5), tokens(1, seed=2)
     seen = cache.append(*first)
     cache.crop(3)
@@ -191,13 +191,13 @@ def test_crop_to_the_end_moves_nothing() -> None:
     with Allocated() as made:
         after, _ = cache.append(*part)
     assert made.bytes == 0, (
-        f"crop(4) of 4 tokens, then one more: {made.bytes} bytes allocated, expected 0"
+        f"crop(4) of 4 tokens, then one more: you allocated {made.bytes} bytes, expected 0"
     )
     assert after.data_ptr() == before.data_ptr(), "the keys moved to a different storage"
 
 
 def test_crop_and_no_room() -> None:
-    """A long guess after crop: the old tokens are in front, and old views stay."""
+    """A long guess after crop: the old tokens come first, and old views stay."""
     cache, first, more = Cache(4), tokens(4), tokens(6, seed=1)
     seen = cache.append(*first)
     cache.crop(1)
@@ -219,7 +219,9 @@ def test_no_graph() -> None:
         leaves = [x.requires_grad_() for x in tokens(1)]
         k, v = (x.sin() for x in leaves)
         yours = cache.append(k, v)
-        assert not any(x.requires_grad for x in yours), "your keys or values have a graph"
+        assert not any(x.requires_grad for x in yours), (
+            "your keys or values require grad, expected no graph"
+        )
         return k, v, *leaves
 
     freed(

@@ -58,7 +58,7 @@ def test_each_token_reads_what_it_reads_by_cat(room: int) -> None:
 
 
 def test_the_cache_is_written_in_place() -> None:
-    """Keys and values are at their position, and the rest is as it was."""
+    """Keys and values are at their position, and the rest is unchanged."""
     calls = list(static(3, 5))
     cache = calls[0][0]
     keys, values = cache
@@ -71,11 +71,11 @@ def test_the_cache_is_written_in_place() -> None:
         right = torch.cat([each[2 + which] for each in calls], 2)
         equal, rest = torch.equal(found[:, :, :3], right), bool((found[:, :, 3:] == 1000).all())
         assert equal, f"the {name} of three tokens are not in the cache: {found[0, 0, :3].tolist()}"
-        assert rest, f"{name} after the last token have changed"
+        assert rest, f"{name} after the last token were modified"
 
 
 def test_it_compiles_once() -> None:
-    """One graph for all positions."""
+    """One graph serves all positions."""
     yours = compilations(step, static(TOKENS, 16, torch.float32))
     ways = {
         "by_cat": compilations(by_cat, by_hand(TOKENS)),
@@ -84,7 +84,7 @@ def test_it_compiles_once() -> None:
     torch.compiler.reset()
     assert yours == 1, (
         f"for {TOKENS} tokens your step calls the backend {yours} times, expected once; the"
-        f" given ways: {ways}. Run with TORCH_LOGS=recompiles,graph_breaks to see why"
+        f" given functions: {ways}. Run with TORCH_LOGS=recompiles,graph_breaks to see why"
     )
 
 

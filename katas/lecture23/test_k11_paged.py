@@ -47,7 +47,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
 
 
 def test_one_token() -> None:
-    """It goes to the lowest free page, slot 0."""
+    """The token goes to the lowest free page, slot 0."""
     pages = Pages(2, 4, 2, HEADS, DIM)
     k, v = tokens(1, 1)
     with unchanged(k=k, v=v):
@@ -80,7 +80,7 @@ def test_the_plan() -> None:
 
 
 def test_freed_pages_are_reused() -> None:
-    """The lowest first, whoever had it; a released sequence begins at 0 again."""
+    """The lowest page first, whoever had it; a released sequence begins at 0 again."""
     pages = Pages(3, 6, 2, HEADS, DIM)
     for row, count in ((0, 3), (1, 3), (2, 3)):
         pages.append(row, *tokens(count, row))
@@ -111,7 +111,7 @@ def test_freed_pages_are_reused() -> None:
 
 
 def test_each_token_is_in_its_slot() -> None:
-    """Tokens that begin in the middle of a page, and go over two more."""
+    """Tokens that begin in the middle of a page, and extend over two more."""
     pages = Pages(2, 8, 3, HEADS, DIM)
     parts = [tokens(count, seed) for seed, count in enumerate((1, 4, 0, 2, 1))]
     for k, v in parts:
@@ -123,7 +123,9 @@ def test_each_token_is_in_its_slot() -> None:
             page = int(pages.table[row, token // 3])
             same(pages.keys[page, token % 3], right[token], f"key {token} of sequence {row}")
     counts = (pages.table >= 0).sum(1).tolist()
-    assert counts == [3, 3], f"8 tokens, 3 per page: yours have {counts} pages, expected 3 each"
+    assert counts == [3, 3], (
+        f"8 tokens, 3 per page: your sequences have {counts} pages, expected 3 each"
+    )
 
 
 def test_a_full_page_takes_no_next_one() -> None:
@@ -173,7 +175,7 @@ def test_attention_is_that_of_each_alone() -> None:
 
 
 def test_a_sequence_without_tokens() -> None:
-    """It reads 0, and disturbs no other."""
+    """Such a sequence reads 0, and disturbs no other."""
     pages = Pages(2, 3, 2, HEADS, DIM)
     part = tokens(3, 1)
     pages.append(1, *part)
@@ -198,5 +200,5 @@ def test_one_call_for_all_sequences() -> None:
             pages.attend(numbers(count, HEADS, DIM))
         counts.append(len(list(seen)))
     assert counts[0] == counts[1], (
-        f"attend runs {counts[0]} operators for 2 sequences, but {counts[1]} for 7"
+        f"attend runs {counts[0]} operators for 2 sequences, but {counts[1]} for 7: do not loop"
     )

@@ -28,7 +28,7 @@ ROOM, WORDS = 8, 11
 DOCUMENTS = st.lists(
     st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=ROOM), min_size=1, max_size=5
 )
-# A document as long as a row, one of a single token, and padding.
+# A document as long as a row, a document of a single token, and padding.
 EDGES = [[1, 2, 3, 4, 5, 6, 7, 8], [9], [9, 9], [3, 1, 4, 1, 5], [2]]
 
 
@@ -103,7 +103,7 @@ def test_labels_do_not_cross() -> None:
 
 
 def test_word_0_is_a_word() -> None:
-    """Padding is -1 among the document numbers; a token 0 is as good as any other."""
+    """Padding is -1 among the document numbers; token 0 is a token like any other."""
     tokens, document = torch.tensor([[5, 0, 3, 0, 0, 0]]), torch.tensor([[0, 0, 0, 1, 1, -1]])
     yours = labels(tokens, document).tolist()
     right = [[0, 3, -100, 0, -100, -100]]
@@ -155,7 +155,7 @@ def test_each_document_is_alone(documents: list[list[int]]) -> None:
 @given(documents=DOCUMENTS)
 @example(documents=EDGES)
 def test_each_pair_is_learned_once(documents: list[list[int]]) -> None:
-    """Tokens and labels are the neighbours in the documents, and no others."""
+    """Tokens and labels are neighbours within documents, and no other pairs count."""
     tokens, document = pack(documents, ROOM)
     label = labels(tokens, document)
     pairs = zip(tokens.flatten().tolist(), label.flatten().tolist(), strict=True)
@@ -165,7 +165,7 @@ def test_each_pair_is_learned_once(documents: list[list[int]]) -> None:
 
 
 def test_the_loss_is_a_mean_over_labels() -> None:
-    """Not over rows, and not over places: rows have different numbers of labels."""
+    """The mean is not over rows or positions: rows have different numbers of labels."""
     tokens, document = pack(EDGES, ROOM)
     logits = numbers(*tokens.shape, WORDS, seed=4)
     label = labels(tokens, document)
@@ -176,7 +176,7 @@ def test_the_loss_is_a_mean_over_labels() -> None:
 
 
 def test_the_packed_loss_is_that_of_all_documents() -> None:
-    """And so are the gradients."""
+    """The loss is that of all documents, and so are the gradients."""
     documents = [[3, 1, 4], [1, 5], [9, 2, 6, 5]]
     model, tokens, document = Tiny(), *pack(documents, ROOM)
     yours = loss(model(tokens, positions(document), mask(document)), labels(tokens, document))
@@ -195,7 +195,7 @@ def test_no_label_at_all() -> None:
     logits = numbers(*tokens.shape, WORDS, seed=4).requires_grad_()
     yours = loss(logits, labels(tokens, document))
     assert yours.item() == 0, f"no label: your loss is {yours.item()}, expected 0"
-    assert yours.requires_grad, "your loss has no graph: backward would raise"
+    assert yours.requires_grad, "your loss does not require grad: backward would raise"
     yours.backward()
     assert logits.grad is not None, "no gradient reached the logits"
     same(logits.grad, torch.zeros_like(logits), "the gradient without any label")
@@ -229,7 +229,7 @@ def test_a_loss_that_is_nan_stays_nan() -> None:
 
 
 def test_padding_reads_nothing() -> None:
-    """What SDPA returns for it is 0, and documents do not depend on what is there."""
+    """SDPA returns 0 for padding, and documents do not depend on its tokens."""
     _, document = pack([[1, 2], [3]], 5)
     x = numbers(1, 1, 5, 4, seed=3)
     yours = scaled_dot_product_attention(x, x, x, mask(document))

@@ -46,7 +46,7 @@ def decoder(seed: int = 1) -> Any:
 
 
 def written_out(module: Any, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Return attention, with a loop over heads and queries; turned by complex numbers."""
+    """Return attention, with a loop over heads and queries; rotated by complex numbers."""
     dim, group, out = CONFIG.dim, CONFIG.heads // CONFIG.kv_heads, []
     angles = positions[:, None] * 10000.0 ** -(torch.arange(0, dim, 2) / dim)
     unit = torch.complex(angles.cos().double(), angles.sin().double())
@@ -156,13 +156,13 @@ def test_nobody_sees_the_next_token() -> None:
     what = "outputs before the token that changed (does token 0 read later ones?)"
     by_token(after[:, :5], yours[:, :5], what)
     assert not torch.allclose(after[:, 5], yours[:, 5]), (
-        "the last output does not change when its token does"
+        "the last output did not change when its token did"
     )
 
 
 @one
 def test_positions_are_used() -> None:
-    """A shift of all positions changes nothing, a stretch does."""
+    """Shifting all positions changes nothing; stretching them does."""
     module, x = filled(Attention(CONFIG, 0)), numbers(1, 4, 16, seed=7)
     places = torch.arange(4)
     yours, shifted, stretched = (module(x, each, None) for each in (places, places + 9, 3 * places))
@@ -172,7 +172,7 @@ def test_positions_are_used() -> None:
 
 @two
 def test_logits() -> None:
-    """Two layers, against a decoder written out."""
+    """Two layers, compared with a decoder written out."""
     model = decoder()
     with unchanged(model, PROMPT):
         yours = model(PROMPT, torch.arange(5))
@@ -202,7 +202,7 @@ def test_gradients_reach_every_weight() -> None:
 
 @three
 def test_update_writes_one_layer() -> None:
-    """At its positions, in place; all of that layer is returned."""
+    """The update writes at its positions, in place, and returns all of that layer."""
     cache, k, v = new_cache(5), numbers(2, 2, 2, 4), numbers(2, 2, 2, 4, seed=1)
     keys, values = cache.keys, cache.values
     right = [torch.full((2, 2, 2, 5, 4), 1000.0, dtype=torch.float64) for _ in "kv"]
@@ -219,7 +219,7 @@ def test_update_writes_one_layer() -> None:
 
 @three
 def test_the_mask_of_the_cache() -> None:
-    """Places up to one's own."""
+    """A query sees slots up to its own position."""
     yours = new_cache(5).mask(torch.tensor([0, 3, 4]))
     right = torch.tensor([[1, 0, 0, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]).bool()
     assert yours.dtype == torch.bool, f"your mask is {yours.dtype}, expected torch.bool"
@@ -249,7 +249,7 @@ def test_part_by_part(parts: list[int]) -> None:
 
 @four
 def test_greedy_tokens() -> None:
-    """Each is the likeliest after all tokens so far."""
+    """Each token is the likeliest after all tokens so far."""
     for seed in (1, 2, 3):
         model = decoder(seed)
         with unchanged(model, PROMPT):
@@ -258,7 +258,7 @@ def test_greedy_tokens() -> None:
         assert yours.tolist() == right.tolist(), (
             f"8 tokens after 5: yours {yours.tolist()}, without a cache {right.tolist()}"
         )
-        assert yours.dtype == torch.int64, f"your tokens are {yours.dtype}"
+        assert yours.dtype == torch.int64, f"your tokens are {yours.dtype}, expected torch.int64"
 
 
 @four
@@ -274,13 +274,13 @@ def test_each_token_is_read_once() -> None:
     generate(model, PROMPT, 4)
     right = [(5, [0, 1, 2, 3, 4]), (1, [5]), (1, [6]), (1, [7])]
     assert read == right, f"tokens and positions of your calls: {read}, expected {right}"
-    assert not any(graphs), "the logits have a graph, but nobody will differentiate them"
+    assert not any(graphs), "the logits require grad, expected no graph"
     assert torch.is_grad_enabled(), "grad mode is off after generate"
 
 
 @four
 def test_a_second_prompt_knows_nothing_of_the_first() -> None:
-    """Nothing is kept between calls, also with one row, and one new token."""
+    """Nothing is kept between calls, even with one row and one new token."""
     model = decoder()
 
     def attributes() -> set[str]:
@@ -351,14 +351,14 @@ def test_a_stop_in_the_prompt_is_a_token() -> None:
     stop = next(x for x in PROMPT[0].tolist() if x not in right[:, 5:].flatten().tolist())
     yours = generate(model, PROMPT, 3, stop)
     assert yours.tolist() == right.tolist(), (
-        f"the prompt holds stop={stop}: yours {yours.tolist()}, expected {right.tolist()}"
+        f"the prompt contains stop={stop}: yours {yours.tolist()}, expected {right.tolist()}"
     )
 
 
 @pytest.mark.backend("transformers")
 @pytest.mark.time_limit(120)
 def test_transformers_agrees() -> None:
-    """A tiny Llama made from a configuration, its weights in your decoder, and its `generate`."""
+    """A tiny Llama built from a configuration, its weights in your decoder, and its `generate`."""
     theirs = importlib.import_module("transformers")
     stop = 9
     config = theirs.LlamaConfig(
@@ -385,7 +385,7 @@ def test_transformers_agrees() -> None:
         text = llama.generate(
             PROMPT, attention_mask=torch.ones_like(PROMPT), max_new_tokens=8, do_sample=False
         )
-    # Its norms compute in float32.
+    # Llama's norms compute in float32.
     same(model(PROMPT, torch.arange(5)), logits, "logits, compared with Transformers' Llama", 1e-4)
     yours = generate(model, PROMPT, 8, stop)
     assert yours.tolist() == text.tolist(), (

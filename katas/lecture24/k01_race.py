@@ -27,7 +27,7 @@ def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
 
 
 def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
-    """Return the first `count` to arrive, [..., count], the fastest first.
+    """Return the first `count` tokens to arrive, [..., count], the fastest first.
 
     Use -1 once no token with a positive probability is left. `count` is at most n.
     """
@@ -38,7 +38,7 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 def chance(p: torch.Tensor, order: list[int]) -> float:
     """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
 
-    0 where a token of probability 0 is named, also when nothing is left.
+    Return 0 if a token of probability 0 is named, also when nothing is left.
     """
     # TODO: once a token has arrived, the others share what is left.
     raise NotImplementedError("chance")

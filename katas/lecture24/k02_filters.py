@@ -11,11 +11,11 @@ equal logits, or no token left. A filter returns the logits with -inf for what i
 1. `top_k`: tokens that equal the last of the k stay too.
 2. `top_p`: keep the fewest most probable tokens whose probabilities add up to at least p; the rest
    get -inf.
-3. `filtered`: temperature, top-k and top-p, in this order; top-p sees what top-k left.
+3. `filtered`: temperature, top-k and top-p, in this order; top-p sees what top-k kept.
 
 `generate` is given. Do not change the inputs. About 15 lines.
 
-Begin on paper: in `top_p`, which sum decides about a token, with its own probability or without?
+Begin on paper: in `top_p`, which sum decides about a token: with its own probability or without?
 Afterwards see ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real life differs: libraries
 have a dozen more filters, and each is a function of logits.
 """
@@ -58,7 +58,7 @@ def filtered(
     k: int | None = None,
     p: float | None = None,
 ) -> torch.Tensor:
-    """Divide by the temperature, apply top-k, then top-p; None leaves a filter out."""
+    """Divide by the temperature, apply top-k, then top-p; None skips a filter."""
     # TODO
     raise NotImplementedError("filtered")
 

@@ -7,7 +7,7 @@ model's distribution: not nearly, exactly. p is its distribution of the next tok
     q        0.6   0.3   0.1      the draft proposes 0 too often,
     p        0.3   0.5   0.2
     accept   0.5   1     1        so half of its 0s are rejected,
-    residual 0     2/3   1/3      and what it lacks is drawn instead
+    residual 0     2/3   1/3      and what q lacks is drawn instead
 
 1. `accept`: the probability with which a proposed token stays.
 2. `residual`: the distribution from which its substitute is drawn.
@@ -44,7 +44,7 @@ class Dice:
         return torch.rand(()).item() < chance
 
     def choice(self, law: torch.Tensor) -> int:
-        """Return a token from this distribution, [n], which sums to 1."""
+        """Return a token drawn from this distribution, [n], which sums to 1."""
         return int(torch.multinomial(law, 1))
 
 
@@ -61,7 +61,7 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 
 def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> list[int]:
-    """Return the drafted tokens that stay, and one more.
+    """Return the drafted tokens that stay, and one more token.
 
     p is [len(draft) + 1, n], one row more than q [len(draft), n].
     """
@@ -74,8 +74,8 @@ def generate(
 ) -> list[int]:
     """Return ids followed by `new` tokens; models are the large one and the draft.
 
-    Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Cut off
-    what is too long. `ids` has at least one token; do not change it.
+    Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Drop
+    surplus tokens. `ids` has at least one token; do not change it.
     """
     # TODO
     raise NotImplementedError("generate")

@@ -28,7 +28,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # The last tokens [beams] to log-probabilities [beams, n] of the next; it appends to the cache.
+    # The last tokens [beams] to log-probabilities [beams, n] of the next; appends to the cache.
     Step = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -36,7 +36,7 @@ INF = float("inf")
 
 
 def reorder_(cache: list[torch.Tensor], parents: torch.Tensor) -> None:
-    """Make row i of each tensor [beams, ...] what row ``parents[i]`` was, in the same memory."""
+    """Set row i of each tensor [beams, ...] to the old row ``parents[i]``, in the same memory."""
     # TODO
     raise NotImplementedError("reorder_")
 

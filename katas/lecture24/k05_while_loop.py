@@ -7,9 +7,9 @@ export refuses such a loop, and ``torch.jit.trace`` records the steps of one run
     while_loop(cond, body, (x, y))     # as:  while cond(x, y): x, y = body(x, y)
 
 Both are traced once, for tokens without a value. So `W[tok]` with a 0-d `tok` fails: indexing by a
-0-d integer reads its number. `index_select` takes the index as a tensor.
+0-d integer reads its value. `index_select` takes the index as a tensor.
 
-1. `next_token`: the best token after `tok`, without reading its number.
+1. `next_token`: the best token after `tok`, without reading its value.
 2. `decode`: what `by_python`, which is given, returns.
 
 Rules for `body`: as many results as arguments, of the same shape and dtype, all new; do not write
@@ -47,5 +47,5 @@ def next_token(table: torch.Tensor, tok: torch.Tensor) -> torch.Tensor:
 
 def decode(table: torch.Tensor, start: torch.Tensor, length: int, end: int) -> torch.Tensor:
     """Return what `by_python` returns, with `while_loop`."""
-    # TODO: a place, a token, and the tokens so far.
+    # TODO: a position, a token, and the tokens so far.
     raise NotImplementedError("decode")

@@ -15,8 +15,8 @@ Each function below returns such a function; `causal` is given.
 About 15 lines. q, k, b and h are tensors without a value: no `if`, no `and`.
 
 Begin on paper: a cache of 16 keys, and one query. What does `causal` let it see?
-Afterwards read ``torch/nn/attention/flex_attention.py``, in site-packages. Real life differs: it is
-compiled, one kernel for each mask; and on a CPU no input may require a gradient.
+Afterwards read ``torch/nn/attention/flex_attention.py``, in site-packages. Real life differs: masks
+are compiled, one kernel for each; and on a CPU no input may require a gradient.
 """
 
 from __future__ import annotations

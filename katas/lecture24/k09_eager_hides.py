@@ -1,9 +1,9 @@
-"""Find two masks that are right in eager, and wrong when compiled.
+"""Find two masks that are correct in eager, and wrong when compiled.
 
 Two helpers combine block masks. All tests in eager were green. Compiled, `both(causal, document)`
 lets tokens see other documents, and with `either(causal, prefix)` some queries miss the prefix.
 
-Eager FlexAttention makes all scores, asks ``mask_mod`` for each pair, and never looks at the
+Eager FlexAttention computes all scores, asks ``mask_mod`` for each pair, and never looks at the
 blocks. A compiled kernel obeys them:
 
     block     keys are read   mask_mod is asked
@@ -60,7 +60,7 @@ def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: o
 def obeyed(block_mask: BlockMask) -> torch.Tensor:
     """Return what a compiled kernel applies, bool [queries, keys].
 
-    Use only the two tables: a block in neither is not read, and nothing in it is allowed.
+    Use only the two tables: a block in neither table is not read, and allows nothing.
     `BLOCK_SIZE` is (queries, keys) of a block.
     """
     # TODO: from a table of blocks to a table of pairs.
@@ -68,7 +68,7 @@ def obeyed(block_mask: BlockMask) -> torch.Tensor:
 
 
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
-    """Return a mask that allows what both allow; they have the same sizes.
+    """Return a mask that allows what both masks allow; they have the same sizes.
 
     A block that one of them does not read is not read. A block that is full in both is full.
     """
@@ -78,7 +78,7 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 
 
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
-    """Return a mask that allows what one of them allows, or both; they have the same sizes.
+    """Return a mask that allows what either mask allows, or both; they have the same sizes.
 
     A block that neither reads is not read. A block that is full in one of them is full.
     """

@@ -1,7 +1,7 @@
 """Find your mods in the graph.
 
 FlexAttention takes two Python functions, and becomes one kernel. In between is a graph, and a graph
-has no functions in it. What became of them? Look at one:
+has no functions in it. Where did they go? Look at one:
 
     graph = graph_of(lambda q: flex_attention(q, q, q, score_mod=lambda s, *_: s / 2), x)
     graph.print_readable()
@@ -40,7 +40,7 @@ def graph_of(attend: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> Grap
 
 
 def calls(mod: GraphModule) -> str:
-    """Return the names of what a module calls: given."""
+    """Return the names of the functions that a module calls: given."""
     nodes = [node for node in mod.graph.nodes if node.op.startswith("call_")]
     return " ".join(getattr(node.target, "__name__", str(node.target)) for node in nodes)
 

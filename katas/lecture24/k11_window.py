@@ -61,6 +61,6 @@ def by_int(width: int, tokens: int) -> BlockMask:
 
 
 def window(width: int, tokens: int) -> BlockMask:
-    """Return the mask of `by_int`, made from a ``mask_mod`` that need not be compiled again."""
+    """Return the mask of `by_int`, built from a ``mask_mod`` that need not be recompiled."""
     # TODO: what may mask_mod capture?
     raise NotImplementedError("window")

@@ -27,7 +27,7 @@ from torch.nn.utils.parametrize import remove_parametrizations
 
 
 class LoRA(nn.Module):
-    """What is added to a weight: two small matrices. The constructor is given."""
+    """An update added to a weight: two small matrices. The constructor is given."""
 
     def __init__(self, layer: nn.Linear, rank: int, scale: float) -> None:
         super().__init__()
@@ -52,14 +52,14 @@ def lora_of(layer: nn.Linear) -> LoRA:
 def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
     """Freeze a layer's weight and bias, and put a LoRA on its weight; return the LoRA.
 
-    `LoRA.was` records for each of the layer's parameters, by name, whether it required gradients.
+    `LoRA.was` records, for each of the layer's parameters by name, whether it required gradients.
     """
     # TODO: mind the order.
     raise NotImplementedError("adapt")
 
 
 def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
-    """Return what an adapted layer returns for x, [..., in], without making its weight."""
+    """Return what an adapted layer returns for x, [..., in], without computing its weight."""
     # TODO: two small products.
     raise NotImplementedError("apart")
 
@@ -68,7 +68,7 @@ def remove(layer: nn.Linear, *, merge: bool) -> None:
     """Turn an adapted layer back into a plain one.
 
     The same parameters require gradients as before. With `merge` its weight is the adapted one,
-    otherwise the one it had, bit for bit.
+    otherwise the original one, bit for bit.
     """
     # TODO: remove the parametrization, and look at requires_grad.
     raise NotImplementedError("remove")

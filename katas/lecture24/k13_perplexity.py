@@ -49,7 +49,7 @@ def total(
     `weight` is [words, dim], `target` int64 [n]. No result in forward or backward holds the logits
     of more than `size` tokens. `hidden` and `weight` get their gradients.
     """
-    # TODO: chunk by chunk; what happens to the logits of each?
+    # TODO: chunk by chunk; what happens to the logits of each chunk?
     raise NotImplementedError("total")
 
 

@@ -30,7 +30,7 @@ def dice(seed: int) -> torch.Generator:
 
 @contextmanager
 def only_dice(p: torch.Tensor) -> Iterator[None]:
-    """Check that p is not written to, and that the global generator is not used."""
+    """Check that p is not modified, and that the global generator is not used."""
     __tracebackhide__ = True
     with unchanged(p=p):
         before = torch.get_rng_state()
@@ -42,7 +42,7 @@ def only_dice(p: torch.Tensor) -> Iterator[None]:
 
 
 def test_one_token() -> None:
-    """With the same generator it is the token of multinomial, seed after seed."""
+    """With the same generator, your token is multinomial's, seed after seed."""
     for seed in range(12):
         with only_dice(P):
             yours = one(P, dice(seed))
@@ -50,7 +50,7 @@ def test_one_token() -> None:
         assert yours.shape == (1,), f"yours has shape {[*yours.shape]}, expected [1]"
         assert yours.dtype == torch.int64, f"yours is {yours.dtype}, expected torch.int64"
         assert yours.tolist() == right.tolist(), (
-            f"seed {seed}: yours draws {yours.tolist()}, multinomial {right.tolist()}"
+            f"seed {seed}: yours {yours.tolist()}, multinomial's {right.tolist()}"
         )
 
 
@@ -90,18 +90,20 @@ def test_several_in_order_of_arrival() -> None:
 
 
 def test_no_token_is_left() -> None:
-    """Three of two: multinomial silently returns a token of probability 0; you return -1."""
+    """Three tokens of two: multinomial silently returns one of probability 0; you return -1."""
     p = torch.tensor([[0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1e-300]], dtype=torch.float64)
     with only_dice(p):
         yours = several(p, 3, dice(1))
-    assert {*yours[0, :2].tolist()} == {1, 2}, f"{p[0].tolist()}: yours draws {yours[0].tolist()}"
-    assert yours[0, 2] == -1, f"yours draws {yours[0].tolist()}, expected -1 as the third"
+    assert {*yours[0, :2].tolist()} == {1, 2}, (
+        f"{p[0].tolist()}: yours {yours[0].tolist()}, expected 1 and 2 first"
+    )
+    assert yours[0, 2] == -1, f"yours {yours[0].tolist()}, expected -1 as the third"
     assert yours[1].tolist() == [3, -1, -1], f"yours {yours[1].tolist()}, expected [3, -1, -1]"
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_chances(length: int) -> None:
-    """The chances of all orders of a length add up to 1, and a part of them to its first token."""
+    """Chances of all orders of a length add up to 1; those of one first token, to its own."""
     p = P / P.sum()
     all_orders = [[*order] for order in permutations([0, 2, 3, 4], length)]
     total = sum(chance(p, order) for order in all_orders)
@@ -110,7 +112,7 @@ def test_chances(length: int) -> None:
     )
     first = sum(chance(p, order) for order in all_orders if order[:1] == [3])
     right = p[3].item() if length else 0.0
-    assert abs(first - right) < 1e-12, f"orders that begin with 3: {first}, expected {right}"
+    assert abs(first - right) < 1e-12, f"orders that begin with 3: yours {first}, expected {right}"
 
 
 def test_the_chance_of_an_order() -> None:
@@ -119,7 +121,9 @@ def test_the_chance_of_an_order() -> None:
     for order, right in (([1, 2], 0.3), ([1, 2, 0], 0.3), ([0, 2], 0.075), ([3, 1], 0.0)):
         with only_dice(p):
             yours = chance(p, order)
-        assert abs(yours - right) < 1e-12, f"{order} of {p.tolist()}: {yours}, expected {right}"
+        assert abs(yours - right) < 1e-12, (
+            f"{order} of {p.tolist()}: yours {yours}, expected {right}"
+        )
     p = torch.tensor([0.0, 0.5, 0.5, 0.0], dtype=torch.float64)
     try:
         yours = chance(p, [1, 2, 0])
@@ -140,5 +144,5 @@ def test_draws_follow_the_chances() -> None:
         share = (drawn == torch.tensor(order)).all(1).double().mean().item()
         right = chance(p, [*order])
         assert abs(share - right) < 5 * sqrt(right / 4000), (
-            f"{order}: drawn in a share of {share:.3f} of 4,000 draws, its chance is {right:.3f}"
+            f"{order}: a share of {share:.3f} of 4,000 draws, expected its chance, {right:.3f}"
         )

@@ -1,4 +1,4 @@
-"""Tests of k02_filters: the sets of kept tokens, against definitions in plain Python."""
+"""Tests of k02_filters: the sets of kept tokens, compared with definitions in plain Python."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kept(yours: torch.Tensor, logits: torch.Tensor, right: list[int], what: str)
 
 
 def k_of(logits: list[float], k: int) -> list[int]:
-    """Return the tokens that fewer than k others beat."""
+    """Return the tokens that fewer than k others exceed."""
     return [i for i, x in enumerate(logits) if sum(y > x for y in logits) < k and x > -INF]
 
 
@@ -66,7 +66,7 @@ def test_top_k() -> None:
 
 
 def test_equals_stay_with_the_last_of_k() -> None:
-    """Two tokens share the second place: top-2 keeps three, and top-1 of equals keeps all."""
+    """Two tokens tie for second: top-2 keeps three, and top-1 of equals keeps all."""
     logits = log(0.2, 0.5, 0.2, 0.1)
     kept(top_k(logits, 2), logits, [0, 1, 2], "top_k(2)")
     kept(top_k(logits[[0, 2]], 1), logits[[0, 2]], [0, 1], "top_k(1)")
@@ -79,7 +79,7 @@ def test_more_than_there_are() -> None:
 
 
 def test_top_k_of_rows() -> None:
-    """Each row, of any number of dims, has its own k-th."""
+    """Each row, of any number of dims, has its own k-th largest."""
     logits = torch.stack([log(1, 2, 3, 4), log(40, 30, 20, 10)]).view(2, 1, 4)
     yours = top_k(logits, 2)
     kept(yours[0, 0], logits[0, 0], [2, 3], "the first row by top_k(2)")
@@ -102,7 +102,7 @@ def test_one_is_left() -> None:
 
 
 def test_a_sum_that_is_p() -> None:
-    """Two of four equal tokens reach 0.5 exactly: no third token."""
+    """Two of four equal tokens reach 0.5 exactly: no third token is kept."""
     logits = torch.zeros(4, dtype=torch.float64)
     kept(top_p(logits, 0.5), logits, [0, 1], "top_p(0.5)")
     kept(top_p(logits, 0.25), logits, [0], "top_p(0.25)")
@@ -140,7 +140,7 @@ def test_as_defined(values: list[float], k: int, p: float) -> None:
 
 
 def test_filtered_by_nothing() -> None:
-    """Without arguments the logits are what they were; a temperature divides."""
+    """Without arguments the logits are unchanged; a temperature divides them."""
     logits = log(0.2, 0.5, 0.3)
     with unchanged(logits=logits):
         plain, cold = filtered(logits), filtered(logits, 0.5)
@@ -152,7 +152,7 @@ def test_filtered_by_nothing() -> None:
 
 
 def test_the_order_of_the_filters() -> None:
-    """Top-2 leaves 0.4 and 0.3, which are then 0.57 and 0.43: 0.5 is reached by the first."""
+    """Top-2 keeps 0.4 and 0.3, which become 0.57 and 0.43: the first reaches 0.5."""
     logits = log(0.2, 0.4, 0.1, 0.3)
     kept(filtered(logits, k=2, p=0.5), logits, [1], "top-k 2, then top-p 0.5,")
     kept(filtered(logits, k=3), logits, [0, 1, 3], "top-k 3 alone")

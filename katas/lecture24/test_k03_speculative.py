@@ -44,7 +44,7 @@ class Every(Dice):
         self.others: list[list[int]] = []
 
     def coin(self, chance: float) -> bool:
-        """Heads first."""
+        """Follow heads first."""
         assert -1e-12 <= chance <= 1 + 1e-12, f"a coin with probability {chance}, expected 0 to 1"
         return self._next([chance, 1 - chance]) == 0
 
@@ -86,7 +86,7 @@ def same(yours: dict[tuple[int, ...], float], right: dict[tuple[int, ...], float
     for result in sorted({*yours, *right}):
         mine, expected = yours.get(result, 0.0), right.get(result, 0.0)
         assert abs(mine - expected) < 1e-12, (
-            f"tokens {[*result]}: yours come with probability {mine:.6f}, expected {expected:.6f}"
+            f"tokens {[*result]}: your probability is {mine:.6f}, expected {expected:.6f}"
         )
 
 
@@ -142,7 +142,7 @@ def test_residual() -> None:
 
 @pytest.mark.step(2, "residual")
 def test_residual_of_equal_laws() -> None:
-    """Nothing is lacking, and no distribution is 0 / 0."""
+    """Nothing is missing from q, and no distribution is 0 / 0."""
     yours = residual(P, P.clone())
     assert yours.tolist() == P.tolist(), f"p equals q: yours {yours.tolist()}, expected p"
 
@@ -150,7 +150,7 @@ def test_residual_of_equal_laws() -> None:
 @pytest.mark.step(2, "residual")
 @pytest.mark.parametrize("seed", range(4))
 def test_one_token_has_the_law(seed: int) -> None:
-    """Proposed and kept, or rejected and drawn anew: together that is p, to twelve digits."""
+    """Proposed and kept, or rejected and replaced: together that is p, to twelve digits."""
     p, q = laws(2, 6, seed=seed)
     kept = q * accept(p, q)
     yours = kept + (1 - kept.sum()) * residual(p, q)
@@ -158,7 +158,7 @@ def test_one_token_has_the_law(seed: int) -> None:
     assert gap < 1e-12, f"tokens have distribution {yours.tolist()}, expected p, {p.tolist()}"
     overlap = torch.minimum(p, q).sum()
     assert abs(kept.sum() - overlap) < 1e-12, (
-        f"a share of {kept.sum():.4f} is accepted, expected {overlap:.4f}"
+        f"your code accepts a share of {kept.sum():.4f}, expected {overlap:.4f}"
     )
 
 
@@ -185,7 +185,7 @@ def test_the_first_refusal_ends_a_draft() -> None:
     draft = [1, 0, 1, 1]
     yours = law_of(lambda dice: verify(draft, p, q, dice))
     same(yours, {(1, 0, 2): 1.0})
-    assert draft == [1, 0, 1, 1], f"the draft is now {draft}, expected it unchanged"
+    assert draft == [1, 0, 1, 1], f"your code changed the draft to {draft}"
 
 
 @pytest.mark.step(3, "verify")
@@ -202,7 +202,7 @@ def test_verify_follows_the_law() -> None:
     third = {t: c for t, c in yours.items() if len(t) == 3}
     whole = float(torch.minimum(p[:2], q).sum(1).prod())
     assert abs(sum(third.values()) - whole) < 1e-12, (
-        f"all of the draft stays with {sum(third.values()):.4f}, expected {whole:.4f}"
+        f"the whole draft stays with probability {sum(third.values()):.4f}, expected {whole:.4f}"
     )
 
 
@@ -217,7 +217,7 @@ def test_generate_follows_the_law(new: int, ahead: int, size: int) -> None:
     target = Table(large)
     ids = [1, 0]
     generate((target, Table(small)), ids, new, ahead, Dice())
-    assert ids == [1, 0], f"the ids that were given are now {ids}, expected [1, 0]: copy them"
+    assert ids == [1, 0], f"your code changed the ids [1, 0] to {ids}: copy them"
     yours = law_of(lambda dice: generate((target, Table(small)), [1, 0], new, ahead, dice))
     lengths = {len(result) for result in yours}
     assert lengths == {2 + new}, f"{new} tokens after 2: yours have lengths {sorted(lengths)}"
@@ -225,7 +225,7 @@ def test_generate_follows_the_law(new: int, ahead: int, size: int) -> None:
 
 
 def greedy(values: torch.Tensor) -> Table:
-    """Return a model that is sure of its most probable token."""
+    """Return a model that always picks its most probable token."""
     sure = torch.nn.functional.one_hot(values.argmax(-1), values.shape[-1])
     return Table(sure.double())
 
@@ -234,7 +234,7 @@ def greedy(values: torch.Tensor) -> Table:
 @pytest.mark.time_limit(10)
 @pytest.mark.parametrize("ahead", [1, 3, 8])
 def test_greedy_is_greedy(ahead: int) -> None:
-    """Deterministic models: the result is what the large one says alone."""
+    """Deterministic models: the result is that of the large model alone."""
     large, small = greedy(laws(40, 5, 5, seed=3)), greedy(laws(40, 5, 5, seed=4))
     alone = [2]
     for _ in range(20):
@@ -246,20 +246,20 @@ def test_greedy_is_greedy(ahead: int) -> None:
 @pytest.mark.step(4, "generate")
 @pytest.mark.time_limit(10)
 def test_a_good_draft_is_read_once() -> None:
-    """The draft is the large model itself: 12 tokens, 3 ahead, are 3 calls of 4 tokens each."""
+    """The draft is the large model itself: 12 tokens, 3 ahead, take 3 calls, 4 tokens each."""
     large, small = Table(laws(40, 5, 5, seed=3)), Table(laws(40, 5, 5, seed=3))
     torch.manual_seed(0)
     generate((large, small), [2], 12, 3, Dice())
     assert large.calls == [4, 8, 12], (
         f"the large model read {large.calls} tokens in its calls, expected [4, 8, 12]: each call"
-        " reads all that was drafted, and all of a good draft stays, with one more"
+        " reads the whole draft, and all of a good draft stays, plus one token"
     )
 
 
 @pytest.mark.step(4, "generate")
 @pytest.mark.time_limit(10)
 def test_a_hopeless_draft_costs_a_call_per_token() -> None:
-    """The draft never says what the large model says: one token for each call."""
+    """The draft never agrees with the large model: one token for each call."""
     large = torch.zeros(40, 3, 3).double()
     large[..., 1] = 1
     small = torch.zeros_like(large)
@@ -267,4 +267,6 @@ def test_a_hopeless_draft_costs_a_call_per_token() -> None:
     target = Table(large)
     yours = generate((target, Table(small)), [0], 4, 2, Dice())
     assert yours == [0, 1, 1, 1, 1], f"yours {yours}, expected [0, 1, 1, 1, 1]"
-    assert target.calls == [3, 4, 5, 6], f"calls of {target.calls} tokens, expected [3, 4, 5, 6]"
+    assert target.calls == [3, 4, 5, 6], (
+        f"the large model's calls read {target.calls} tokens, expected [3, 4, 5, 6]"
+    )

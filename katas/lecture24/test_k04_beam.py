@@ -35,7 +35,7 @@ class Model:
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
         """Write the tokens to the cache, and read everything in it."""
         assert tokens.shape == self.cache[1].shape[:1], (
-            f"step is called with tokens of shape {[*tokens.shape]}, expected one for each beam"
+            f"you call `step` with tokens of shape {[*tokens.shape]}, expected one for each beam"
         )
         self.asked.append(tokens.tolist())
         self.cache[0][:, self.position, 1] = tokens.double()
@@ -105,17 +105,21 @@ def test_rows_move() -> None:
 
     for tensor, old in zip(cache, before, strict=True):
         yours, right = tensor.tolist(), old[parents].tolist()
-        assert yours == right, f"of {old.tolist()} by [1, 1, 0, 2]: yours {yours}, expected {right}"
+        assert yours == right, (
+            f"{old.tolist()} reordered by [1, 1, 0, 2]: yours {yours}, expected {right}"
+        )
     assert [tensor.data_ptr() for tensor in cache] == places, "the cache moved to different memory"
 
 
 def test_rows_move_any_way() -> None:
-    """A rotation, all from the last, and no move."""
+    """A rotation, all rows from the last, and no move."""
     for order in ([3, 0, 1, 2], [3, 3, 3, 3], [0, 1, 2, 3], [1, 2, 3, 0]):
         one = torch.arange(4) + 0.5
         reorder_([one], torch.tensor(order))
         right = [i + 0.5 for i in order]
-        assert one.tolist() == right, f"by {order}: yours {one.tolist()}, expected {right}"
+        assert one.tolist() == right, (
+            f"reordered by {order}: yours {one.tolist()}, expected {right}"
+        )
 
 
 def test_best_of_all_beams() -> None:
@@ -129,7 +133,7 @@ def test_best_of_all_beams() -> None:
 
 
 def test_best_of_either_beam() -> None:
-    """A beam that was behind catches up."""
+    """A beam with a lower score catches up."""
     scores = torch.tensor([-1.0, -2.0, -INF]).double()
     log_p = torch.tensor([[-3.0, -9], [-1.5, -0.25], [-0.1, -0.1]]).double()
     yours = [each.tolist() for each in best(scores, log_p)]
@@ -155,7 +159,7 @@ def test_enough_beams_find_the_best(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_few_beams(seed: int) -> None:
-    """Three beams: the same as a search without a cache, which reads its rows anew each time."""
+    """Three beams: the same as a search without a cache, which reads its rows again each time."""
     model = Model(5, 3, 6, seed)
     yours = search(model, model.cache, 0, beams=3, length=6, end=-1)
     agree(yours, narrow(model, 0, 3, 6, end=-1), f"model {seed}, three beams")
@@ -166,7 +170,7 @@ def test_beams_are_different() -> None:
     model = Model(4, 4, 2, 9)
     rows, scores = search(model, model.cache, 0, beams=4, length=2, end=-1)
     assert len({tuple(row) for row in rows.tolist()}) == 4, (
-        f"yours finds {rows.tolist()}, expected four different sequences"
+        f"your sequences are {rows.tolist()}, expected four different ones"
     )
     assert scores.tolist() == sorted(scores.tolist(), reverse=True), (
         f"scores {scores.tolist()}, expected the best first"
@@ -175,7 +179,7 @@ def test_beams_are_different() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_end(seed: int) -> None:
-    """Token 0 ends a sequence: only 0 follows, at no cost, and others overtake it or not."""
+    """Token 0 ends a sequence: only 0 follows, at no cost; other sequences may overtake it."""
     model = Model(3, 4, 5, seed)
     yours = search(model, model.cache, 1, beams=4, length=5, end=0)
     agree(yours, narrow(model, 1, 4, 5, end=0), f"model {seed}, token 0 ends")
@@ -188,7 +192,7 @@ def test_an_end(seed: int) -> None:
 
 
 def test_calls_of_the_model() -> None:
-    """`length` calls, the first with `start` in every row; do not write to the model's results."""
+    """`length` calls, the first with `start` in every row; the model's results are not modified."""
     model = Model(3, 2, 3, 5)
     results: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -200,6 +204,6 @@ def test_calls_of_the_model() -> None:
     rows, _ = search(step, model.cache, 2, beams=2, length=3, end=1)
     assert len(model.asked) == 3, f"{len(model.asked)} calls for three tokens, expected 3"
     assert model.asked[0] == [2, 2], f"the first call is for {model.asked[0]}, expected [2, 2]"
-    assert rows.shape == (2, 3), f"yours returns {[*rows.shape]}, expected [2, 3], without `start`"
+    assert rows.shape == (2, 3), f"your shape is {[*rows.shape]}, expected [2, 3], without `start`"
     odd = [i for i, (law, old) in enumerate(results) if not torch.equal(law, old)]
-    assert not odd, f"the results of the model's calls {odd} were written to"
+    assert not odd, f"your code modified the results of the model's calls {odd}"

@@ -18,7 +18,7 @@ END = 3
 
 
 def chain(*after: int) -> torch.Tensor:
-    """Return scores [n, n] that make ``after[t]`` follow token t."""
+    """Return scores [n, n] by which ``after[t]`` follows token t."""
     n = len(after)
     scores = torch.randn(n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(n))
     scores[torch.arange(n), torch.tensor(after)] = 7.5
@@ -30,7 +30,7 @@ TABLE = chain(1, 2, 3, 5, 0, 4, 7, 6)
 
 
 class Decode(torch.nn.Module):
-    """The function as a module, which export wants."""
+    """The function as a module, which export requires."""
 
     def forward(self, table: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
         """Decode eight tokens."""
@@ -77,7 +77,7 @@ def test_the_number_of_a_token_is_not_read() -> None:
 
 @pytest.mark.time_limit(30)
 def test_decode_until_an_end() -> None:
-    """5 4 0 1 2 and an end, in fewer steps than there is room; the inputs stay."""
+    """5 4 0 1 2 and an end, in fewer than `length` steps; the inputs stay."""
     start = torch.tensor(5)
     with unchanged(table=TABLE, start=start):
         yours = decode(TABLE, start, 8, END)
@@ -88,14 +88,14 @@ def test_decode_until_an_end() -> None:
 
 @pytest.mark.time_limit(30)
 def test_decode_without_an_end() -> None:
-    """6 and 7 in turn, until the room is full."""
+    """6 and 7 in turn, until `length` tokens are there."""
     yours = decode(TABLE, torch.tensor(6), 8, END).tolist()
     assert yours == [7, 6, 7, 6, 7, 6, 7, 6], f"yours {yours}, expected 7 and 6 in turn"
 
 
 @pytest.mark.time_limit(30)
 def test_decode_from_an_end() -> None:
-    """It has already ended: no step, and `start` is not part of the result."""
+    """The sequence has already ended: no step, and `start` is not part of the result."""
     yours = decode(TABLE, torch.tensor(END), 8, END).tolist()
     assert yours == [END] * 8, f"after an end token: yours {yours}, expected {[END] * 8}"
 

@@ -64,11 +64,11 @@ def test_a_window() -> None:
     for q in range(6):
         yours = [bool(window(zero, zero, torch.tensor(q), torch.tensor(k))) for k in range(6)]
         right = [q - 3 <= k <= q for k in range(6)]
-        assert yours == right, f"query {q} of yours sees {yours}, expected {right}"
+        assert yours == right, f"in your mask, query {q} sees {yours}, expected {right}"
 
 
 def test_a_window_under_vmap() -> None:
-    """As create_block_mask calls it: q and k have no value that `if` or `and` could ask for."""
+    """As create_block_mask calls it: q and k have no value for `if` or `and` to read."""
     try:
         mask = blocks(window, 8, 8, 2)
     except RuntimeError as error:
@@ -103,14 +103,14 @@ def test_kinds_as_counted(size: int) -> None:
 
 
 def test_batch_0_and_head_0() -> None:
-    """A mask for each head: the first is shown."""
+    """A mask for each head: only head 0 counts."""
     mask = blocks(lambda b, h, q, k: (q <= k) & (b + h < 1), 8, 8, 4, batch=2, heads=3)
     yours = kinds(mask).tolist()
     assert yours == [[1, 2], [0, 1]], f"yours {yours}, expected [[1, 2], [0, 1]], of head 0"
 
 
 def test_a_mask_without_lists_of_full_blocks() -> None:
-    """Made only from partial blocks: the attributes for full ones are None."""
+    """Built only from partial blocks: the attributes for full blocks are None."""
     made = blocks(causal, 12, 12, 4)
     mask = type(made).from_kv_blocks(
         made.kv_num_blocks, made.kv_indices, BLOCK_SIZE=4, mask_mod=causal, seq_lengths=(12, 12)

@@ -1,4 +1,4 @@
-"""Tests of k07_masks: pairs by definition, and attention by SDPA, by documents and step by step."""
+"""Tests of k07_masks: pairs by definition, and attention compared with SDPA and step by step."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def attend(mask: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: 
 
 
 def pairs(mask: Any, batch: int, length: int) -> list[list[list[bool]]]:
-    """Return what a mask says, pair by pair, called as FlexAttention calls it: under vmap."""
+    """Return the answers of a mask, pair by pair, called as FlexAttention calls it: under vmap."""
     __tracebackhide__ = True
     call: Callable[..., torch.Tensor] = mask
     for dims in ((None, None, None, 0), (None, None, 0, None), (0, None, None, None)):
@@ -68,7 +68,9 @@ def compare(yours: list[list[bool]], right: list[list[bool]], what: str) -> None
     __tracebackhide__ = True
     for q, (mine, expected) in enumerate(zip(yours, right, strict=True)):
         seen, wanted = ([k for k, on in enumerate(row) if on] for row in (mine, expected))
-        assert seen == wanted, f"{what}: query {q} of yours sees keys {seen}, expected {wanted}"
+        assert seen == wanted, (
+            f"{what}: in your mask, query {q} sees keys {seen}, expected {wanted}"
+        )
 
 
 def close(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
@@ -89,7 +91,7 @@ def test_window(size: int) -> None:
 
 
 def test_prefix() -> None:
-    """Two samples, prefixes of 3 and of none: a prefix adds to the causal mask."""
+    """Two samples, with prefixes of 3 and 0: a prefix adds to the causal mask."""
     yours = pairs(prefix(torch.tensor([3, 0])), 2, 5)
     for b, length in enumerate((3, 0)):
         right = [[k <= q or k < length for k in range(5)] for q in range(5)]
@@ -97,7 +99,7 @@ def test_prefix() -> None:
 
 
 def test_document() -> None:
-    """Two samples, each with its own cuts, and a document number that comes back later."""
+    """Two samples, each with its own documents, and a document number that recurs later."""
     ids = torch.tensor([[0, 0, 1, 1, 1, 2], [5, 5, 5, 5, 3, 5]])
     with unchanged(ids=ids):
         yours = pairs(document(ids), 2, 6)
@@ -115,7 +117,7 @@ def test_shifted() -> None:
 
 
 def test_an_offset_that_grows() -> None:
-    """The tensor's value at the time of the call counts, and it stays a tensor."""
+    """The tensor's value at the time of the call counts, and `offset` stays a tensor."""
     offset = torch.tensor(1)
     mask = shifted(window(2), offset)
     pairs(mask, 1, 4)
@@ -125,7 +127,7 @@ def test_an_offset_that_grows() -> None:
 
 
 def test_alibi() -> None:
-    """Each head has its slope; a distance counts to either side."""
+    """Each head has its own slope; distance counts on either side."""
     slopes = torch.tensor([0.5, 0.25], dtype=torch.float64)
     score = alibi(slopes)
     for h in range(2):
@@ -169,7 +171,7 @@ def test_documents_are_separate_calls() -> None:
 
 @pytest.mark.time_limit(30)
 def test_a_decode_step() -> None:
-    """One query at a time, with a cache of 6 keys, is the last row of the whole."""
+    """One query at a time, with a cache of 6 keys, is the last row of the whole attention."""
     q, k, v = (numbers(1, 1, 6, 4, seed=seed) for seed in range(3))
     whole = scaled_dot_product_attention(q, k, v, is_causal=True)
     for step in (2, 5):

@@ -23,7 +23,7 @@ from plugins.kit import forbids
 from plugins.kit import unchanged
 
 
-# Without torch.compile, FlexAttention warns that it makes all scores.
+# Without torch.compile, FlexAttention warns that it computes all scores.
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without")
 
 DOCUMENT = torch.tensor([0] * 7 + [1] * 12 + [2] * 4 + [3] * 17)
@@ -36,7 +36,7 @@ def causal(_batch: Any, _head: Any, query: Any, key: Any) -> torch.Tensor:
 
 
 def window(_batch: Any, _head: Any, query: Any, key: Any) -> torch.Tensor:
-    """Allow the last seven."""
+    """Allow the last seven keys."""
     return (query >= key) & (query - key < 7)
 
 
@@ -87,7 +87,7 @@ def picture(mod: Any, queries: int, keys: int, size: int) -> list[str]:
 
 
 def test_a_causal_mask() -> None:
-    """Eight tokens in blocks of four: the diagonal is partial, and the one below it is full."""
+    """Eight tokens in blocks of four: the diagonal is partial, and the block below it is full."""
     partial, full = blocks(causal, 8, 8, 4)
     for name, yours in (("partial", partial), ("full", full)):
         assert yours.dtype == torch.bool, f"{name} is {yours.dtype}, expected torch.bool"
@@ -106,11 +106,11 @@ def test_a_mask_is_asked_with_tensors() -> None:
 
 
 def test_a_ragged_edge_is_partial() -> None:
-    """Ten queries and eight keys, all allowed: the last row has places without a query."""
+    """Ten queries and eight keys, all allowed: the last row has slots without a query."""
     yours = picture(everything, 10, 8, 4)
     assert yours == ["# #", "# #", "+ +"], (
         f"10 queries, 8 keys, all allowed, blocks of 4: yours {yours}, expected"
-        " ['# #', '# #', '+ +']: a kernel does not ask in a full block, and would read places that"
+        " ['# #', '# #', '+ +']: a kernel does not ask in a full block, and would read slots that"
         " do not exist"
     )
 
@@ -147,7 +147,7 @@ def test_a_window_as_text() -> None:
 
 
 def test_indices_of_two_rows() -> None:
-    """Two blocks of three, then none."""
+    """A row with two of three blocks, then a row with none."""
     which = torch.tensor([[False, True, True], [False, False, False]])
     with unchanged(which=which):
         counts, numbers = indices(which)
@@ -156,22 +156,22 @@ def test_indices_of_two_rows() -> None:
         assert list(yours.shape) == shape, f"{name} have shape {list(yours.shape)}, not {shape}"
     assert counts.tolist() == [2, 0], f"your counts are {counts.tolist()}, expected [2, 0]"
     assert numbers[0, :2].tolist() == [1, 2], (
-        f"the first row has blocks 1 and 2, but your numbers begin with {numbers[0, :2].tolist()}"
+        f"the first row has blocks 1 and 2, but your indices begin with {numbers[0, :2].tolist()}"
     )
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 999), rows=st.integers(1, 5), columns=st.integers(1, 20))
 def test_indices_name_the_blocks(seed: int, rows: int, columns: int) -> None:
-    """From left to right, followed by valid column numbers."""
+    """From left to right, followed by valid column indices."""
     which = torch.rand(rows, columns, generator=torch.Generator().manual_seed(seed)) < 0.6
     counts, numbers = indices(which)
     for row, count, yours in zip(which, counts.tolist(), numbers.tolist(), strict=True):
         right = row.nonzero()[:, 0].tolist()
         named = yours[:count]
-        assert named == right, f"row {row.int().tolist()}: yours lists {named}, expected {right}"
+        assert named == right, f"row {row.int().tolist()}: your list is {named}, expected {right}"
         inside = all(0 <= number < columns for number in yours)
-        assert inside, f"row {row.int().tolist()}: {yours} has numbers that are not columns"
+        assert inside, f"row {row.int().tolist()}: yours {yours}, expected only column indices"
 
 
 @settings(max_examples=25, deadline=None)
@@ -185,7 +185,7 @@ def test_indices_name_the_blocks(seed: int, rows: int, columns: int) -> None:
 @example(mod=dice, queries=40, keys=33, size=2)
 @example(mod=everything, queries=1, keys=1, size=2)
 def test_the_same_blocks_as_pytorch(mod: Any, queries: int, keys: int, size: int) -> None:
-    """Counts and numbers are those of create_block_mask."""
+    """Counts and indices are those of create_block_mask."""
     what = f"{mod.__name__}, {queries} queries, {keys} keys, blocks of {size}"
     right = create_block_mask(mod, None, None, queries, keys, device="cpu", BLOCK_SIZE=size)
     parts = blocks(mod, queries, keys, size)

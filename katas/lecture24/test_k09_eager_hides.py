@@ -1,4 +1,4 @@
-"""Tests of k09_eager_hides: what the blocks say against what mask_mod says."""
+"""Tests of k09_eager_hides: what the blocks allow, compared with what mask_mod allows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from katas.lecture24.k09_eager_hides import obeyed
 from plugins.kit import unchanged
 
 
-# Without torch.compile, FlexAttention warns that it makes all scores.
+# Without torch.compile, FlexAttention warns that it computes all scores.
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without")
 
 QUERIES, KEYS, SIZE = 22, 27, 4
@@ -29,7 +29,7 @@ def causal(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
 
 
 def window(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow what is near, before and after."""
+    """Allow nearby keys, before and after."""
     return (query - key).abs() < 7
 
 
@@ -122,7 +122,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
 
 
 def agree(mask: BlockMask, right: torch.Tensor, what: str) -> None:
-    """Check what mask_mod says, and what the blocks say."""
+    """Check what mask_mod allows, and what the blocks allow."""
     __tracebackhide__ = True
     same(pairs(mask.mask_mod), right, f"{what}, mask_mod")
     partial, full = listed(mask)
@@ -134,7 +134,7 @@ def agree(mask: BlockMask, right: torch.Tensor, what: str) -> None:
 
 
 def test_obeyed_of_an_agreeing_mask() -> None:
-    """Eight causal tokens in blocks of four: what mask_mod says."""
+    """Eight causal tokens in blocks of four: the same as mask_mod."""
     mask = mask_of(causal, 8, 8)
     same(obeyed(mask), pairs(causal, 8, 8), "causal, 8 tokens")
 
@@ -192,10 +192,12 @@ def test_no_block_is_read_for_nothing(left: Any, right: Any) -> None:
         what = f"{combine.__name__}({left.__name__}, {right.__name__})"
         yours, whole = listed(mask)
         extra, asked = sorted((yours | whole) - may), sorted(must - whole)
-        assert not extra, f"{what} reads blocks {extra}, in which nothing is allowed"
-        assert not asked, f"{what} calls mask_mod in blocks {asked}, which are full"
+        assert not extra, f"{what} reads blocks {extra}, but they allow nothing"
+        assert not asked, f"{what} calls mask_mod in blocks {asked}, but they are full"
         pair = int(obeyed(mask).sum())
-        assert pair == int(applied(mask, pairs(mask.mask_mod)).sum()), f"obeyed({what}) is wrong"
+        assert pair == int(applied(mask, pairs(mask.mask_mod)).sum()), (
+            f"obeyed({what}) differs from what a kernel applies"
+        )
 
 
 def test_masks_are_left_alone() -> None:
@@ -213,7 +215,7 @@ def test_masks_are_left_alone() -> None:
 
 
 def test_eager_cannot_tell() -> None:
-    """Attention without blocks at all is right in eager: that is what hides the fault."""
+    """Attention without any blocks is correct in eager, which hides the bug."""
     dice = torch.Generator().manual_seed(9)
     q, k = torch.randn(1, 1, 8, 4, generator=dice), torch.randn(1, 1, 8, 4, generator=dice)
     mask = mask_of(causal, 8, 8)
@@ -224,4 +226,4 @@ def test_eager_cannot_tell() -> None:
     results = [flex_attention(q, k, k, block_mask=each) for each in (mask, empty)]
     torch.testing.assert_close(*results, msg=lambda text: f"eager attention: {text}")
     yours = int(obeyed(empty).sum())
-    assert yours == 0, f"no block is read: {yours} pairs are allowed in yours, expected none"
+    assert yours == 0, f"no block is read: your mask allows {yours} pairs, expected none"

@@ -29,7 +29,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sloped(score: Any, _batch: Any, head: Any, query: Any, key: Any) -> Any:
-    """Prefer what is near: it captures a tensor."""
+    """Prefer near keys: this function captures a tensor."""
     return score - SLOPES[head] * (query - key)
 
 
@@ -39,12 +39,12 @@ def halved(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
 
 
 def causal(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow what is not after the query."""
+    """Allow keys that are not after the query."""
     return query >= key
 
 
 def near(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-    """Allow what is within three."""
+    """Allow keys within a distance of three."""
     return (query - key).abs() < 3
 
 
@@ -54,7 +54,7 @@ def mask_of(mod: Any) -> BlockMask:
 
 
 def number(graph: Any, right: int) -> list[Any]:
-    """Return your pairs, if there are as many as calls."""
+    """Return your pairs, after checking that there are as many as calls."""
     __tracebackhide__ = True
     found = list(mods(graph))
     assert len(found) == right, (
@@ -83,14 +83,14 @@ mask_mod: sub abs lt""",
     )
     value = torch.tensor(0.25)
     (yours,) = [x for x in [score(value, *INDEX, SLOPES)] if isinstance(x, torch.Tensor)] or [None]
-    assert yours is not None, "score_mod returns no tensor"
+    assert yours is not None, "your score_mod returned no tensor, expected one"
     torch.testing.assert_close(
         yours, sloped(value, *INDEX), msg=lambda text: f"your score_mod, called: {text}"
     )
 
 
 def test_two_calls() -> None:
-    """Each has its own pair, in the order of the calls."""
+    """Each call has its own pair, in the order of the calls."""
     first, second = mask_of(near), mask_of(causal)
 
     def attend(x: torch.Tensor) -> torch.Tensor:
@@ -103,7 +103,7 @@ def test_two_calls() -> None:
 
 
 def test_mods_that_nobody_gave() -> None:
-    """Without mods there are modules all the same: the score unchanged, and True."""
+    """Even without mods there are modules: the score unchanged, and True."""
     ((score, allowed),) = number(graph_of(lambda x: flex_attention(x, x, x), X), 1)
     value = torch.tensor(0.25)
     yours = score(value, *INDEX)
@@ -113,7 +113,7 @@ def test_mods_that_nobody_gave() -> None:
 
 
 def test_beside_another_operator() -> None:
-    """A cond has its own two submodules, and is left out."""
+    """A cond has two submodules of its own, which do not count."""
 
     def attend(x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
@@ -149,5 +149,5 @@ def test_names_say_nothing() -> None:
     right = [("getitem sub mul sub", "sub abs lt"), ("truediv", "ge")]
     assert pairs == right, (
         f"two calls, in a graph with renamed modules: your mods call {pairs}, expected"
-        f" {right}. The arguments of a call tell which modules belong to it"
+        f" {right}. The arguments of a call show which modules belong to it"
     )

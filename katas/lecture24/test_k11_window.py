@@ -63,10 +63,10 @@ def test_masks_do_not_share_a_width() -> None:
 
 @pytest.mark.given
 def test_a_number_of_python_is_guarded() -> None:
-    """One width compiles once, and more widths compile again."""
+    """One width compiles once, and more widths recompile."""
     found = compilations(by_int, [3, 3, 3]), compilations(by_int, [1, 2, 3])
     torch.compiler.reset()
     assert found[0] == 1, f"by_int with one width compiles {found[0]} times, expected once"
     assert found[1] > 1, (
-        f"by_int with three widths compiles {found[1]} times, expected more than one"
+        f"by_int with three widths compiles {found[1]} times, expected more than once"
     )

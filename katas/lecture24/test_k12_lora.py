@@ -1,4 +1,4 @@
-"""Tests of k12_lora: the algebra of W + B A, what is trained, and what is left after removal."""
+"""Tests of k12_lora: the algebra of W + B A, what is trained, and what remains after removal."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_adapted_weight() -> None:
 
 
 def test_nothing_changes_at_first() -> None:
-    """The layer returns what it did, to the bit."""
+    """The layer returns what it did before, bit for bit."""
     layer, x = layer_of(), numbers(4, 5, seed=3)
     before = layer(x).detach()
     lora = adapt(layer, 2, SCALE)
@@ -72,10 +72,10 @@ def test_nothing_changes_at_first() -> None:
         f"your LoRA has scale {lora.scale} and rank {lora.A.shape[0]}, expected {SCALE} and 2"
     )
     assert layer.parametrizations.weight[0] is lora, (
-        "the layer's LoRA is not the one that you return"
+        "the layer's LoRA is not the object that `adapt` returned"
     )
     equal = torch.equal(layer(x).detach(), before)
-    assert equal, "B is 0: the adapted layer must return what the layer returned"
+    assert equal, "B is 0, but the adapted layer returns a different result"
 
 
 def test_only_a_and_b_are_trained() -> None:
@@ -87,7 +87,7 @@ def test_only_a_and_b_are_trained() -> None:
 
 
 def test_what_required_gradients_is_noted() -> None:
-    """Recorded by the layer's names, before it was frozen."""
+    """The flags are recorded by the layer's names, before it is frozen."""
     layer = layer_of()
     layer.bias.requires_grad_(requires_grad=False)
     yours = adapt(layer, 2, SCALE).was
@@ -113,12 +113,12 @@ def test_the_first_step_moves_b() -> None:
         " [False, False]]"
     )
     kept = torch.equal(layer.parametrizations.weight.original, weight)
-    assert kept, "the frozen weight has moved"
+    assert kept, "the frozen weight has changed"
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_apart_is_the_same(bias: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """Value and gradients are those of the adapted layer."""
+    """Values and gradients are those of the adapted layer."""
     layer = layer_of(bias=bias)
     lora = learned(layer)
     x = numbers(2, 4, 5, seed=3).requires_grad_()
@@ -134,7 +134,7 @@ def test_apart_is_the_same(bias: bool) -> None:  # noqa: FBT001 - a parameter of
 
 
 class Largest(TorchDispatchMode):
-    """Keep the largest number of elements that an operator makes, and which operator does."""
+    """Keep the size of the largest result, and the operator that returned it."""
 
     def __init__(self, weight: torch.Tensor) -> None:
         """Remember the tensor whose views are left out."""
@@ -160,7 +160,7 @@ def test_apart_makes_no_large_matrix() -> None:
         apart(layer, x).sum().backward()
     size, operator = watch.found
     assert size <= 3 * 64, (
-        f"{operator} makes {size} elements; x has {x.numel()}, and the weight 4096. Which two of"
+        f"{operator} returned {size} elements; x has {x.numel()}, and the weight 4096. Which two of"
         " the three factors do you multiply first?"
     )
 
@@ -181,7 +181,7 @@ def test_merged_it_returns_the_same() -> None:
 
 
 def test_dropped_it_is_as_it_was() -> None:
-    """To the bit: nothing is subtracted."""
+    """Bit for bit: nothing is subtracted."""
     layer = layer_of()
     weight = layer.weight.detach().clone()
     learned(layer)

@@ -1,4 +1,4 @@
-"""Tests of k13_perplexity: the loss of all logits, without holding all logits."""
+"""Tests of k13_perplexity: the loss over all logits, without storing all logits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
 
 
 class Largest(TorchDispatchMode):
-    """Keep the largest number of elements that an operator makes, and which operator does."""
+    """Keep the size of the largest result, and the operator that returned it."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -95,7 +95,7 @@ def test_the_loss_is_that_of_all_logits(size: int) -> None:
     assert loss.dtype == torch.float64, f"your loss is {loss.dtype}, expected torch.float64"
     same(loss, whole(hidden, weight, target), f"the sum of 12 losses, in chunks of {size}")
     assert isinstance(tokens, int), f"the count is a {type(tokens).__name__}, expected an int"
-    assert tokens == 12, f"you count {tokens} tokens, expected 12"
+    assert tokens == 12, f"your count is {tokens} tokens, expected 12"
 
 
 def test_ignored_tokens_do_not_count() -> None:
@@ -105,7 +105,7 @@ def test_ignored_tokens_do_not_count() -> None:
     loss, tokens = total(hidden, weight, target, 4)
     same(loss, whole(hidden, weight, target), "the sum, with targets of -100")
     right = int((target >= 0).sum())
-    assert tokens == right, f"you count {tokens} tokens, expected {right}: -100 does not count"
+    assert tokens == right, f"your count is {tokens} tokens, expected {right}: -100 does not count"
 
 
 def test_gradients_are_those_of_all_logits() -> None:
@@ -114,16 +114,16 @@ def test_gradients_are_those_of_all_logits() -> None:
     hidden.requires_grad_()
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
     loss, _ = total(hidden, weight, target, 3)
-    assert loss.requires_grad, "your loss has no graph: backward would raise"
+    assert loss.requires_grad, "your loss does not require grad: backward would raise"
     results = loss * 0.3, whole(hidden, weight, target) * 0.3
     grads = [torch.autograd.grad(each, [hidden, weight], allow_unused=True) for each in results]
     for name, yours, right in zip(("hidden", "weight"), *grads, strict=True):
-        assert yours is not None, f"{name} gets no gradient"
+        assert yours is not None, f"no gradient reached {name}"
         same(yours, right, f"the gradient of {name}")
 
 
 def test_gradcheck() -> None:
-    """Against finite differences."""
+    """The gradients agree with finite differences."""
     hidden, target = batch(5, words=4, every=3)
     weight = numbers(4, DIM, seed=5).requires_grad_()
 
@@ -135,21 +135,21 @@ def test_gradcheck() -> None:
 
 
 def test_no_large_result() -> None:
-    """Sixty-four tokens, six at a time: neither forward nor backward makes their logits at once."""
+    """Sixty-four tokens, six at a time: forward and backward never compute all logits at once."""
     hidden, target = batch(64)
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
     with Largest() as watch:
         total(hidden.requires_grad_(), weight, target, 6)[0].backward()
     most, operator = watch.found
     assert most <= 6 * WORDS, (
-        f"{operator} makes {most} elements, logits of {most // WORDS} tokens at once; size is 6:"
+        f"{operator} returned {most} elements, logits of {most // WORDS} tokens at once; size is 6:"
         f" expected at most 6 tokens x {WORDS} words = {6 * WORDS}. 64 tokens are all of them; 11"
-        " tokens come from chunk(6), which makes six chunks: use split"
+        " tokens come from chunk(6), which returns six chunks: use split"
     )
 
 
 def test_no_logits_are_saved() -> None:
-    """What is saved for backward grows with tokens times dim, not tokens times words."""
+    """The memory saved for backward grows with tokens times dim, not tokens times words."""
     hidden, target = batch(64)
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
     with saved() as found:
@@ -158,7 +158,7 @@ def test_no_logits_are_saved() -> None:
     with saved() as all_of_them:
         whole(hidden, weight, target)
     assert yours <= bar, (
-        f"{yours} elements are saved for backward, expected at most {bar}; all at once it is"
+        f"your code saves {yours} elements for backward, expected at most {bar}; all at once it is"
         f" {sum(all_of_them.values())}. What keeps the logits of each chunk?"
     )
     loss.backward()
@@ -166,7 +166,7 @@ def test_no_logits_are_saved() -> None:
 
 
 def test_perplexity_of_one_batch() -> None:
-    """Exp of the mean loss."""
+    """Perplexity is exp of the mean loss."""
     (hidden, target), weight = batch(12), numbers(WORDS, DIM, seed=5)
     with unchanged(hidden=hidden, target=target, weight=weight):
         yours = perplexity([(hidden, target)], weight, 5)
@@ -204,9 +204,9 @@ def test_perplexity_saves_nothing() -> None:
     inputs = [(hidden.requires_grad_(), target)]
     with saved() as found, unchanged(hidden=hidden, weight=weight), Largest() as watch:
         perplexity(inputs, weight, 8)
-    assert not found, f"{sum(found.values())} elements are saved for a backward that never comes"
+    assert not found, f"{sum(found.values())} elements were saved for backward, expected none"
     size, operator = watch.found
-    assert size <= 8 * WORDS, f"{operator} makes {size} elements, expected at most {8 * WORDS}"
+    assert size <= 8 * WORDS, f"{operator} returned {size} elements, expected at most {8 * WORDS}"
 
 
 def test_pytorch_agrees() -> None:

@@ -39,7 +39,7 @@ using Box = std::array<double, 4>; // x0, y0, x1, y1
 // The IoU of two boxes; counts its calls.
 double iou(const Box& a, const Box& b);
 
-// The numbers of the boxes from the best score to the worst: NaN first, and equal ones in their given
+// The indices of the boxes from the best score to the worst: NaN first, and equal ones in their given
 // order.
 std::vector<int64_t> ranked(const Tensor& scores);
 
@@ -48,7 +48,7 @@ void check(const Tensor& boxes, const Tensor& scores);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Returns the numbers of the survivors, int64 [k], best score first. After `check`:
+// Returns the indices of the survivors, int64 [k], best score first. After `check`:
 // - visit the boxes as `ranked` says; a box survives unless its iou with a survivor is above the
 //   threshold, both in double;
 // - n may be 0; boxes and scores may have any strides, and stay as they are.
@@ -91,7 +91,7 @@ void check(const Tensor& boxes, const Tensor& scores) {
   TORCH_CHECK_VALUE(scores.dim() == 1 && scores.size(0) == boxes.size(0), "nms: expected a score for each of ", boxes.size(0), " boxes, got ", scores.sizes());
 }
 
-// How often iou was called since the last call of this.
+// How often iou was called since the last call of this function.
 int64_t pairs() {
   const int64_t found = calls;
   calls = 0;

@@ -11,7 +11,7 @@
 //
 // 1. nms_masks for at most 64 boxes: one block of 64 threads, one for each i. All of them read the 64
 //    boxes j, so load these into shared memory once. kata_nms_masks launches it.
-// 2. A grid of words x words blocks. Those below the diagonal return; the last ones are not full.
+// 2. A grid of words x words blocks. Those below the diagonal return; the last blocks are not full.
 // 3. sweep: one block. For i = 0, 1, ... all threads ask whether bit i is set among those removed; if
 //    not, i survives, and they share the work of OR-ing row i of masks into the removed words. kata_sweep
 //    launches it.
@@ -36,7 +36,7 @@ __device__ bool above(const float* a, const float* b, float threshold) {
 }
 
 // masks[i * words + c] has bit k if box c * 64 + k comes after box i and is above the threshold with it.
-// masks is 0 at first. A block has 64 threads, reads at most 512 floats from global memory (64 boxes i
+// masks starts as 0. A block has 64 threads, reads at most 512 floats from global memory (64 boxes i
 // and 64 boxes j), and writes no word below the diagonal.
 __global__ void nms_masks(int n, int words, float threshold, const float* boxes, Word* masks) {
     // TODO: a tile of 64 boxes, a barrier, a word for each thread

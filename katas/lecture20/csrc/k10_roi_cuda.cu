@@ -49,7 +49,7 @@ static int blocks_for(int n) { return min((n + THREADS - 1) / THREADS, 64); }
 // Adds to grad_maps [images, channels, height, width] what the n elements of grad [boxes, channels,
 // bins_y, bins_x] hand back. rois is [boxes, 5]: image, x1, y1, x2, y2, in pixels after multiplying by
 // `scale`. A bin has two points along each side; the four points share its gradient equally. Any grid
-// works, and a point takes at most 4 atomics. n, and every index, fits an int.
+// works, and a point takes at most 4 atomics. n, and every index, fits in an int.
 __global__ void spread(int n, int channels, int height, int width, int bins_y, int bins_x, float scale, const float* grad,
                        const float* rois, float* grad_maps) {
     // TODO: a grid-stride loop over i, and what grad[i] adds to its map

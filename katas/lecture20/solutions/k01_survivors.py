@@ -15,7 +15,7 @@ SCENES = {
 
 
 def survivors() -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return for each scene who survives NMS, and who survives the matrix; best score first."""
+    """For each scene, return who survives NMS and who survives the matrix; best score first."""
     return {
         "row": ((0, 2), (0,)),
         "middle": ((1,), (1,)),

@@ -29,7 +29,7 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 def split(
     boxes: torch.Tensor, scores: torch.Tensor, threshold: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the numbers of the boxes that NMS keeps, and of those that it drops. Given."""
+    """Return the indices of the boxes that NMS keeps, and of those that it drops. Given."""
     left, kept = scores.argsort(descending=True, stable=True), torch.zeros(len(scores)).bool()
     while len(left):
         kept[left[0]] = True
@@ -45,8 +45,8 @@ def fake_split(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return two tensors without data, like those of `split` in size, dtype and device.
 
-    Any number of boxes may be kept, from 0 on. What is not kept is dropped: the two sizes add up to
-    n. You need not say that at most n are kept.
+    Any number of boxes may be kept, even 0. All others are dropped: the two sizes add up to n. You
+    need not say that at most n are kept.
     """
     k = torch.library.get_ctx().new_dynamic_size()
     kept = boxes.new_empty(k, dtype=torch.int64)
@@ -56,7 +56,7 @@ def fake_split(
 def exported(
     model: torch.nn.Module, boxes: torch.Tensor, scores: torch.Tensor
 ) -> torch.export.ExportedProgram:
-    """Export model(boxes, scores) for any number of boxes, with one Dim; both are examples."""
+    """Export model(boxes, scores) for any number of boxes, with one Dim; the two are examples."""
     n = torch.export.Dim("n")
     return torch.export.export(model, (boxes, scores), dynamic_shapes=({0: n}, {0: n}))
 
@@ -64,8 +64,8 @@ def exported(
 def mend(name: str) -> None:
     """Give the operator `name`, such as "torchvision::nms", a new fake kernel.
 
-    It takes boxes, scores and a threshold, and returns the numbers of the boxes that it keeps,
-    int64 [k], on the device of the boxes. k may be any number from 0 on.
+    The operator takes boxes, scores and a threshold, and returns the indices of the boxes that it
+    keeps, int64 [k], on the device of the boxes. k may be any number, even 0.
     """
 
     def fake(boxes: torch.Tensor, *_: object) -> torch.Tensor:

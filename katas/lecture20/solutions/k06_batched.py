@@ -32,7 +32,7 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Te
 def shifted(
     boxes: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor, threshold: float
 ) -> torch.Tensor:
-    """Move each class to a place of its own. Given, and wrong in two ways."""
+    """Move each class to a region of its own. Given, and wrong in two ways."""
     offsets = labels.to(boxes.dtype) * (boxes.max() + 1)
     return nms(boxes + offsets[:, None], scores, threshold)
 

@@ -90,7 +90,7 @@ def spread(
     """Return the gradient of the maps, contiguous, of this shape and grad's dtype.
 
     `grad`, the gradient of the patches, is [boxes, channels, height, width]: as many bins as
-    forward made. Maps, rois and grad have the same dtype. A pixel that no bin reads has gradient 0;
+    forward has. Maps, rois and grad have the same dtype. A pixel that no bin reads has gradient 0;
     there may be no boxes. Loop over nothing.
     """
     index, weight = taps(rois, shape, grad.shape[-2:], scale)

@@ -6,7 +6,7 @@ import torch
 
 
 def positions(size: int, length: int, *, align_corners: bool) -> torch.Tensor:
-    """Return for each of `length` output pixels its position among `size` input pixels, in float64.
+    """Return the position of each of `length` output pixels among `size` input pixels, in float64.
 
     The centre of input pixel j is position j. Positions beyond the first or last pixel centre are
     clamped to it. With `align_corners`, a single output pixel is at position 0.

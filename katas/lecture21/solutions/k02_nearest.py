@@ -7,9 +7,9 @@ ROWS = ("down", "halved", "up", "factor", "recomputed")
 
 
 def taken() -> dict[str, tuple[list[int], list[int]]]:
-    """Return for each row the input pixel that each output takes: nearest, then nearest-exact.
+    """For each row, return the input pixel that each output takes: nearest, then nearest-exact.
 
-    Where a centre is exactly between two pixels, the right one is taken.
+    A centre exactly between two pixels takes the right one.
     """
     return {
         "down": ([0, 1, 3], [0, 2, 4]),

@@ -12,7 +12,7 @@ from torch.nn.functional import grid_sample
 
 
 def sampled(image: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
-    """Return the images, sampled where one matrix [2, 3] says; 0 outside (given, and right)."""
+    """Return the images, sampled where one matrix [2, 3] says; 0 outside (given, and correct)."""
     grid = affine_grid(theta.expand(len(image), 2, 3), [*image.shape], align_corners=False)
     return grid_sample(image, grid, align_corners=False)
 
@@ -36,7 +36,7 @@ def shift(image: torch.Tensor, right: float, down: float) -> torch.Tensor:
 
 
 def turn(image: torch.Tensor, degrees: float) -> torch.Tensor:
-    """Return the image, turned around its middle, counterclockwise as by ``torch.rot90``."""
+    """Return the image, rotated around its middle, counterclockwise as by ``torch.rot90``."""
     c, s = cos(radians(degrees)), sin(radians(degrees))
     h, w = image.shape[2:]
     theta = torch.tensor([[c, -s * h / w, 0], [s * w / h, c, 0]], dtype=image.dtype)
@@ -51,7 +51,7 @@ def both(image: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torc
 
 
 def pixels(image: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
-    """Return [batch, channels, n], the values at `points` [n, 2]: row and column, from 0 on."""
+    """Return [batch, channels, n], the values at `points` [n, 2]: row and column indices."""
     at = (2 * points + 1) / torch.tensor(image.shape[2:]) - 1
     grid = at.flip(1).to(image.dtype).expand(len(image), 1, -1, 2)
     return grid_sample(image, grid, align_corners=False).squeeze(2)

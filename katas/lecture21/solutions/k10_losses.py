@@ -17,7 +17,7 @@ IGNORED = 255
 def pixel_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the mean cross entropy of the labelled pixels.
 
-    Without a labelled pixel it is 0, and backward gives the logits a gradient of 0.
+    Without a labelled pixel the loss is 0, and backward gives the logits a gradient of 0.
     """
     total = functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
     return total / (labels != IGNORED).sum().clamp(min=1)

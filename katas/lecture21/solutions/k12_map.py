@@ -39,7 +39,7 @@ def average_precision(scores: torch.Tensor, hits: torch.Tensor, objects: int) ->
     """Return the average precision at each threshold: float64 of [thresholds].
 
     `hits` is bool [thresholds, detections], and `objects` the positive number of objects to find.
-    Without detections it is 0. No loop: ten thresholds take as many operators as one.
+    Without detections the result is 0. No loop: ten thresholds take as many operators as one.
     """
     order = scores.argsort(descending=True, stable=True)
     found = hits[:, order].cumsum(1).double()
@@ -51,7 +51,7 @@ def average_precision(scores: torch.Tensor, hits: torch.Tensor, objects: int) ->
 
 
 class Image(NamedTuple):
-    """What was detected in an image, and what is there (given). Boxes are x1, y1, x2, y2."""
+    """What was detected in an image, and what is really there (given). Boxes are x1, y1, x2, y2."""
 
     scores: torch.Tensor
     labels: torch.Tensor

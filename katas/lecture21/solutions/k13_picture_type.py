@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 T = TypeVar("T", bound="Callable[..., torch.Tensor]")
-# The methods whose result is the same kind of picture as what they were called on.
+# The methods that return the same kind of picture as the one they were called on.
 KEEPS = frozenset(
     [
         torch.Tensor.clone,
@@ -39,7 +39,7 @@ class Picture(torch.Tensor):
         return picture
 
     def __init__(self, data: torch.Tensor, **attributes: object) -> None:
-        """Do nothing: __new__ has done it (given)."""
+        """Do nothing: __new__ has done everything (given)."""
 
     @classmethod
     def __torch_function__(
@@ -52,7 +52,7 @@ class Picture(torch.Tensor):
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
         Otherwise no result is a picture, not even of functions that return several tensors, or that
-        write in place. A result that is not a tensor, such as a shape, is returned as it is.
+        write in place. Return a result that is not a tensor, such as a shape, unchanged.
         """
         with DisableTorchFunctionSubclass():
             result = func(*args, **kwargs or {})
@@ -87,7 +87,7 @@ def wrap(result: torch.Tensor, like: Picture) -> torch.Tensor:
 
 
 def kernel(function: Callable[..., Any], kind: type) -> Callable[[T], T]:
-    """Return a decorator that enters a kernel into KERNELS, and returns it as it was."""
+    """Return a decorator that enters a kernel into KERNELS, and returns it unchanged."""
 
     def enter(entered: T) -> T:
         KERNELS.setdefault(function, {})[kind] = entered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def answers() -> dict[str, tuple[float, ...]]:
-    """Return for each row its numbers."""
+    """Return the numbers of each row."""
     return {
         "ones": (4, 2, 1),
         "seven": (4, 6),

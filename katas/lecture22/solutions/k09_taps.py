@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and which share of the band.
+# How many zeros of the sinc a filter keeps on each side, and which share of the band it passes.
 ZEROS = 6
 ROLLOFF = 0.99
 
@@ -22,7 +22,7 @@ def lowpass(t: torch.Tensor) -> torch.Tensor:
 def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return the indices of the inputs that outputs j, int64 [outputs], need: [outputs, 2 * reach].
 
-    They are the last `reach` inputs that are not after the output, and the first `reach` after it,
+    These inputs are the last `reach` that are not after the output, and the first `reach` after it,
     in order; reach is the smallest integer that is at least ZEROS * old / cutoff. They may be
     outside the waveform. Use integers: j may be 10 ** 12.
     """

@@ -47,12 +47,12 @@ def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the negative log-probability of `labels`, 0-dim; inf if no path leaves them."""
+    """Return the negative log-probability of `labels`, 0-dim; inf if no path collapses to them."""
     return -alphas(log_probs, labels)[-1, -2:].logsumexp(0)
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: the share of the paths leaving `labels` that emit the class there.
+    """Return [frames, classes]: the share of paths giving `labels` that emit the class there.
 
     The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
     least one path.

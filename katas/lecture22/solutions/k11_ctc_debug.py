@@ -27,7 +27,7 @@ def total(batch: Batch) -> torch.Tensor:
 
 
 def fits(batch: Batch) -> torch.Tensor:
-    """Return for each row whether some path of its frames leaves its labels, bool [rows]."""
+    """For each row, return whether some path of its frames gives its labels, bool [rows]."""
     same = batch.labels[:, 1:] == batch.labels[:, :-1]
     known = torch.arange(1, batch.labels.shape[1]) < batch.sizes[:, None]
     return batch.frames >= batch.sizes + (same & known).sum(1)

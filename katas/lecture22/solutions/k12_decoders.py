@@ -36,7 +36,7 @@ class Beams(dict[Labels, tuple[float, float]]):
     """Label sequences, each with the logs of two sums. Given."""
 
     def more(self, labels: Labels, end: int, log_p: float) -> None:
-        """Add paths that leave `labels`, with a blank at their end (0) or a label (1)."""
+        """Add paths that collapse to `labels` and end with a blank (0) or a label (1)."""
         sums = [*self.get(labels, (-INF, -INF))]
         sums[end] = add(sums[end], log_p)
         self[labels] = (sums[0], sums[1])
@@ -51,8 +51,8 @@ def greedy(log_probs: torch.Tensor) -> list[int]:
 def step(beams: Beams, row: list[float]) -> Beams:
     """Return all beams one frame later; `row` has the frame's log-probability of each class.
 
-    A beam is a tuple of labels with two numbers, the logs of two sums: over paths that leave these
-    labels and end with a blank, and over those that end with a label. Do not change `beams`.
+    A beam is a tuple of labels with two numbers, the logs of two sums: over paths that collapse to
+    these labels and end with a blank, and over those that end with a label. Do not change `beams`.
     """
     found = Beams()
     for labels, (blank, label) in beams.items():
@@ -77,7 +77,7 @@ def search(log_probs: torch.Tensor, width: int) -> list[tuple[Labels, float]]:
 
 
 def align(log_probs: torch.Tensor, labels: list[int]) -> list[int]:
-    """Return the likeliest path that leaves `labels`: a class for each frame.
+    """Return the likeliest path that collapses to `labels`: a class for each frame.
 
     There is at least one frame and one path. `labels` may be empty.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 
-# Samples in a frame, and from one frame to the next.
+# Samples in a frame, and samples from one frame to the next.
 N = 1024
 HOP = 256
 
@@ -31,7 +31,7 @@ def save(path: Path, x: torch.Tensor, rate: int) -> Path:
 def vocode(spec: torch.Tensor, rate: float) -> torch.Tensor:
     """Return spec, complex [..., bins, columns], at times 0, rate, 2 * rate, ... below `columns`.
 
-    After the last column comes a column of zeros. The result has the dtype of `spec`.
+    The last column is followed by a column of zeros. The result has the dtype of `spec`.
     """
     times = torch.arange(0, spec.shape[-1], rate, dtype=torch.float64)
     first = times.long()
@@ -56,7 +56,7 @@ def stretch(x: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 def main(folder: Path) -> list[Path]:
-    """Write a chord, every second column of it, and yours at double speed, as WAV. Given."""
+    """Write a chord, every second column of it, and your output at double speed, as WAV. Given."""
     t = torch.arange(32000, dtype=torch.float64) / 16000
     x = sum(torch.cos(2 * math.pi * hertz * t) for hertz in (470, 595, 720)) * 0.25
     window = torch.hann_window(N, dtype=x.dtype)

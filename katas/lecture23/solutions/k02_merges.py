@@ -8,7 +8,7 @@ import torch
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
     """Return the pair of neighbours that occurs most often.
 
-    Overlapping places count too: `aaa` has two. In a tie, return the one with the smallest left id,
+    Overlapping pairs count too: `aaa` has two. In a tie, return the one with the smallest left id,
     and then the smallest right. `ids` has at least two ids, int64, none negative.
     """
     size = int(ids.max()) + 1
@@ -33,7 +33,7 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
     """Return the ids (int64) of these bytes after the merges, in their order.
 
-    Merge n makes the id 256 + n. `ids` may be uint8 or int64, and may be empty.
+    Merge n creates the id 256 + n. `ids` may be uint8 or int64, and may be empty.
     """
     ids = ids.long()
     for number, pair in enumerate(merges):

@@ -27,7 +27,7 @@ class Names(TorchDispatchMode):
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
     """Return the full name of the operator that ran and has "scaled_dot_product" in it, or "math".
 
-    Inference mode is excluded: there the function arrives undivided.
+    Inference mode is excluded: there the function arrives whole.
     """
     with Names() as mode:
         scaled_dot_product_attention(q, k, v, **options)

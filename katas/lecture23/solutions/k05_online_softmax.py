@@ -14,7 +14,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 def scores(q: torch.Tensor, k: torch.Tensor, start: int, *, causal: bool) -> torch.Tensor:
     """Return the scaled scores of q [..., L, E] for a block of keys that begins at `start`. Given.
 
-    With `causal`, scores of keys after the query's own position are -inf.
+    With `causal`, scores of keys after the query's position are -inf.
     """
     found: torch.Tensor = q @ k.mT * q.shape[-1] ** -0.5
     if causal:
@@ -48,7 +48,7 @@ def join(a: Pair, b: Pair) -> Pair:
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
     """Return attention of q to k and v, and its lse, by blocks of `size` keys.
 
-    The last block may be shorter. Make no tensor of shape [..., L, S].
+    The last block may be shorter. Create no tensor of shape [..., L, S].
     """
     blocks = zip(k.split(size, -2), v.split(size, -2), strict=True)
     pairs = (

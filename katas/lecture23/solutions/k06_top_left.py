@@ -14,7 +14,7 @@ CALLS = {
 
 
 def means() -> dict[str, list[float]]:
-    """Return for each of CALLS the results of its queries."""
+    """For each of CALLS, return the results of its queries."""
     return {
         "square": [0, 0.5, 1],
         "step": [0],

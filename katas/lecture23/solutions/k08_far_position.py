@@ -7,7 +7,7 @@ from torch import nn
 
 
 def frequencies(dim: int, base: float = 10000.0) -> torch.Tensor:
-    """Return the ``dim // 2`` frequencies, in float32. Given, and right."""
+    """Return the ``dim // 2`` frequencies, in float32. Given, and correct."""
     return base ** -(torch.arange(0, dim, 2) / dim)
 
 
@@ -24,7 +24,7 @@ def table(count: int, dim: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch
 def grid(positions: torch.Tensor, dim: int) -> torch.Tensor:
     """Return the angles of int64 positions [rows, n], as float32 [rows, n, dim // 2].
 
-    The same holds under autocast.
+    The result is the same under autocast.
     """
     return positions[:, :, None] * frequencies(dim)
 
@@ -41,10 +41,10 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 
 
 class Rotary(nn.Module):
-    """Turns queries or keys by their positions, equally well after ``.bfloat16()`` or ``.half()``.
+    """Rotates queries or keys by position, equally well after ``.bfloat16()`` or ``.half()``.
 
-    It computes on the device of x, and adds nothing to a state dict. x and positions are on the
-    same device.
+    The module computes on the device of x, and adds nothing to a state dict. x and positions are
+    on the same device.
     """
 
     def __init__(self, dim: int) -> None:

@@ -22,7 +22,7 @@ class Cache:
         """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.
 
         n is 1 or more. The results are views of the cache. They have no graph, and they never
-        change. If there is too little room, double it until there is enough. Never write to a place
+        change. If there is too little room, double it until there is enough. Never write to a slot
         that was handed out: move to a new storage with the same room instead. If both apply, move
         once, to the doubled room.
         """

@@ -65,7 +65,7 @@ def step(
     """Write k and v, [1, heads, 1, dim], to `position` of the cache, and return what q reads.
 
     The cache is two tensors [1, heads, room, dim]: write to them in place. `position` is int64 [1].
-    Places after it have not been written yet: ignore them.
+    Slots after that position have not been written yet: ignore them.
     """
     keys = cache[0].index_copy_(2, position, k)
     values = cache[1].index_copy_(2, position, v)

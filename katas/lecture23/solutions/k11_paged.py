@@ -75,7 +75,7 @@ class Pages:
     def attend(self, q: torch.Tensor) -> torch.Tensor:
         """Return what the query of each sequence, [sequences, heads, dim], reads, in that shape.
 
-        A sequence without tokens gets 0.
+        The result of a sequence without tokens is 0.
         """
         pages = self.table.clamp(min=0)
         k, v = (x[pages].flatten(1, 2).transpose(1, 2) for x in (self.keys, self.values))

@@ -12,8 +12,8 @@ IGNORED = -100
 def pack(documents: list[list[int]], room: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return tokens and document numbers, int64 [rows, room]: given.
 
-    Documents stay in order; one that does not fit begins the next row. Numbers are indices into the
-    list, and -1 is padding, after the last document of a row.
+    Documents stay in order; one that does not fit begins the next row. Document numbers index
+    the list, and -1 is padding, after the last document of a row.
     """
     rows: list[list[int]] = [[]]
     numbers: list[list[int]] = [[]]
@@ -43,7 +43,7 @@ def show(tokens: torch.Tensor, document: torch.Tensor) -> str:
 
 
 def positions(document: torch.Tensor) -> torch.Tensor:
-    """Return each token's place in its document, int64 [rows, room]; 0 for padding."""
+    """Return each token's position in its document, int64 [rows, room]; 0 for padding."""
     place = torch.arange(document.shape[1]).expand_as(document)
     begins = torch.ones_like(document, dtype=torch.bool)
     begins[:, 1:] = document[:, 1:] != document[:, :-1]
@@ -75,7 +75,7 @@ def mask(document: torch.Tensor) -> torch.Tensor:
 def loss(logits: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
     """Return the mean cross-entropy of logits [rows, room, words] over all labels but -100.
 
-    Without any label it is 0, and ``backward`` still works, with gradients of 0. Only a batch
+    Without any label the loss is 0, and ``backward`` still works, with gradients of 0. Only a batch
     without labels gets 0: a loss that is NaN stays NaN.
     """
     total = cross_entropy(

@@ -55,7 +55,7 @@ class StaticCache:
         return self.keys[layer], self.values[layer]
 
     def mask(self, positions: torch.Tensor) -> torch.Tensor:
-        """Return bool [n, room]: True where the query at a position may see a place."""
+        """Return bool [n, room]: True where the query at a position may see a slot."""
         return torch.arange(self.keys.shape[3]) <= positions[:, None]
 
 

@@ -11,7 +11,7 @@ def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
 
 
 def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
-    """Return the first `count` to arrive, [..., count], the fastest first."""
+    """Return the first `count` tokens to arrive, [..., count], the fastest first."""
     race = p / torch.empty_like(p).exponential_(generator=dice)
     speed, token = race.topk(count)
     return torch.where(speed > 0, token, -1)
@@ -20,7 +20,7 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 def chance(p: torch.Tensor, order: list[int]) -> float:
     """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
 
-    0 where a token of probability 0 is named, also when nothing is left.
+    Return 0 if a token of probability 0 is named, also when nothing is left.
     """
     values = p[order]
     return float((values / (1 - values.cumsum(0) + values)).nan_to_num().prod())

@@ -40,7 +40,7 @@ def filtered(
     k: int | None = None,
     p: float | None = None,
 ) -> torch.Tensor:
-    """Divide by the temperature, apply top-k, then top-p; None leaves a filter out."""
+    """Divide by the temperature, apply top-k, then top-p; None skips a filter."""
     logits = logits / temperature
     if k is not None:
         logits = top_k(logits, k)

@@ -22,7 +22,7 @@ class Dice:
         return torch.rand(()).item() < chance
 
     def choice(self, law: torch.Tensor) -> int:
-        """Return a token from this distribution, [n], which sums to 1."""
+        """Return a token drawn from this distribution, [n], which sums to 1."""
         return int(torch.multinomial(law, 1))
 
 
@@ -38,7 +38,7 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 
 def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> list[int]:
-    """Return the drafted tokens that stay, and one more.
+    """Return the drafted tokens that stay, and one more token.
 
     p is [len(draft) + 1, n], one row more than q [len(draft), n].
     """
@@ -53,8 +53,8 @@ def generate(
 ) -> list[int]:
     """Return ids followed by `new` tokens; models are the large one and the draft.
 
-    Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Cut off
-    what is too long. `ids` has at least one token; do not change it.
+    Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Drop
+    surplus tokens. `ids` has at least one token; do not change it.
     """
     target, small = models
     length = len(ids) + new

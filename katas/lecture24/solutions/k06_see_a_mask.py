@@ -24,7 +24,7 @@ def window(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -
 
 
 def kinds(mask: BlockMask) -> torch.Tensor:
-    """Return 0 for each empty block, 1 for a partial, 2 for a full one, int64 [rows, columns].
+    """Return 0 for each empty block, 1 for a partial one, 2 for a full one, int64 [rows, columns].
 
     Use batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: that many entries at
     the start of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``

@@ -19,7 +19,7 @@ def blocks(
     """Return which blocks are partial and which are full: two bool tensors [rows, columns].
 
     ``mask_mod(batch, head, query, key)`` takes int64 tensors, broadcasts, and returns bool. Let
-    batch and head be 0. It may index tables, so ask it only for queries and keys that exist. A
+    batch and head be 0. It may index tables, so call it only for queries and keys that exist. A
     result may also depend on only one of them, and then has a dim of size 1.
     """
     zero = torch.zeros((), dtype=torch.int64)
@@ -33,8 +33,8 @@ def blocks(
 def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return how many blocks each row has, int32 [rows], and which ones, int32 [rows, columns].
 
-    `which` is bool [rows, columns]. A row of numbers begins with the columns that are True, from
-    left to right. The rest is not read, but must be valid column numbers.
+    `which` is bool [rows, columns]. A row of indices begins with the columns that are True, from
+    left to right. The rest is not read, but must be valid column indices.
     """
     order = which.to(torch.int32).argsort(descending=True, stable=True)
     return which.sum(1, dtype=torch.int32), order.to(torch.int32)
@@ -43,7 +43,7 @@ def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def block_mask(
     mask_mod: Callable[..., torch.Tensor], queries: int, keys: int, size: int
 ) -> BlockMask:
-    """Return what ``create_block_mask`` would, made from your blocks: given."""
+    """Return what ``create_block_mask`` would return, built from your blocks: given."""
     partial, full = (
         [each[None, None] for each in indices(which)]
         for which in blocks(mask_mod, queries, keys, size)

@@ -1,4 +1,4 @@
-"""Find two masks that are right in eager, and wrong when compiled."""
+"""Find two masks that are correct in eager, and wrong when compiled."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: o
 def obeyed(block_mask: BlockMask) -> torch.Tensor:
     """Return what a compiled kernel applies, bool [queries, keys].
 
-    Use only the two tables: a block in neither is not read, and nothing in it is allowed.
+    Use only the two tables: a block in neither table is not read, and allows nothing.
     `BLOCK_SIZE` is (queries, keys) of a block.
     """
     queries, keys = block_mask.seq_lengths
@@ -53,7 +53,7 @@ def obeyed(block_mask: BlockMask) -> torch.Tensor:
 
 
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
-    """Return a mask that allows what both allow; they have the same sizes.
+    """Return a mask that allows what both masks allow; they have the same sizes.
 
     A block that one of them does not read is not read. A block that is full in both is full.
     """
@@ -64,7 +64,7 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 
 
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
-    """Return a mask that allows what one of them allows, or both; they have the same sizes.
+    """Return a mask that allows what either mask allows, or both; they have the same sizes.
 
     A block that neither reads is not read. A block that is full in one of them is full.
     """

@@ -28,7 +28,7 @@ def graph_of(attend: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> Grap
 
 
 def calls(mod: GraphModule) -> str:
-    """Return the names of what a module calls: given."""
+    """Return the names of the functions that a module calls: given."""
     nodes = [node for node in mod.graph.nodes if node.op.startswith("call_")]
     return " ".join(getattr(node.target, "__name__", str(node.target)) for node in nodes)
 

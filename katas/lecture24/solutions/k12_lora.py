@@ -10,7 +10,7 @@ from torch.nn.utils.parametrize import remove_parametrizations
 
 
 class LoRA(nn.Module):
-    """What is added to a weight: two small matrices. The constructor is given."""
+    """An update added to a weight: two small matrices. The constructor is given."""
 
     def __init__(self, layer: nn.Linear, rank: int, scale: float) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ def lora_of(layer: nn.Linear) -> LoRA:
 def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
     """Freeze a layer's weight and bias, and put a LoRA on its weight; return the LoRA.
 
-    `LoRA.was` records for each of the layer's parameters, by name, whether it required gradients.
+    `LoRA.was` records, for each of the layer's parameters by name, whether it required gradients.
     """
     lora = LoRA(layer, rank, scale)
     lora.was = {name: each.requires_grad for name, each in layer.named_parameters()}
@@ -44,7 +44,7 @@ def adapt(layer: nn.Linear, rank: int, scale: float) -> LoRA:
 
 
 def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
-    """Return what an adapted layer returns for x, [..., in], without making its weight."""
+    """Return what an adapted layer returns for x, [..., in], without computing its weight."""
     lora = lora_of(layer)
     y = linear(x, layer.parametrizations.weight.original, layer.bias)
     return y + lora.scale * linear(linear(x, lora.A), lora.B)
@@ -54,7 +54,7 @@ def remove(layer: nn.Linear, *, merge: bool) -> None:
     """Turn an adapted layer back into a plain one.
 
     The same parameters require gradients as before. With `merge` its weight is the adapted one,
-    otherwise the one it had, bit for bit.
+    otherwise the original one, bit for bit.
     """
     was = lora_of(layer).was
     remove_parametrizations(layer, "weight", leave_parametrized=merge)

@@ -136,7 +136,7 @@ std::tuple<Tensor, Tensor> locate_cpu(const Tensor& coordinates, int64_t size, i
 // Coordinates -1 and 1 are the outer edges of the image: the centre of its first pixel is half a
 // pixel from the edge. kZeros changes nothing more. kBorder moves a position to the nearest centre;
 // at the first and the last centre and beyond, the slope is 0. kReflection mirrors at the outer
-// edges, as often as it takes; each reflection flips the slope's sign. Then it does what kBorder
+// edges, as often as necessary; each reflection flips the slope's sign. Then it does what kBorder
 // does. Under these two a NaN goes to pixel 0 with slope 0. Under kZeros it stays NaN, its slope is
 // that of any other coordinate, and so the sampled value is NaN.
 Place locate(double coordinate, int64_t size, int64_t padding) {
@@ -172,7 +172,7 @@ std::array<Corner, 4> corners(const Place& y, const Place& x) {
   return found;
 }
 
-// Any strides; a tensor's own accessor knows them.
+// Inputs may have any strides; a tensor's own accessor knows them.
 Tensor grid_sample_cpu(const Tensor& input, const Tensor& grid, int64_t padding) {
   const auto output = grid_sample_meta(input, grid, padding);
   auto to = output.accessor<double, 4>();

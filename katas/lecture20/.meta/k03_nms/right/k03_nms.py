@@ -16,7 +16,7 @@ def iou(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def owners(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return the number of each box's owner, int64 [n], for boxes [n, 4] and scores [n]."""
+    """Return the index of each box's owner, int64 [n], for boxes [n, 4] and scores [n]."""
     left = scores.sort(descending=True, stable=True).indices
     owner = torch.empty_like(left)
     while len(left):
@@ -29,7 +29,7 @@ def owners(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch
 
 
 def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return the numbers of the survivors, int64, in the order in which `owners` visits them."""
+    """Return the indices of the survivors, int64, in the order in which `owners` visits them."""
     owner = owners(boxes, scores, threshold)
     kept = (owner == torch.arange(len(owner))).nonzero()[:, 0]
     return kept[scores[kept].argsort(descending=True, stable=True)]

@@ -32,7 +32,7 @@ def windows(
 def normalized(points: torch.Tensor, size: Sequence[int]) -> torch.Tensor:
     """Return points [..., 2], given as (y, x) in pixels, in the coordinates of `grid_sample`.
 
-    They are those of align_corners=False. `size` is (height, width).
+    The coordinates are those of align_corners=False. `size` is (height, width).
     """
     return (2 * points.flip(-1) + 1) / points.new_tensor([size[1], size[0]]) - 1
 
@@ -84,7 +84,7 @@ class DeformConv2d(nn.Module):
     """A deformable convolution whose offsets and mask come from an ordinary one, `ask`."""
 
     def __init__(self, channels: int, out: int, kernel: tuple[int, int], padding: int = 0) -> None:
-        """Make both convolutions (given); then make the first call equal `conv2d`."""
+        """Create both convolutions (given); then make the first call equal `conv2d`."""
         super().__init__()
         self.padding = padding
         self.conv = nn.Conv2d(channels, out, kernel, padding=padding)
@@ -95,8 +95,8 @@ class DeformConv2d(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the deformable convolution of x with conv's weight and bias.
 
-        At each place, the first two thirds of what `ask` returns are offsets; each m of the last
-        third makes a mask value, 2 * sigmoid(m).
+        At each position, the first two thirds of what `ask` returns are offsets; each m of the last
+        third gives a mask value, 2 * sigmoid(m).
         """
         asked = self.ask(x)
         third = asked.shape[1] // 3

@@ -17,7 +17,7 @@ IGNORED = 255
 def pixel_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the mean cross entropy of the labelled pixels.
 
-    Without a labelled pixel it is 0, and backward gives the logits a gradient of 0.
+    Without a labelled pixel the loss is 0, and backward gives the logits a gradient of 0.
     """
     if bool((labels == IGNORED).all()):
         return (logits * 0).sum()

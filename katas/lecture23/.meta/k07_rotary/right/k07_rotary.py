@@ -1,4 +1,4 @@
-"""Turn queries and keys by their position."""
+"""Rotate queries and keys by their position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def rotate(
     """Return x [..., E], rotated by int64 positions, which broadcast to the shape [...].
 
     The angles are computed in float64. The result has the dtype of x, and the products may be
-    computed in it.
+    computed in that dtype.
     """
     half = x.shape[-1] // 2
     if layout == "halves":

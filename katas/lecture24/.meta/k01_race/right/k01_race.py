@@ -12,7 +12,7 @@ def one(p: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
 
 
 def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
-    """Return the first `count` to arrive, [..., count], the fastest first."""
+    """Return the first `count` tokens to arrive, [..., count], the fastest first."""
     times = torch.empty_like(p).exponential_(generator=dice) / p
     order = times.argsort(-1)[..., :count]
     return order.masked_fill(p.gather(-1, order) == 0, -1)
@@ -21,7 +21,7 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 def chance(p: torch.Tensor, order: list[int]) -> float:
     """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
 
-    0 where a token of probability 0 is named, also when nothing is left.
+    Return 0 if a token of probability 0 is named, also when nothing is left.
     """
     product, left = 1.0, 1.0
     for value in p[order].tolist():
