@@ -61,7 +61,7 @@ def test_the_bags_have_a_gradient() -> None:
     table.requires_grad_()
     total = pooled(table, ids, starts).sum()
     (gradient,) = torch.autograd.grad(total, table, allow_unused=True)
-    assert gradient is not None, "the table gets no gradient: you pool a detached copy of it"
+    assert gradient is not None, "the table gets no gradient: do you pool a detached copy of it?"
     assert not gradient.is_sparse, "the gradient for the table is sparse: leave `sparse` off"
     right = torch.autograd.gradcheck(
         lambda leaf: pooled(leaf, ids, starts), table, raise_exception=False
@@ -213,7 +213,8 @@ def test_a_larger_table_costs_no_more() -> None:
 
     assert made[1] <= 1.01 * made[0], (
         f"your step allocates {made[0]} bytes for 500 rows and {made[1]} for 100,000, expected the"
-        f" same. A gradient as large as the table is {100_000 * 32 * 4}, one number per row 400000."
+        f" same. A gradient as large as the table takes {100_000 * 32 * 4}, one number per row"
+        " 400000."
     )
 
 

@@ -123,7 +123,7 @@ def test_other_rows() -> None:
         same = new[others].view(torch.int64) == old[others].view(torch.int64)
         assert same.all(), f"`rowwise_adagrad` changes rows of {name} other than 3 and 8"
     assert made.numbers < 100, (
-        f"your operators make a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
+        f"your operators create a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
         f" rows of the gradient, not with the whole table"
     )
 
@@ -153,7 +153,7 @@ def test_states(dtype: torch.dtype) -> None:
     with unchanged(first=tables[0], second=tables[1]):
         states = train_in_backward(tables, lr=0.1)
 
-    assert len(states) == 2, f"two tables: you return {len(states)} states"
+    assert len(states) == 2, f"two tables: you return {len(states)} states, expected 2"
     for state, rows in zip(states, (7, 4), strict=True):
         close(state, torch.zeros(rows, dtype=dtype), f"the state of {rows} rows")
         assert not state.requires_grad, "your state requires a gradient"
@@ -170,7 +170,9 @@ def test_backward_trains() -> None:
         expected = trained(expected[0], dense, expected[1], 0.3, 1e-8)
         table(torch.tensor(ids)).square().sum().backward()
 
-        assert table.weight.grad is None, "after backward, the weight's grad is not None"
+        assert table.weight.grad is None, (
+            "after backward, the weight still has a gradient, expected None"
+        )
         close(state, expected[1], f"the state after ids {ids}")
         close(table.weight.detach(), expected[0], f"the weight after ids {ids}")
     parameter = (table.weight.requires_grad, table.weight.is_leaf)
@@ -186,8 +188,8 @@ def test_each_table_has_its_own_state() -> None:
     loss.backward()
 
     assert not states[2].any(), (
-        "the batch does not use table 2, but its state changes: a function made in a loop sees the"
-        " last value of the loop's variable"
+        "the batch does not use table 2, but its state changes: a function defined in a loop sees"
+        " the last value of the loop's variable"
     )
     gradients = [torch.zeros_like(each) for each in before]
     gradients[0][6] = 4 * before[0][6]

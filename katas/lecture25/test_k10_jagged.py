@@ -98,8 +98,8 @@ def test_one_long_bag_makes_the_others_no_longer() -> None:
     expected = [*range(300, 150, -1), *range(150, 10150), *range(149, -1, -1)]
     assert yours.tolist() == expected, "300 bags of one and one of 10000: wrong positions"
     assert made.most <= 4 * len(expected), (
-        f"for {len(expected)} positions yours makes a tensor of {made.most} elements: do not pad "
-        "each bag to the longest"
+        f"{len(expected)} positions: your code creates a tensor of {made.most} elements: do not"
+        " pad each bag to the longest"
     )
 
 

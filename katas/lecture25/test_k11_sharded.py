@@ -78,7 +78,7 @@ class Threads:
             fits = isinstance(sizes, list) and [type(n) for n in sizes] == [int] * self.size
             assert fits, f"{number}: {name} is {sizes!r}, expected a list of {self.size} int"
             assert total in {None, sum(sizes)}, (
-                f"{number}: yours gives {sizes}, which add up to {sum(sizes)}, but has {total} rows"
+                f"{number}: you give {sizes}, which sum to {sum(sizes)}, but there are {total} rows"
             )
         self.log[rank].append(rows.detach().clone())
         self._parcels[rank] = rows.detach().split(give)
@@ -87,7 +87,7 @@ class Threads:
         self._meet.wait()
         found = [len(each) for each in came]
         assert found == take, (
-            f"{number}: yours takes {take} rows from the ranks, but they have sent {found}"
+            f"{number}: your code takes {take} rows from the ranks, but they sent {found}"
         )
         return torch.cat(came)
 
@@ -195,8 +195,8 @@ def on_a_rank(
         f" not{note}"
     )
     (grad,) = torch.autograd.grad((rows * weights_of(rank, len(mine))).sum(), shard)
-    assert torch.equal(shard.detach(), before), f"yours writes to the shard of rank {rank}"
-    assert mine.tolist() == ids[rank], f"yours writes to the ids of rank {rank}"
+    assert torch.equal(shard.detach(), before), f"your code writes to the shard of rank {rank}"
+    assert mine.tolist() == ids[rank], f"your code writes to the ids of rank {rank}"
     return rows.detach(), grad
 
 
@@ -315,7 +315,7 @@ def test_a_hot_id_travels_once() -> None:
         once = len(set(drawn[rank].tolist()))
         yours = len(log[rank][1])
         assert yours == once, (
-            f"rank {rank} has 400 ids, {once} of them distinct; yours asks for {yours} rows"
+            f"rank {rank} has 400 ids, {once} of them distinct; your code asks for {yours} rows"
         )
         found = [len(rows) for rows in log[rank][3:]]
         assert found == [once], (
