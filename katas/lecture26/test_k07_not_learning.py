@@ -109,7 +109,7 @@ def test_four_kinds_of_steps() -> None:
 
     close(yours, [6.0, 2.0, 8.0, 4.0], "goes on, terminated, truncated, both; V' 10, gamma 0.5")
     assert not yours.requires_grad, "the target requires grad: a critic would move it"
-    assert yours.dtype is torch.float32, f"yours {yours.dtype}, the rewards' float32"
+    assert yours.dtype is torch.float32, f"yours {yours.dtype}, expected the rewards' float32"
 
 
 def test_what_pays_has_a_gradient() -> None:

@@ -87,7 +87,9 @@ def check(yours: list[float], expected: list[float], why: str) -> None:
 
 def same(yours: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], why: str) -> None:
     """Compare rows, field by field, bit for bit."""
-    assert sorted(yours) == sorted(expected), f"{why}: yours has the fields {sorted(yours)}"
+    assert sorted(yours) == sorted(expected), (
+        f"{why}: your fields are {sorted(yours)}, expected {sorted(expected)}"
+    )
     for name, values in expected.items():
         got = yours[name]
         assert got.dtype == values.dtype, f"{why}: {name} is {got.dtype}, expected {values.dtype}"
@@ -112,7 +114,7 @@ def test_rows_go_to_their_slots() -> None:
         yours.extend(rows)
     check(yours.fields["x"].tolist()[:3], [0, 1, 2], "slots after 3 rows, in a buffer of 5")
     check(yours.count.tolist(), [3], "count after 3 rows")
-    assert len(yours) == 3, f"len() is {len(yours)} after 3 rows"
+    assert len(yours) == 3, f"len() is {len(yours)} after 3 rows, expected 3"
 
 
 def test_the_ring_closes() -> None:
@@ -122,7 +124,7 @@ def test_the_ring_closes() -> None:
         yours.extend(column(first, 4))
     check(yours.fields["x"].tolist(), [5, 6, 7, 3, 4], "slots after 4 and 4 rows, 5 fit")
     check(yours.count.tolist(), [8], "count after 8 rows: of all that ever came")
-    assert len(yours) == 5, f"len() is {len(yours)}, but 5 rows are there"
+    assert len(yours) == 5, f"len() is {len(yours)}, but the buffer holds 5 rows"
 
 
 def test_a_batch_that_is_larger_than_the_buffer() -> None:
@@ -285,7 +287,9 @@ def test_a_file_has_it_all(tmp_path: Path) -> None:
     """A second buffer in the same file sees rows and count, and goes on."""
     path = tmp_path / "replay"
     yours = made(5, LAYOUT, path)
-    assert path.stat().st_size == plan(5, LAYOUT)[1], f"the file has {path.stat().st_size} bytes"
+    assert path.stat().st_size == plan(5, LAYOUT)[1], (
+        f"the file has {path.stat().st_size} bytes, expected {plan(5, LAYOUT)[1]}"
+    )
     yours.extend(batch(0, 7))
     head = int.from_bytes(path.read_bytes()[:8], "little")
     assert head == 7, (

@@ -189,7 +189,7 @@ def test_levels_not_slots() -> None:
                 call(size)
             counts[size] = watch.count
             assert watch.elements < 1000 * size, (
-                f"{name} of {size} in a tree of 65536 makes tensors of {watch.elements} elements: "
+                f"{name} of {size} in a tree of 65536 creates {watch.elements} elements: "
                 f"expected only a few for each of the 16 levels"
             )
         assert counts[1000] < counts[1] + 10, (
@@ -274,4 +274,4 @@ def test_the_generator_decides() -> None:
     assert torch.equal(batches[0], batches[1]), (
         "the same seed draws different slots: use `generator`"
     )
-    assert not torch.equal(batches[0], batches[2]), "another seed draws the same 50 slots"
+    assert not torch.equal(batches[0], batches[2]), "two different seeds draw the same 50 slots"

@@ -92,15 +92,17 @@ def test_many_poles_by_vmap() -> None:
     torch.testing.assert_close(after, wanted, rtol=1e-12, atol=1e-14, msg="64 poles by vmap differ")
     assert ended.tolist() == [end for _, end in expected], "ended is wrong for some of 64 poles"
     again, _ = vmap(step)(states, actions.bool())
-    assert torch.equal(again, after), "bool actions give other states: True is a push to the right"
+    assert torch.equal(again, after), (
+        "bool actions give different states: True is a push to the right"
+    )
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         small, _ = vmap(step)(states.to(dtype), actions)
         assert small.dtype == dtype, (
             f"{dtype} states become {small.dtype}: which dtype does the force have? From "
-            "two numbers, where makes a tensor of the default dtype"
+            "two numbers, where creates a tensor of the default dtype"
         )
         alone, _ = step(states[0].to(dtype), actions[0])
-        assert alone.dtype == dtype, f"a {dtype} state becomes {alone.dtype}"
+        assert alone.dtype == dtype, f"a {dtype} state becomes {alone.dtype}, expected {dtype}"
 
 
 def test_scores_of_one_pole() -> None:
@@ -142,8 +144,10 @@ def test_scores_of_many_poles() -> None:
 def test_no_step() -> None:
     """No pole has stood for any step."""
     yours = play(GOOD, poles(3), 0)
-    assert yours.tolist() == [0, 0, 0], f"scores after 0 steps: {yours.tolist()}"
-    assert yours.dtype == torch.int64, f"scores after 0 steps are {yours.dtype}"
+    assert yours.tolist() == [0, 0, 0], f"scores after 0 steps: {yours.tolist()}, expected 0 each"
+    assert yours.dtype == torch.int64, (
+        f"scores after 0 steps are {yours.dtype}, expected torch.int64"
+    )
 
 
 class Count(TorchFunctionMode):

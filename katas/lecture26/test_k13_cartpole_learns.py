@@ -73,7 +73,9 @@ def test_advantages() -> None:
     assert off < 1e-4, f"value_target is off by {off:.4f}: gamma is 0.99, lambda 0.95"
     mean, deviation = batch["advantage"].mean().item(), batch["advantage"].std().item()
     assert abs(mean) < 1e-4, f"the mean of the advantages is {mean:.4f}: standardise them"
-    assert abs(deviation - 1) < 0.06, f"their standard deviation is {deviation:.3f}, expected 1"
+    assert abs(deviation - 1) < 0.06, (
+        f"the standard deviation of the advantages is {deviation:.3f}, expected 1"
+    )
 
 
 @pieces
@@ -158,7 +160,7 @@ def test_each_epoch_shows_each_row_once() -> None:
     assert len(one.seen) == 6, f"{len(one.seen)} samples in 3 epochs of 500 rows, expected 6"
     for epoch in range(3):
         rows = {*one.seen[2 * epoch], *one.seen[2 * epoch + 1]}
-        assert len(rows) == 2 * ROWS, f"epoch {epoch} has shown {len(rows)} of 500 rows"
+        assert len(rows) == 2 * ROWS, f"epoch {epoch} showed {len(rows)} of 500 rows, expected all"
 
 
 @once
@@ -183,7 +185,9 @@ def test_the_next_batch_is_alone() -> None:
     for first in (0, 1000):
         update(numbered(first, ROWS), one.advantage, one.loss, one.optimizer, buffer, epochs=2)
         old = [x for sample in one.seen[-2:] for x in sample if not first <= x < first + ROWS]
-        assert not old, f"batch from {first}: {len(old)} rows of another batch, such as {old[:4]}"
+        assert not old, (
+            f"batch from {first}: you also use {len(old)} rows of another batch, such as {old[:4]}"
+        )
     assert len(one.seen) == 4, f"{len(one.seen)} samples for 2 batches of 2 epochs, expected 4"
 
 
