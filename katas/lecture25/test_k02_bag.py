@@ -80,7 +80,7 @@ def test_means_and_maxima(extension: Extension) -> None:
 
 
 def test_an_empty_bag_is_zero(extension: Extension) -> None:
-    """In the middle and at the end; a mean of no rows is 0 and not NaN."""
+    """Bags in the middle and at the end are empty; a mean of no rows is 0 and not NaN."""
     for mode in MODES:
         for offsets in (OFFSETS, (0, 5), (0, 0, 5, 5)):
             check(extension, table(), IDS, offsets, mode, why="an empty bag is 0 in each mode")

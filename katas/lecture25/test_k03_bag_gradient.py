@@ -97,7 +97,7 @@ def test_an_id_gets_the_gradient_of_its_bag() -> None:
 
 
 def test_an_empty_bag_has_no_entry() -> None:
-    """In front, in the middle and at the end."""
+    """Bags in front, in the middle and at the end are empty."""
     grad = torch.tensor([[1.0], [10.0], [100.0], [1000.0]])
     for offsets, expected in (
         ((0, 2, 2, 5), [1, 1, 100, 100, 100]),
@@ -199,7 +199,7 @@ def test_gradcheck_agrees() -> None:
 
 
 def test_the_gradient_is_sparse() -> None:
-    """In the dtype of the table: five entries, of which two are for row 1."""
+    """The gradient has the table's dtype and five entries, two of them for row 1."""
     operator, _ = built()
     for dtype in (torch.float32, torch.float64):
         table = torch.ones(9, 3, dtype=dtype, requires_grad=True)

@@ -186,7 +186,7 @@ def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtensio
 
 
 def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
-    """Each row that occurs is written once, without atomics, and is the same in each run."""
+    """Each row that occurs is written once, without atomics, and is the same in every run."""
     ids, offsets = many(20)
     runs = set()
     for _ in range(8):

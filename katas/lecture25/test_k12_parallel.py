@@ -89,7 +89,7 @@ def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
 
 
 def test_each_rank_gets_the_rows_of_its_own_ids(world: World) -> None:
-    """And keeps part of the table: four rows of seven, or three."""
+    """Each rank keeps part of the table: four rows of seven, or three."""
     whole = irrational(7, 3)
     for rank, (mine, common, kept, plain) in enumerate(world(rows_of_a_rank, 2, timeout=20)):
         assert plain, f"rank {rank}: you return a DTensor: return this rank's rows as a tensor"
@@ -165,7 +165,7 @@ def gradients_of_sum() -> tuple[float, list[torch.Tensor], bool]:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_copied_table_gets_the_sum(world: World, ranks: int) -> None:
-    """Not the mean of the ranks."""
+    """The gradient is the sum over the ranks, not their mean."""
     table = embedding()
     losses = [(table(torch.tensor(IDS[r])) * weights(r)).sum() for r in range(ranks)]
     torch.stack(losses).sum().backward()

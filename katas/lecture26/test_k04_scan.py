@@ -98,7 +98,7 @@ def test_two_maps_are_one() -> None:
 
 
 def test_as_maps_do() -> None:
-    """For any numbers, all at once."""
+    """The joined map agrees with the two maps, for any numbers, all at once."""
     inner, outer = (numbers(4), numbers(4, seed=1)), (numbers(4, seed=2), numbers(4, seed=3))
     with unchanged(*inner, *outer):
         c, d = affine(inner, outer)

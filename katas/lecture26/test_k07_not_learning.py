@@ -80,7 +80,7 @@ def test_a_ratio_has_a_gradient() -> None:
 
 
 def test_a_record_has_no_graph() -> None:
-    """It outlives the update, and then nobody needs the graph of its rollout."""
+    """A record outlives the update, and then nobody needs the graph of its rollout."""
     policy, seen = network(4), states(6)
     action, old = record(policy, seen)
     assert action.shape == old.shape == (6,), f"yours {action.shape} and {old.shape}, expected [6]"
@@ -200,7 +200,7 @@ def test_a_target_is_not_trained() -> None:
 
 
 def test_the_network_goes_on() -> None:
-    """It is still trained, and in its own mode, with all its layers."""
+    """The network is still trained, and in its own mode, with all its layers."""
     online = network(2, norm=True)
     with unchanged(online):
         target_of(online)

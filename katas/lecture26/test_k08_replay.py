@@ -128,7 +128,7 @@ def test_the_ring_closes() -> None:
 
 
 def test_a_batch_that_is_larger_than_the_buffer() -> None:
-    """Its last rows stay, where they would be had they come one after another."""
+    """The batch's last rows stay, where they would be had they come one after another."""
     for before, size in ((0, 8), (3, 5), (2, 13), (1, 6)):
         yours = made(5)
         yours.extend(column(0, before))
@@ -142,7 +142,7 @@ def test_a_batch_that_is_larger_than_the_buffer() -> None:
 
 
 def test_the_oldest_is_first() -> None:
-    """By age, not by slot; and only what is there."""
+    """Rows are ordered by age, not by slot; and only existing rows are returned."""
     yours = made(5)
     check(yours.by_age()["x"].tolist(), [], "an empty buffer by age")
     yours.extend(column(0, 3))
@@ -158,7 +158,7 @@ def test_the_oldest_is_first() -> None:
 
 
 def test_every_field() -> None:
-    """Their dtypes and shapes, in slots of their own."""
+    """Every field keeps its dtype and shape, in slots of its own."""
     yours = made(5, LAYOUT)
     yours.extend(batch(0, 4))
     yours.extend(batch(4, 3))
@@ -244,7 +244,7 @@ def test_a_row_with_a_graph() -> None:
 @example(5, [7, 0])
 @given(st.integers(1, 7), st.lists(st.integers(0, 16), max_size=6))
 def test_it_is_a_deque(capacity: int, sizes: list[int]) -> None:
-    """Whatever the sizes of the batches are."""
+    """The buffer is a deque, whatever the sizes of the batches are."""
     yours, expected, first = made(capacity), deque[float](maxlen=capacity), 0
     for size in sizes:
         rows = column(first, size)
@@ -315,7 +315,7 @@ def test_the_storage_alone(tmp_path: Path) -> None:
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """Its ring has the same slots; a batch that does not fit is refused, or wraps too."""
+    """TorchRL's ring has the same slots; a batch that does not fit is refused, or wraps too."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
     from torchrl.data import LazyTensorStorage  # noqa: PLC0415 - optional
     from torchrl.data import TensorDictReplayBuffer  # noqa: PLC0415 - optional

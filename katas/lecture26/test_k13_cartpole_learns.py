@@ -55,7 +55,7 @@ def walk(rows: int = 12) -> Any:
 
 @pieces
 def test_advantages() -> None:
-    """By a loop from the end: terminated stops the value, done stops the sum."""
+    """A loop from the end gives the same: terminated stops the value, done stops the sum."""
     _, _, critic = parts(0)
     batch = walk()
     with torch.no_grad():
@@ -193,7 +193,7 @@ def test_the_next_batch_is_alone() -> None:
 
 @training
 def test_scores_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the ends in each batch; the third is shown without any, and counts as one episode."""
+    """Scores count the ends in each batch; the third has none, and counts as one episode."""
     expected, collected = [], kata.collected
 
     def shown(*args: Any) -> Any:
@@ -231,7 +231,7 @@ def test_scores_of_a_short_run() -> None:
 
 @training
 def test_it_learns() -> None:
-    """From 20 steps to more than 100, in nine batches of 750."""
+    """The agent learns, from 20 steps to more than 100, in nine batches of 750."""
     scores = learn(0, 750, 9, 6)
     shown = [round(score) for score in scores]
 

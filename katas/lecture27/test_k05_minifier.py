@@ -102,7 +102,7 @@ def test_an_item_that_matters() -> None:
 
 @quick
 def test_two_that_matter() -> None:
-    """They stay in order, and the given list does not change."""
+    """The two items stay in order, and the given list does not change."""
     items = list("abcdefgh")
     yours = ddmin(items, asked_of(list(items), lambda part: {"b", "g"} <= set(part)))
     assert yours == ["b", "g"], f"yours {yours}, expected ['b', 'g']"
@@ -190,7 +190,7 @@ def test_the_questions() -> None:
 
 
 def test_one_node() -> None:
-    """Its operands become inputs with their recorded values; another run has different values."""
+    """The operands become inputs with their recorded values; another run has different values."""
     for y in (values(3) + 1, values(3) + 2):
         _, nodes, recorded = traced(program, values(3), y)
         module, inputs = extract(recorded, [nodes["mul"]])

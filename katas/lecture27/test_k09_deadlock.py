@@ -103,7 +103,7 @@ def named(found: dict[int, Lock], numbers: list[int]) -> dict[int, str]:
 
 
 def test_two_threads_that_wait() -> None:
-    """Each has one lock and waits for the other's: the picture."""
+    """Each thread has one lock and waits for the other's: the picture."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(2)
     jobs = [both(table, stats, meet), both(stats, table, meet)]
     with stuck(jobs, [table, stats], 2) as numbers:

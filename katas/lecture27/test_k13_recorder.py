@@ -221,7 +221,7 @@ def test_a_slot_that_has_been_taken(path: Path, size: int, kept: list[int]) -> N
 
 @two
 def test_the_recorder_holds_no_tensor(path: Path) -> None:
-    """It records shapes, and the tensors can be freed."""
+    """The recorder stores shapes, and the tensors can be freed."""
     recorder, place = Recorder(Ring(path, 4)), torch.tensor([7])
 
     def make() -> list[torch.Tensor]:
@@ -237,7 +237,7 @@ def test_the_recorder_holds_no_tensor(path: Path) -> None:
 
 @three
 def test_an_operator_fails(path: Path) -> None:
-    """Its entry says so, with the error; the next operator is recorded as usual."""
+    """The failed operator's entry has the error; the next operator is recorded as usual."""
     x, place = torch.ones(3), torch.tensor([7])
     with Recorder(Ring(path, 4)):
         with pytest.raises(IndexError) as caught:

@@ -45,12 +45,12 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
             return self.tolerance
 
         def test_copy(self, device: str) -> None:
-            """For each device."""
+            """A test without dtypes runs once for each device."""
             calls.append(("copy", device, self.helper()))
 
         @dtypes(torch.float32, torch.int64)
         def test_add(self, device: str, dtype: torch.dtype) -> None:
-            """For each device and dtype."""
+            """A test with dtypes runs for each device and dtype."""
             calls.append(("add", device, dtype))
 
         @dtypes(torch.float32, torch.bfloat16)
