@@ -7,7 +7,7 @@ bag is a mean:
     ids       3  1 | | 1  4  0            entry of row 3: grad[0]      row 1: grad[2]
     offsets   0     2 2                   entry of row 1: grad[0]      row 4: grad[2]   ...
 
-A dense gradient of 10 ** 9 rows does not fit in memory: make one entry for each id, as in k01.
+A dense gradient of 10 ** 9 rows does not fit in memory: create one entry for each id, as in k01.
 
 1. `table_gradient`: the entries, without a loop (4 lines).
 2. `build`: a fake kernel and the formula (8 lines).
@@ -15,7 +15,7 @@ A dense gradient of 10 ** 9 rows does not fit in memory: make one entry for each
 A traced program runs the formula on fake tensors, which have sizes and no values. A size that is
 computed from values stops the trace: the number of entries has to come from a size.
 
-Begin on paper: which bag holds ids[3], and which rule finds that bag from offsets?
+Begin on paper: which bag holds ids[3], and how do you find it from offsets?
 Afterwards read ``register_autograd`` in ``torch/library.py``, in site-packages.
 """
 
@@ -55,7 +55,7 @@ def table_gradient(
     order of the ids, not merged, and values have the dtype of grad. A bag may be empty, and there
     may be no ids. Use no loop.
     """
-    # TODO: how many ids has each bag? Then one row of grad for each id
+    # TODO: how many ids does each bag have? Then one row of grad for each id
     raise NotImplementedError("table_gradient")
 
 
@@ -63,7 +63,7 @@ def build(name: str) -> CustomOpDef:
     """Return the operator lecture25_k03::{name}, with a fake kernel and a formula.
 
     - The fake kernel returns an empty tensor with the shape, dtype and device of the bags.
-    - Only the table has a gradient, `table_gradient`. For the formula keep ids and
+    - Only the table gets a gradient: `table_gradient`. For the formula, keep ids and
       offsets, by save_for_backward, and of the table nothing but numbers.
     """
     operator = torch.library.custom_op(  # noqa: F841

@@ -58,13 +58,13 @@ def storages(value: Any) -> list[torch.UntypedStorage]:
         return [it for each in value for it in storages(each)]
     if not isinstance(value, torch.Tensor):
         return []
-    # The indices and the values of a sparse tensor; `_values` does not ask whether it is coalesced.
+    # The indices and values of a sparse tensor; `_values` does not check whether it is coalesced.
     parts = [value._indices(), value._values()] if value.is_sparse else [value]  # noqa: SLF001
     return [part.untyped_storage() for part in parts]
 
 
 def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Return for each bag the sum of its rows: [bags, dim].
+    """Return the sum of each bag's rows: [bags, dim].
 
     Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag runs to the end; a bag may be empty.
     The gradient for the table is dense. Do not make a row for each id.

@@ -3,7 +3,7 @@
 A batch looks up rows 1 and 4, the next one row 2. Which rows does the second step change? Adam with
 a dense gradient changes rows 1, 2 and 4. Adam with a sparse gradient raises.
 
-Write `moved`, about 8 lines; a test makes a table of optimizers with it.
+Write `moved`, about 8 lines; a test builds a table of optimizers with it.
 
 Begin with a guess: SGD, SGD with momentum, SGD with weight decay, Adagrad, Adam. Which take a
 sparse gradient?

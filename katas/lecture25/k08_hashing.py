@@ -62,7 +62,7 @@ def bucket(ids: torch.Tensor, buckets: int, seed: int = 0) -> torch.Tensor:
 
 
 def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tensor:
-    """Return for each id the sum of the rows in its buckets for seeds 0 to hashes - 1.
+    """For each id, return the sum of the rows in its buckets for seeds 0 to hashes - 1.
 
     `table` is [buckets, dim] of a floating dtype, the result [*ids.shape, dim] of the same dtype.
     There is at least one hash. Two ids get the same sum if they have the same buckets, in whatever

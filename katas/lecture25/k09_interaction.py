@@ -1,6 +1,6 @@
 """All pairs, with and without the pairs.
 
-A recommender such as DLRM takes the dot product of each pair of feature vectors. `bmm` makes all
+A recommender such as DLRM takes the dot product of each pair of feature vectors. `bmm` computes all
 n * n of them; the model keeps those below the diagonal:
 
     . . . .
@@ -26,16 +26,16 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
     """Return the dot product of each pair of features: [batch, n * (n - 1) / 2].
 
     `features` is [batch, n, dim]. Pairs are in the order of the brief; a feature and itself are no
-    pair. `batch`, n and `dim` may be 0, and n 1.
+    pair. `batch`, n and `dim` may be 0, and n may be 1.
     """
     # TODO
     raise NotImplementedError("interactions")
 
 
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
-    """Return for each sample of [batch, n, dim] the sum of `interactions`: [batch].
+    """Return the sum of `interactions` for each sample of [batch, n, dim]: [batch].
 
-    Make no tensor with more numbers than `features`, if n and `dim` are not 0.
+    Make no tensor with more numbers than `features`, unless n or `dim` is 0.
     """
     # TODO
     raise NotImplementedError("interaction_sum")

@@ -12,7 +12,7 @@ ids went.
 1. `route`: group the ids by owner.
 2. `Exchange`: a swap with a gradient. The tensor that ``dist.all_to_all_single`` fills has
    ``requires_grad=False``, and no warning says so.
-3. `lookup`: rows and gradients equal those of one process to the bit.
+3. `lookup`: rows and gradients equal those of one process, bit for bit.
 4. `lookup_unique`: a few ids are in every batch. Ask for each once.
 
 About 15 lines. Send only through ``table.swap``: most tests put a swap between threads there.
@@ -35,7 +35,7 @@ from torch import distributed as dist
 
 
 def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
-    """Exchange rows with all ranks; without a gradient. Given.
+    """Exchange rows with all ranks, without gradients. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
     Return what arrives: ``take[0]`` rows from rank 0, then ``take[1]`` from rank 1, and so on.
@@ -64,7 +64,7 @@ class Table:
 def route(ids: torch.Tensor, per_rank: int, ranks: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return an order and counts, both int64.
 
-    ``ids[order]`` has those of rank 0 first, then those of rank 1, ...; the ids of one owner
+    ``ids[order]`` has the ids of rank 0 first, then those of rank 1, ...; the ids of one owner
     stay in their order. The counts, of [ranks], say how many ids each rank is asked for. `ids` is
     int64, of [n]; n may be 0.
     """

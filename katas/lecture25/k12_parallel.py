@@ -1,6 +1,6 @@
 """Debug: a table over ranks, and gradients that are off.
 
-Each rank has a batch of its own. One model has its table cut by rows over the ranks, and its dense
+Each rank has a batch of its own. One model has its table split by rows over the ranks, its dense
 head under DistributedDataParallel. Another model has a copy of a small table on each rank, also
 under DistributedDataParallel. Nothing raises, and these are the tickets:
 
@@ -16,8 +16,8 @@ Find and mend them in this order, a line or two each.
 Begin with one question about each gradient: whose code brings the ranks' shares together, and does
 it add them up or take their mean?
 Afterwards read ``RowwiseParallel`` in ``torch/distributed/tensor/parallel/style.py``, in
-site-packages: its two layouts, and what they are if you leave them out.
-Real life differs: torchrec's ``DistributedModelParallel`` chooses for each table how it is cut.
+site-packages: its two layouts, and what they default to.
+Real life differs: torchrec's ``DistributedModelParallel`` chooses how to split each table.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ def test_one_entry_for_each_id() -> None:
     with unchanged(ids=IDS, weights=WEIGHTS):
         rows, values = entries(table_gradient(IDS, WEIGHTS, 5))
     assert rows == [2, 0, 2, 4], (
-        f"ids [[2, 0], [2, 4]]: yours stores the rows {rows}, expected [2, 0, 2, 4]: the order of"
+        f"ids [[2, 0], [2, 4]]: your rows are {rows}, expected [2, 0, 2, 4]: the order of"
         " the ids, and row 2 twice"
     )
     expected = WEIGHTS.flatten(0, 1).tolist()
-    assert values == expected, f"yours stores the values {values}, expected {expected}"
+    assert values == expected, f"your values are {values}, expected {expected}"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
@@ -68,7 +68,7 @@ def test_one_id_and_no_id(ids: torch.Tensor) -> None:
     yours = table_gradient(ids, weights, 5)
     rows, _ = entries(yours)
     assert rows == ids.flatten().tolist(), (
-        f"ids {ids.tolist()}: yours stores the rows {rows}, expected the ids"
+        f"ids {ids.tolist()}: your rows are {rows}, expected the ids"
     )
     assert yours.shape == (5, 2), f"ids {ids.tolist()}: yours is {[*yours.shape]}, expected [5, 2]"
 
@@ -88,7 +88,7 @@ def test_any_strides_and_a_gradient_of_zero() -> None:
         f" rows {rows}, expected [2, 2, 0, 4]: an entry for each id"
     )
     expected = [[1.0, 0.5], [4.0, 8.0], [0.0, 0.0], [0.0, 0.0]]
-    assert values == expected, f"yours stores the values {values}, expected {expected}"
+    assert values == expected, f"your values are {values}, expected {expected}"
 
 
 def test_a_table_larger_than_any_memory() -> None:
@@ -103,7 +103,7 @@ def test_a_table_larger_than_any_memory() -> None:
             " make nothing as large as the table"
         ) from None
     rows, _ = entries(yours)
-    assert rows == [last, 0, last, 4], f"yours stores the rows {rows}, expected {ids.tolist()}"
+    assert rows == [last, 0, last, 4], f"your rows are {rows}, expected {ids.tolist()}"
 
 
 def test_the_report() -> None:
@@ -125,7 +125,7 @@ merged row 4: -1.0 0.0
     )
     stored = entries(gradient)[0]
     assert stored == [2, 0, 2, 4], f"after `report` the gradient stores {stored}: leave it alone"
-    assert not gradient.is_coalesced(), "after `report` the gradient says that it is coalesced"
+    assert not gradient.is_coalesced(), "after `report` the gradient is marked as coalesced"
 
 
 def test_two_steps_pile_up() -> None:

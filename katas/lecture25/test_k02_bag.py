@@ -80,7 +80,7 @@ def test_means_and_maxima(extension: Extension) -> None:
 
 
 def test_an_empty_bag_is_zero(extension: Extension) -> None:
-    """In the middle and at the end; a mean of no rows is 0 and not NaN."""
+    """Bags in the middle and at the end are empty; a mean of no rows is 0 and not NaN."""
     for mode in MODES:
         for offsets in (OFFSETS, (0, 5), (0, 0, 5, 5)):
             check(extension, table(), IDS, offsets, mode, why="an empty bag is 0 in each mode")
@@ -130,7 +130,7 @@ def test_a_thread_has_some_of_the_bags(extension: Extension) -> None:
     theirs = F.embedding_bag(ids, rows, offsets, mode="sum")
     right = [b for b in range(10) if torch.allclose(yours[b], theirs[b])]
     assert right == [4, 5, 6, 7], (
-        f"only the thread with bags 4 to 7 of 10 has run: yours sums the bags {right}, expected"
+        f"only the thread with bags 4 to 7 of 10 has run: your code sums bags {right}, expected"
         " [4, 5, 6, 7]: pass the loop to parallel_for; its lambda receives begin and end, and loops"
         " from begin to end. A chunk's last bag ends where the next one begins, and its first one"
         " does not begin at id 0"
@@ -144,7 +144,7 @@ def test_bags_are_shared_among_threads(extension: Extension) -> None:
     check(extension, table(), ids, offsets, "sum", why=CHUNKS)
     made = extension.op("chunks")()
     assert made == [0, 4, 4, 8, 8, 10], (
-        f"10 bags: yours asks parallel_for for the chunks {made} (first, last, ...), expected"
+        f"10 bags: your code asks parallel_for for the chunks {made} (first, last, ...), expected"
         " [0, 4, 4, 8, 8, 10]: share out the bags, with GRAIN as the grain. If threads share out"
         " the ids, two of them may add to the same row"
     )
@@ -173,9 +173,9 @@ def test_no_operator_for_a_bag(extension: Extension) -> None:
             extension.op("bag")(table(), ids, offsets, 0)
         found = [name for name in names if name.startswith("aten::")]
         lookups = [name for name in found if "embedding" in name or "index" in name]
-        assert not lookups, f"yours calls {lookups}: read the table with an accessor"
+        assert not lookups, f"your code calls {lookups}: read the table with an accessor"
         counts.append(len(found))
     assert counts[0] == counts[1], (
-        f"yours calls {counts[0]} operators for 2 bags, and {counts[1]} for 40: table[i]"
+        f"your code calls {counts[0]} operators for 2 bags, and {counts[1]} for 40: table[i]"
         " calls an operator on a tensor, but not on an accessor"
     )

@@ -72,7 +72,7 @@ def entries(
     assert kind == torch.sparse_coo, f"{text}: yours is a {kind}, expected torch.sparse_coo"
     stored = yours._indices()[0].tolist()  # noqa: SLF001 - reads what is not merged
     assert stored == [*ids], (
-        f"{text}: yours stores the rows {stored}, expected an entry for each id"
+        f"{text}: your gradient stores the rows {stored}, expected an entry for each id"
     )
     size = [rows, grad.shape[1]]
     assert [*yours.shape] == size, f"{text}: yours has size {[*yours.shape]}, expected {size}"
@@ -97,7 +97,7 @@ def test_an_id_gets_the_gradient_of_its_bag() -> None:
 
 
 def test_an_empty_bag_has_no_entry() -> None:
-    """In front, in the middle and at the end."""
+    """Bags in front, in the middle and at the end are empty."""
     grad = torch.tensor([[1.0], [10.0], [100.0], [1000.0]])
     for offsets, expected in (
         ((0, 2, 2, 5), [1, 1, 100, 100, 100]),
@@ -164,7 +164,7 @@ def test_no_loop_and_nothing_as_large_as_the_table() -> None:
 
 
 def test_the_operator_computes() -> None:
-    """It is the given kernel, by another name."""
+    """The operator is the given kernel, by another name."""
     operator, name = built()
     table, ids, offsets = numbers(6, 3), whole(*IDS), whole(*OFFSETS)
     for mode in MODES:
@@ -199,7 +199,7 @@ def test_gradcheck_agrees() -> None:
 
 
 def test_the_gradient_is_sparse() -> None:
-    """In the dtype of the table: five entries, of which two are for row 1."""
+    """The gradient has the table's dtype and five entries, two of them for row 1."""
     operator, _ = built()
     for dtype in (torch.float32, torch.float64):
         table = torch.ones(9, 3, dtype=dtype, requires_grad=True)
@@ -287,11 +287,11 @@ def test_the_table_is_not_kept() -> None:
     del table
     gc.collect()
     assert gone() is None, (
-        "the table was deleted, but yours still keeps it alive, perhaps in an attribute of ctx: the"
+        "the table was deleted, but your code keeps it alive, perhaps in an attribute of ctx: the"
         " formula needs only its number of rows"
     )
     assert memory.expired(), (
-        "the table was deleted, but yours still keeps its memory: a view or a detached table has"
+        "the table was deleted, but your code keeps its memory: a view or a detached table has"
         " the same memory; the formula needs only its number of rows"
     )
     ids.add_(1)
@@ -301,7 +301,7 @@ def test_the_table_is_not_kept() -> None:
         assert "modified by an inplace operation" in str(error), f"backward raises {error}"  # noqa: PT017
     else:
         raise AssertionError(
-            "ids were changed before backward, and yours silently uses the new ones: keep them"
+            "ids were changed before backward, and your code silently uses the new ones: keep them"
             " with save_for_backward"
         )
 

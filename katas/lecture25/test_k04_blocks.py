@@ -110,7 +110,7 @@ def spread(
 
 
 def test_pool_a_bag_of_two_and_of_three(extension: CudaExtension, device: str) -> None:
-    """The last bag has all that are left; an empty one is 0, also at the end."""
+    """The last bag has the rest of the ids; an empty one is 0, also at the end."""
     for offsets in ((0, 2), OFFSETS, (0, 0, 5)):
         pooled(extension, device, IDS, offsets)
 
@@ -175,8 +175,8 @@ def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtensio
     (launch,) = _blocks(extension, 20)
     atomics = launch.count("global", "atomic").accesses
     assert atomics == 40 * len(ids), (
-        f"{len(ids)} ids, 40 columns: yours takes {atomics} atomics, expected {40 * len(ids)}\n"
-        f"{launch.table()}"
+        f"{len(ids)} ids, 40 columns: your code takes {atomics} atomics, expected"
+        f" {40 * len(ids)}\n{launch.table()}"
     )
     _shared(launch, "atomic")
     assert len(runs) > 1, (
@@ -186,7 +186,7 @@ def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtensio
 
 
 def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
-    """Each row that occurs is written once, without atomics, and is the same in each run."""
+    """Each row that occurs is written once, without atomics, and is the same in every run."""
     ids, offsets = many(20)
     runs = set()
     for _ in range(8):
@@ -194,11 +194,13 @@ def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
         runs.add(yours.numpy().tobytes())
     (launch,) = _blocks(extension, len(ids))
     atomics = launch.count("global", "atomic").accesses
-    assert atomics == 0, f"gather: yours takes {atomics} atomics, expected none\n{launch.table()}"
+    assert atomics == 0, (
+        f"gather: your code takes {atomics} atomics, expected none\n{launch.table()}"
+    )
     writes, right = launch.count("global", "write").accesses, 40 * len({*ids})
     assert writes == right, (
-        f"gather: {len({*ids})} rows of 40 columns occur: yours writes {writes} times, expected"
-        f" {right}: a block that does not begin a run must not write\n{launch.table()}"
+        f"gather: {len({*ids})} rows of 40 columns occur: your kernel writes {writes} times,"
+        f" expected {right}: a block that does not begin a run must not write\n{launch.table()}"
     )
     _shared(launch, "write")
     assert len(runs) == 1, f"gather: eight runs give {len(runs)} different results, expected 1"
@@ -230,7 +232,7 @@ def _shared(launch: Launch, kind: str) -> None:
     __tracebackhide__ = True
     count = launch.count("global", kind)
     assert count.accesses >= 8 * count.requests, (
-        f"{launch.kernel}: yours makes {count.accesses} accesses ({kind}) by threads, and"
+        f"{launch.kernel}: your code makes {count.accesses} accesses ({kind}) by threads, and"
         f" {count.requests} by warps: fewer than 8 threads at a time, expected up to 32: a block's"
         f" threads share the columns, thread 0 takes c = 0, 32, ...\n{launch.table()}"
     )
@@ -242,5 +244,5 @@ def _blocks(extension: CudaExtension, expected: int) -> Sequence[Launch]:
     launches = extension.launches()
     shapes = [(launch.grid, launch.block) for launch in launches]
     right = [((expected, 1, 1), (32, 1, 1))]
-    assert shapes == right, f"grids and blocks: yours launches {shapes}, expected {right}"
+    assert shapes == right, f"grids and blocks: your code launches {shapes}, expected {right}"
     return launches

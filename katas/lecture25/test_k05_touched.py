@@ -56,12 +56,12 @@ def test_the_sum_of_each_bag(offsets: list[int]) -> None:
 
 
 def test_the_bags_have_a_gradient() -> None:
-    """Against finite differences; you wrote what runs here in k02 and k03."""
+    """The gradients agree with finite differences; you wrote what runs here in k02 and k03."""
     table, ids, starts = numbers(4, 2), torch.tensor([3, 1, 3]), torch.tensor([0, 1])
     table.requires_grad_()
     total = pooled(table, ids, starts).sum()
     (gradient,) = torch.autograd.grad(total, table, allow_unused=True)
-    assert gradient is not None, "the table gets no gradient: you pool a detached copy of it"
+    assert gradient is not None, "the table gets no gradient: do you pool a detached copy of it?"
     assert not gradient.is_sparse, "the gradient for the table is sparse: leave `sparse` off"
     right = torch.autograd.gradcheck(
         lambda leaf: pooled(leaf, ids, starts), table, raise_exception=False
@@ -118,7 +118,7 @@ def test_a_step(ids: list[int], offsets: list[int]) -> None:
 
 
 def test_the_loss_comes_back() -> None:
-    """It is the loss before the change, and without a graph."""
+    """The returned loss is the one before the change, and without a graph."""
     table, ids, starts = numbers(10, 3), torch.tensor([4, 4, 8]), torch.tensor([0, 2])
     expected = squares(summed(table, ids, starts))
     yours = step(table, ids, starts, squares, lr=0.1, decay=0.1)
@@ -128,14 +128,14 @@ def test_the_loss_comes_back() -> None:
 
 
 def test_the_table_stays_plain() -> None:
-    """It is a leaf without a gradient, before and after."""
+    """The table is a leaf without a gradient, before and after."""
     table = numbers(10, 3)
     with unchanged(table=table, but={"value", "version", "storage"}):
         step(table, torch.tensor([1, 2]), torch.tensor([0]), squares, lr=0.1, decay=0.1)
 
 
 def test_other_rows_do_not_change() -> None:
-    """Not by a bit: infinities and NaN stay, and do no harm."""
+    """Other rows keep every bit: infinities and NaN stay, and do no harm."""
     table = numbers(10, 3)
     table[0], table[5], table[9] = torch.nan, torch.inf, -0.0
     before = table.clone()
@@ -213,7 +213,8 @@ def test_a_larger_table_costs_no_more() -> None:
 
     assert made[1] <= 1.01 * made[0], (
         f"your step allocates {made[0]} bytes for 500 rows and {made[1]} for 100,000, expected the"
-        f" same. A gradient as large as the table is {100_000 * 32 * 4}, one number per row 400000."
+        f" same. A gradient as large as the table takes {100_000 * 32 * 4}, one number per row"
+        " 400000."
     )
 
 

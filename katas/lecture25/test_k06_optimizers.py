@@ -89,7 +89,7 @@ def test_the_rows_that_the_optimizer_moves() -> None:
 
 
 def test_the_loss_is_a_sum_of_squares() -> None:
-    """Its gradient is twice the row, and twice that if an id occurs again."""
+    """The gradient is twice the row, and twice that if an id occurs again."""
     table, before = new_table(sparse=False), new_table(sparse=False).weight
     moved(table, SGD(table.parameters(), lr=0.1), [1, 2, 2])
 

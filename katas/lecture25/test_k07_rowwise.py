@@ -73,7 +73,7 @@ def test_one_row() -> None:
 
 
 def test_a_row_that_is_there_twice() -> None:
-    """Its gradients add up before they are squared: 4, not 2."""
+    """The row's gradients add up before they are squared: 4, not 2."""
     weight, state = torch.zeros(6, 1, dtype=torch.float64), torch.zeros(6, dtype=torch.float64)
     rowwise_adagrad(weight, sparse([5, 5], weight[:2] + 1, 6), state, lr=1.0, eps=0.0)
 
@@ -87,7 +87,7 @@ def test_a_row_that_is_there_twice() -> None:
 @pytest.mark.parametrize("eps", [0.5, 1e-8])
 @pytest.mark.parametrize("rows", [[0, 4, 6], [6, 2, 6, 2, 6], [3]])
 def test_the_formula(rows: list[int], eps: float) -> None:
-    """From a state that is not 0, three times."""
+    """Three updates start from a state that is not 0."""
     weight, state = numbers(7, 3), numbers(7, seed=1).square()
     expected = weight.clone(), state.clone()
     for n in range(3):
@@ -110,7 +110,7 @@ def test_the_gradient_stays(rows: list[int]) -> None:
 
 
 def test_other_rows() -> None:
-    """Not a bit of them changes, NaN and -0.0 included; no new tensor is as large as the table."""
+    """Other rows keep every bit, NaN and -0.0 included; no new tensor is as large as the table."""
     weight, state = numbers(1000, 4), numbers(1000).square()
     weight[0], weight[9], state[0], state[9] = torch.nan, -0.0, torch.nan, -0.0
     before = weight.clone(), state.clone()
@@ -123,7 +123,7 @@ def test_other_rows() -> None:
         same = new[others].view(torch.int64) == old[others].view(torch.int64)
         assert same.all(), f"`rowwise_adagrad` changes rows of {name} other than 3 and 8"
     assert made.numbers < 100, (
-        f"your operators make a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
+        f"your operators create a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
         f" rows of the gradient, not with the whole table"
     )
 
@@ -153,7 +153,7 @@ def test_states(dtype: torch.dtype) -> None:
     with unchanged(first=tables[0], second=tables[1]):
         states = train_in_backward(tables, lr=0.1)
 
-    assert len(states) == 2, f"two tables: you return {len(states)} states"
+    assert len(states) == 2, f"two tables: you return {len(states)} states, expected 2"
     for state, rows in zip(states, (7, 4), strict=True):
         close(state, torch.zeros(rows, dtype=dtype), f"the state of {rows} rows")
         assert not state.requires_grad, "your state requires a gradient"
@@ -170,7 +170,9 @@ def test_backward_trains() -> None:
         expected = trained(expected[0], dense, expected[1], 0.3, 1e-8)
         table(torch.tensor(ids)).square().sum().backward()
 
-        assert table.weight.grad is None, "after backward, the weight's grad is not None"
+        assert table.weight.grad is None, (
+            "after backward, the weight still has a gradient, expected None"
+        )
         close(state, expected[1], f"the state after ids {ids}")
         close(table.weight.detach(), expected[0], f"the weight after ids {ids}")
     parameter = (table.weight.requires_grad, table.weight.is_leaf)
@@ -178,7 +180,7 @@ def test_backward_trains() -> None:
 
 
 def test_each_table_has_its_own_state() -> None:
-    """Different sizes, and one that the batch does not use."""
+    """The tables have different sizes, and the batch does not use one of them."""
     tables = [new_table(7), new_table(5, 2, seed=1), new_table(9, seed=2)]
     before = [each.weight.detach().clone() for each in tables]
     states = train_in_backward(tables, lr=0.3, eps=0.2)
@@ -186,8 +188,8 @@ def test_each_table_has_its_own_state() -> None:
     loss.backward()
 
     assert not states[2].any(), (
-        "the batch does not use table 2, but its state changes: a function made in a loop sees the"
-        " last value of the loop's variable"
+        "the batch does not use table 2, but its state changes: a function defined in a loop sees"
+        " the last value of the loop's variable"
     )
     gradients = [torch.zeros_like(each) for each in before]
     gradients[0][6] = 4 * before[0][6]
@@ -201,7 +203,7 @@ def test_each_table_has_its_own_state() -> None:
 
 
 def test_a_table_that_is_used_twice() -> None:
-    """It is trained once, with the whole gradient."""
+    """The table is trained once, with the whole gradient."""
     table, calls = new_table(), []
     (state,) = train_in_backward([table], lr=0.3)
     before = table.weight.detach().clone()
@@ -238,7 +240,7 @@ def test_inside_backward() -> None:
 
 @pytest.mark.filterwarnings("ignore:Using backward:UserWarning")
 def test_with_create_graph() -> None:
-    """Then backward records, and a weight that requires a gradient cannot be changed in place."""
+    """Backward then records, and a weight that requires a gradient cannot be changed in place."""
     table = new_table()
     layer = nn.Linear(3, 1, dtype=torch.float64)
     (state,) = train_in_backward([table], lr=0.3)

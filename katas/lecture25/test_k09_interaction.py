@@ -59,7 +59,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str, gap: float = 1
 
 
 def test_the_order_of_pairs() -> None:
-    """With features 2, 3, 5 and 7 a product tells its pair; a product of 0 is kept."""
+    """With features 2, 3, 5 and 7 a product identifies its pair; a product of 0 is kept."""
     yours = interactions(torch.tensor([[[2.0], [3.0], [5.0], [7.0]], [[2.0], [0.0], [5.0], [7.0]]]))
     expected = torch.tensor(
         [[6.0, 10.0, 15.0, 14.0, 21.0, 35.0], [0.0, 10.0, 0.0, 14.0, 0.0, 35.0]]
@@ -85,7 +85,7 @@ def test_a_sum_of_three_pairs() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_interaction_sum(size: tuple[int, int, int]) -> None:
-    """It is the sum of the pairs, even if there are none."""
+    """The result is the sum of the pairs, even if there are none."""
     features = numbers(*size)
     with unchanged(features=features):
         yours = interaction_sum(features)
@@ -106,7 +106,7 @@ def test_the_sum_makes_no_pairs() -> None:
 
 
 def test_gradients() -> None:
-    """Of both, against finite differences."""
+    """The gradients of both functions agree with finite differences."""
     features = numbers(2, 4, 3).requires_grad_()
     for function in (interactions, interaction_sum):
         right = torch.autograd.gradcheck(function, features, raise_exception=False)

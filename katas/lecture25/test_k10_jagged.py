@@ -39,7 +39,7 @@ def irrational(*size: int) -> torch.Tensor:
 
 
 def test_offsets_begin_with_zero_and_end_with_the_number_of_values() -> None:
-    """One more than there are bags."""
+    """There is one more offset than there are bags."""
     lengths = torch.tensor([2, 1, 3])
     with unchanged(lengths=lengths):
         yours = offsets_of(lengths)
@@ -49,7 +49,7 @@ def test_offsets_begin_with_zero_and_end_with_the_number_of_values() -> None:
 
 
 def test_offsets_of_int32_and_of_no_bags() -> None:
-    """In int64, which the sum of many int32 may need."""
+    """Offsets are int64, which the sum of many int32 may need."""
     for dtype in (torch.int32, torch.int64):
         large = torch.tensor([2**31 - 2, 5], dtype=dtype)
         same(offsets_of(large), [0, 2**31 - 2, 2**31 + 3], f"offsets of large lengths in {dtype}")
@@ -66,7 +66,7 @@ def test_runs_on_paper() -> None:
 
 
 def test_runs_may_be_empty_and_overlap() -> None:
-    """Empty at the beginning, inside, at the end; and no bag at all."""
+    """Bags are empty at the beginning, inside, at the end; or there is no bag at all."""
     for dtype in (torch.int32, torch.int64):
         lengths = torch.tensor([0, 2, 0, 3, 1, 0], dtype=dtype)
         yours = runs(torch.tensor([9, 4, 7, 3, 4, 0]), lengths)
@@ -98,8 +98,8 @@ def test_one_long_bag_makes_the_others_no_longer() -> None:
     expected = [*range(300, 150, -1), *range(150, 10150), *range(149, -1, -1)]
     assert yours.tolist() == expected, "300 bags of one and one of 10000: wrong positions"
     assert made.most <= 4 * len(expected), (
-        f"for {len(expected)} positions yours makes a tensor of {made.most} elements: do not pad "
-        "each bag to the longest"
+        f"{len(expected)} positions: your code creates a tensor of {made.most} elements: do not"
+        " pad each bag to the longest"
     )
 
 
@@ -168,7 +168,7 @@ def rows_of(values: torch.Tensor, offsets: torch.Tensor) -> list[torch.Tensor]:
 
 
 def test_a_nested_tensor_takes_your_offsets() -> None:
-    """Its rows are the bags, and its sum over dim 1 pools them."""
+    """The nested tensor's rows are the bags, and its sum over dim 1 pools them."""
     lengths, values = torch.tensor([2, 0, 3, 1]), irrational(6, 2)
     offsets = offsets_of(lengths)
     rows = rows_of(values, offsets)
@@ -237,7 +237,7 @@ def test_as_many_operators_for_300_keys_or_samples(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.backend("torchrec")
 def test_torchrec_agrees() -> None:
-    """Its permute by keys, whose lengths are flat."""
+    """KeyedJaggedTensor permutes by keys too, with flat lengths."""
     from torchrec.sparse.jagged_tensor import KeyedJaggedTensor  # noqa: PLC0415 - may be missing
 
     lengths = torch.tensor([[2, 0], [1, 1], [0, 3]])

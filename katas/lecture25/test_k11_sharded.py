@@ -78,7 +78,7 @@ class Threads:
             fits = isinstance(sizes, list) and [type(n) for n in sizes] == [int] * self.size
             assert fits, f"{number}: {name} is {sizes!r}, expected a list of {self.size} int"
             assert total in {None, sum(sizes)}, (
-                f"{number}: yours gives {sizes}, which add up to {sum(sizes)}, but has {total} rows"
+                f"{number}: you give {sizes}, which sum to {sum(sizes)}, but there are {total} rows"
             )
         self.log[rank].append(rows.detach().clone())
         self._parcels[rank] = rows.detach().split(give)
@@ -87,7 +87,7 @@ class Threads:
         self._meet.wait()
         found = [len(each) for each in came]
         assert found == take, (
-            f"{number}: yours takes {take} rows from the ranks, but they have sent {found}"
+            f"{number}: your code takes {take} rows from the ranks, but they sent {found}"
         )
         return torch.cat(came)
 
@@ -127,7 +127,7 @@ def test_the_ids_of_the_brief_have_two_owners() -> None:
 
 @one
 def test_ids_of_one_owner_keep_their_order() -> None:
-    """They are not sorted; and nobody asks ranks 1 and 3 for anything."""
+    """The ids are not sorted; and nobody asks ranks 1 and 3 for anything."""
     ids = [1, 9, 0, 9, 1, 8, 0, 8] * 5
     order, counts = route(integers(ids), 4, 4)
     grouped = [id_ for id_ in ids if id_ < 4] + [id_ for id_ in ids if id_ >= 8]
@@ -195,8 +195,8 @@ def on_a_rank(
         f" not{note}"
     )
     (grad,) = torch.autograd.grad((rows * weights_of(rank, len(mine))).sum(), shard)
-    assert torch.equal(shard.detach(), before), f"yours writes to the shard of rank {rank}"
-    assert mine.tolist() == ids[rank], f"yours writes to the ids of rank {rank}"
+    assert torch.equal(shard.detach(), before), f"your code writes to the shard of rank {rank}"
+    assert mine.tolist() == ids[rank], f"your code writes to the ids of rank {rank}"
     return rows.detach(), grad
 
 
@@ -290,7 +290,7 @@ def lookup_on_gloo(ids: list[list[int]], whole: torch.Tensor) -> Any:
 @three
 @pytest.mark.backend("gloo")
 def test_it_runs_on_two_real_ranks(world: World) -> None:
-    """With dist.all_to_all_single between two processes."""
+    """The swap is dist.all_to_all_single between two processes."""
     ids, whole = [[4, 0, 4, 1, 3], [2, 3]], irrational(5, 3)
     results = world(lookup_on_gloo, 2, ids, whole, timeout=10)
     check(results, ids, whole)
@@ -298,7 +298,7 @@ def test_it_runs_on_two_real_ranks(world: World) -> None:
 
 @four
 def test_unique_ids_give_the_same_rows() -> None:
-    """In the order of the ids, with one gradient for each time that an id occurs."""
+    """The rows are in the order of the ids, with one gradient for each occurrence of an id."""
     whole = irrational(5, 3)
     for ids in ([[4, 0, 4, 1, 4], [4, 3, 3]], [[], [2, 2]]):
         check(threads(ids, whole, lookup_unique)[0], ids, whole, bits=False)
@@ -315,7 +315,7 @@ def test_a_hot_id_travels_once() -> None:
         once = len(set(drawn[rank].tolist()))
         yours = len(log[rank][1])
         assert yours == once, (
-            f"rank {rank} has 400 ids, {once} of them distinct; yours asks for {yours} rows"
+            f"rank {rank} has 400 ids, {once} of them distinct; your code asks for {yours} rows"
         )
         found = [len(rows) for rows in log[rank][3:]]
         assert found == [once], (

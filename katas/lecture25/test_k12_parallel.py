@@ -89,16 +89,18 @@ def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
 
 
 def test_each_rank_gets_the_rows_of_its_own_ids(world: World) -> None:
-    """And keeps part of the table: four rows of seven, or three."""
+    """Each rank keeps part of the table: four rows of seven, or three."""
     whole = irrational(7, 3)
     for rank, (mine, common, kept, plain) in enumerate(world(rows_of_a_rank, 2, timeout=20)):
-        assert plain, f"rank {rank} of yours returns a DTensor: return this rank's rows as a tensor"
+        assert plain, f"rank {rank}: you return a DTensor: return this rank's rows as a tensor"
         close(
             common, whole[torch.tensor(IDS[2])], f"rank {rank}, all ranks have ids {IDS[2]}: rows"
         )
         why = f"rank {rank}: rows of its ids {IDS[rank]}; the other rank has {IDS[1 - rank]}"
         close(mine, whole[torch.tensor(IDS[rank])], why)
-        assert kept == 4 - rank, f"rank {rank} of yours keeps {kept} rows, expected {4 - rank} of 7"
+        assert kept == 4 - rank, (
+            f"on rank {rank} your table keeps {kept} rows, expected {4 - rank} of 7"
+        )
 
 
 def full(tensor: Any) -> torch.Tensor:
@@ -138,12 +140,12 @@ def test_table_and_head_learn_at_one_rate(world: World, ranks: int) -> None:
     parts = [table.weight, head.weight, head.bias, table.weight]
     for rank, (loss, grads, kept) in enumerate(world(gradients_of_mean, ranks, timeout=20)):
         for name, yours, part in zip(names, grads, parts, strict=True):
-            assert yours is not None, f"rank {rank} of yours has no gradient for the {name}"
+            assert yours is not None, f"on rank {rank} the {name} has no gradient"
             close(yours, part.grad, f"gradient of the {name}, on rank {rank} of {ranks}")
         assert loss == pytest.approx(own[rank], rel=1e-12), (
             f"the mean squared error of rank {rank}: yours {loss}, expected {own[rank]}"
         )
-        assert kept, f"yours changes a weight on rank {rank}; leave that to an optimizer"
+        assert kept, f"your code changes a weight on rank {rank}; leave that to an optimizer"
 
 
 def gradients_of_sum() -> tuple[float, list[torch.Tensor], bool]:
@@ -163,7 +165,7 @@ def gradients_of_sum() -> tuple[float, list[torch.Tensor], bool]:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_copied_table_gets_the_sum(world: World, ranks: int) -> None:
-    """Not the mean of the ranks."""
+    """The gradient is the sum over the ranks, not their mean."""
     table = embedding()
     losses = [(table(torch.tensor(IDS[r])) * weights(r)).sum() for r in range(ranks)]
     torch.stack(losses).sum().backward()
@@ -171,7 +173,7 @@ def test_a_copied_table_gets_the_sum(world: World, ranks: int) -> None:
         for grad, when in zip(grads, ("", AGAIN), strict=True):
             why = f"gradient of the copied table{when}, on rank {rank} of {ranks}"
             close(grad, table.weight.grad, why)
-        assert kept, f"yours changes a weight on rank {rank}; leave that to an optimizer"
+        assert kept, f"your code changes a weight on rank {rank}; leave that to an optimizer"
         assert loss == pytest.approx(losses[rank].item(), rel=1e-12), (
             f"the loss of rank {rank}: yours {loss}, expected {losses[rank].item()}"
         )

@@ -71,7 +71,7 @@ def test_each_row_has_its_own_scale() -> None:
 
 
 def test_a_row_of_one_number() -> None:
-    """Its codes are 0, not NaN cast to a byte; and a range of 1e-8 is doubled."""
+    """Such a row's codes are 0, not NaN cast to a byte; and a range of 1e-8 is doubled."""
     yours = pack(torch.tensor([[2.5] * 3, [0.0] * 3, [-7.0] * 3]))
     expected = [[0, 0, 0, *bytes_of(0.0, low)] for low in (2.5, 0.0, -7.0)]
     same(yours, expected, "three rows of 2.5, 0 and -7")
@@ -119,7 +119,7 @@ def test_a_parameter_and_a_table_without_rows() -> None:
 
 @given(st.lists(st.floats(-1000, 1000, width=32), min_size=1, max_size=9))
 def test_a_number_is_off_by_half_a_scale_at_most(numbers: list[float]) -> None:
-    """And the least and the greatest number are restored."""
+    """The smallest and the largest number of a row are restored."""
     table = torch.tensor([numbers])
     packed = pack(table)
     reach = max(numbers) - min(numbers)
@@ -136,7 +136,7 @@ BAGS = [([1, 3, 1, 0, 2], [0, 2, 2]), ([4, 4, 4], [0]), ([2, 0, 1], [0, 0, 1, 3]
 
 
 def test_bags_are_summed() -> None:
-    """Of different lengths, empty ones too, with an id that occurs twice."""
+    """Bags have different lengths, and may be empty; one id occurs twice."""
     packed = pack(irrational(5, 7))
     for ids, offsets in BAGS:
         mine, starts = torch.tensor(ids, dtype=torch.int64), torch.tensor(offsets)
@@ -192,7 +192,7 @@ def test_only_the_rows_of_the_bags_are_unpacked() -> None:
 
 
 def test_pytorch_packs_the_same_bytes() -> None:
-    """And it reads your bytes, which you pack without it."""
+    """PyTorch also reads your bytes, which you pack without it."""
     table = irrational(40, 13)
     # Away from halves, where the compiler of a kernel may round the other way.
     low, high = table.aminmax(dim=1, keepdim=True)
@@ -213,7 +213,7 @@ def test_pytorch_packs_the_same_bytes() -> None:
 
 @pytest.mark.backend("torchrec")
 def test_fbgemm_packs_the_same_bytes() -> None:
-    """Its kernel, which torchrec calls."""
+    """FBGEMM's kernel, which torchrec calls, packs the same bytes."""
     import fbgemm_gpu  # noqa: F401, PLC0415 - may be missing; it registers the operators
 
     table = torch.tensor([[0.0, 1.0, 2.55], [-1.0, 0.02, 1000.0], [2.5] * 3])

@@ -16,8 +16,7 @@ Write
 3. `flatten` and `unflatten`, with which ``torch.vmap`` takes a `Batch` apart. Inside, a dim is
    hidden, and no size that you have noted still holds.
 
-Begin on paper: inside ``vmap`` over the batch above, which shapes does it have, and what still
-holds?
+Begin on paper: inside ``vmap``, which shapes does the batch above have, and what still holds?
 Afterwards read ``register_pytree_node`` in ``torch/utils/_pytree.py``, in site-packages.
 """
 
@@ -82,7 +81,7 @@ def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
 
 
 def flatten(batch: Batch) -> tuple[list[Any], Any]:
-    """Return the values, nested Batches as they are, and what `unflatten` needs besides."""
+    """Return the values, nested Batches as they are, and what else `unflatten` needs."""
     # TODO: the names, and what still holds for the first value's dims when a batch dim is hidden.
     raise NotImplementedError("flatten")
 

@@ -42,7 +42,7 @@ class Rollout(NamedTuple):
 
 
 def returns(rollout: Rollout, gamma: float) -> torch.Tensor:
-    """Return for each step [..., time] what it and the rest of its episode pay, discounted."""
+    """For each step [..., time], return what it and the rest of its episode pay, discounted."""
     # TODO: from the last step to the first.
     raise NotImplementedError("returns")
 

@@ -18,7 +18,7 @@ pairs, then fours: the number of steps that a step is joined with doubles each r
    take 10 calls.
 3. `gae` is one scan.
 
-Begin on paper: put A_next = d + c x into the map above. What multiplies x, and what is left?
+Begin on paper: substitute A_next = d + c x in the map above. What multiplies x, and what is left?
 Afterwards read ``generic_associative_scan`` in ``torch/_higher_order_ops/associative_scan.py``, in
 site-packages: it joins each pair once, goes on with half of them, and fills the gaps on its way
 back.

@@ -17,7 +17,7 @@ the wrong way is pulled back. That is what ``min`` is for.
 
 1. `loss`.
 2. `slope`: its derivative for each log_prob, by a formula and without autograd. `Clipped`, which is
-   given, takes it for its backward.
+   given, uses it as its backward.
 
 Begin on paper, with clip 0.2: which of A = 1 and A = -1 pulls at ratio 0.5, and which at 1.5?
 Afterwards read ``minimum`` in ``tools/autograd/derivatives.yaml``: what happens if both are equal?
@@ -45,7 +45,7 @@ def loss(
 def slope(
     log_prob: torch.Tensor, old: torch.Tensor, advantage: torch.Tensor, clip: float
 ) -> torch.Tensor:
-    """Return the derivative of the loss for each log_prob, in its shape.
+    """Return the derivative of the loss with respect to each log_prob, in its shape.
 
     At a bound itself the loss has a kink, and either of the two slopes will do.
     """

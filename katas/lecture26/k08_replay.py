@@ -68,7 +68,7 @@ class Replay:
         raise NotImplementedError("Replay.__init__")
 
     def __len__(self) -> int:
-        """Return how many rows it holds."""
+        """Return the number of rows in the buffer."""
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
@@ -90,6 +90,6 @@ class Replay:
         raise NotImplementedError("Replay.sample")
 
     def by_age(self) -> dict[str, torch.Tensor]:
-        """Return a copy of all rows it holds, the oldest first."""
+        """Return a copy of all rows in the buffer, oldest first."""
         # TODO
         raise NotImplementedError("Replay.by_age")

@@ -1,7 +1,7 @@
 """Prioritised replay: draw from a sum tree.
 
 Rows that surprised the agent are worth a second look: draw each with a probability proportional to
-its priority. ``multinomial`` reads all priorities in each call, and they change at each step. In a
+its priority. ``multinomial`` reads all priorities in each call, and they change on every step. In a
 sum tree, a draw and an update each take as many steps as the tree has levels:
 
     tree[1]                    10                   node n has the children 2n and 2n + 1
@@ -27,7 +27,7 @@ import torch
 
 
 class SumTree:
-    """Priorities of a power of two of slots, all 0 at first, and the sums above them.
+    """The priorities of 2 ** n slots, all 0 at first, and the sums above them.
 
     Each inner node is, to the last bit, the sum of its two children. ``tree[0]`` stays 0.
     """
@@ -51,7 +51,7 @@ class SumTree:
         raise NotImplementedError("SumTree.update")
 
     def find(self, marks: torch.Tensor) -> torch.Tensor:
-        """Return, for each mark, the slot whose part of [0, total) contains it: int64 of [marks].
+        """For each mark, return the slot whose part of [0, total) contains it: int64 of [marks].
 
         Marks are float64. The part of slot i begins at the sum of the priorities before it. A slot
         of priority 0 has no part: it is never found, not even if rounding leaves a mark at the end

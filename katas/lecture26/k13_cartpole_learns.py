@@ -1,4 +1,4 @@
-"""CartPole learns, by TorchRL.
+"""CartPole learns, with TorchRL.
 
 You have built the pieces; these are the real ones. One run of `learn` takes ten seconds or so: a
 policy that falls after about 20 steps learns to hold the pole for more than 100:
@@ -92,7 +92,7 @@ def advantages(critic: Any) -> Any:
 
 
 def clipped(actor: Any, critic: Any) -> Any:
-    """Return TorchRL's ClipPPOLoss, of ``rl("objectives")``.
+    """Return TorchRL's ClipPPOLoss, from ``rl("objectives")``.
 
     Clip at 0.2; the coefficient of the entropy is 0.01, that of the critic 0.5.
     """
@@ -123,7 +123,7 @@ def update(
 
 
 def learn(seed: int, frames: int, batches: int, epochs: int) -> list[float]:
-    """Return for each batch the steps per episode, before learning from it.
+    """For each batch, return the steps per episode, before learning from it.
 
     That is `frames`, divided by how many entries of ``batch["next", "done"]`` are True, or by 1
     if none is. Use Adam with a learning rate of 3e-3, for all parameters of the loss.

@@ -133,7 +133,9 @@ def test_stack_by_name() -> None:
     b = Batch({"y": numbers(2) - 9, "x": numbers(2) + 9}, [2])
     yours = stack([a, b])
 
-    assert [*yours.values] == ["x", "y"], f"your names {[*yours.values]}, expected the first's"
+    assert [*yours.values] == ["x", "y"], (
+        f"your names {[*yours.values]}, expected those of the first Batch"
+    )
     expected = [a["x"].tolist(), b["x"].tolist()]
     found = yours.values["x"].tolist()
     assert found == expected, f"x of both: yours {found}, expected {expected}"
@@ -189,8 +191,10 @@ def test_there_and_back() -> None:
     )
     scaled = tree_map(lambda x: 2 * x, Batch({"next": batch, "reward": batch["reward"]}, [4]))
     found = [*scaled.batch_size]
-    assert found == [4], f"a Batch whose first value is a Batch: size {found} after tree_map"
-    assert torch.equal(scaled.values["next"].values["reward"], 2 * batch["reward"]), "values * 2"
+    assert found == [4], (
+        f"a Batch whose first value is a Batch: size {found} after tree_map, expected [4]"
+    )
+    assert torch.equal(scaled.values["next"].values["reward"], 2 * batch["reward"]), "not doubled"
 
 
 @pytest.mark.parametrize("dim", [0, 1])

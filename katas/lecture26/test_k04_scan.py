@@ -98,7 +98,7 @@ def test_two_maps_are_one() -> None:
 
 
 def test_as_maps_do() -> None:
-    """For any numbers, all at once."""
+    """The joined map agrees with the two maps, for any numbers, all at once."""
     inner, outer = (numbers(4), numbers(4, seed=1)), (numbers(4, seed=2), numbers(4, seed=3))
     with unchanged(*inner, *outer):
         c, d = affine(inner, outer)
@@ -131,7 +131,7 @@ def test_rounds_of_others() -> None:
             f"{time} steps: you call combine {count} times, expected {expected}"
         )
         right = " ".join(name(t, time - 1) for t in range(time))
-        assert spans == right, f"{time} steps: yours reach {spans!r}, expected {right!r}"
+        assert spans == right, f"{time} steps: your steps reach {spans!r}, expected {right!r}"
 
 
 @pytest.mark.parametrize("time", [1, 2, 5, 8, 13])
@@ -171,7 +171,7 @@ def test_operators_for_a_thousand_steps() -> None:
 
     close(yours, by_loop(delta, done, 0.9), "advantages of 1,000 steps")
     assert len(ran) <= 300, (
-        f"yours runs {len(ran)} operators for 1,000 steps, expected at most 300; a loop over time "
+        f"you run {len(ran)} operators for 1,000 steps, expected at most 300; a loop over time "
         "takes thousands: is there one in your scan?"
     )
 

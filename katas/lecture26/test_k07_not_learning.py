@@ -80,7 +80,7 @@ def test_a_ratio_has_a_gradient() -> None:
 
 
 def test_a_record_has_no_graph() -> None:
-    """It outlives the update, and then nobody needs the graph of its rollout."""
+    """A record outlives the update, and then nobody needs the graph of its rollout."""
     policy, seen = network(4), states(6)
     action, old = record(policy, seen)
     assert action.shape == old.shape == (6,), f"yours {action.shape} and {old.shape}, expected [6]"
@@ -109,7 +109,7 @@ def test_four_kinds_of_steps() -> None:
 
     close(yours, [6.0, 2.0, 8.0, 4.0], "goes on, terminated, truncated, both; V' 10, gamma 0.5")
     assert not yours.requires_grad, "the target requires grad: a critic would move it"
-    assert yours.dtype is torch.float32, f"yours {yours.dtype}, the rewards' float32"
+    assert yours.dtype is torch.float32, f"yours {yours.dtype}, expected the rewards' float32"
 
 
 def test_what_pays_has_a_gradient() -> None:
@@ -200,7 +200,7 @@ def test_a_target_is_not_trained() -> None:
 
 
 def test_the_network_goes_on() -> None:
-    """It is still trained, and in its own mode, with all its layers."""
+    """The network is still trained, and in its own mode, with all its layers."""
     online = network(2, norm=True)
     with unchanged(online):
         target_of(online)

@@ -87,7 +87,9 @@ def check(yours: list[float], expected: list[float], why: str) -> None:
 
 def same(yours: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], why: str) -> None:
     """Compare rows, field by field, bit for bit."""
-    assert sorted(yours) == sorted(expected), f"{why}: yours has the fields {sorted(yours)}"
+    assert sorted(yours) == sorted(expected), (
+        f"{why}: your fields are {sorted(yours)}, expected {sorted(expected)}"
+    )
     for name, values in expected.items():
         got = yours[name]
         assert got.dtype == values.dtype, f"{why}: {name} is {got.dtype}, expected {values.dtype}"
@@ -112,7 +114,7 @@ def test_rows_go_to_their_slots() -> None:
         yours.extend(rows)
     check(yours.fields["x"].tolist()[:3], [0, 1, 2], "slots after 3 rows, in a buffer of 5")
     check(yours.count.tolist(), [3], "count after 3 rows")
-    assert len(yours) == 3, f"len() is {len(yours)} after 3 rows"
+    assert len(yours) == 3, f"len() is {len(yours)} after 3 rows, expected 3"
 
 
 def test_the_ring_closes() -> None:
@@ -122,11 +124,11 @@ def test_the_ring_closes() -> None:
         yours.extend(column(first, 4))
     check(yours.fields["x"].tolist(), [5, 6, 7, 3, 4], "slots after 4 and 4 rows, 5 fit")
     check(yours.count.tolist(), [8], "count after 8 rows: of all that ever came")
-    assert len(yours) == 5, f"len() is {len(yours)}, but 5 rows are there"
+    assert len(yours) == 5, f"len() is {len(yours)}, but the buffer holds 5 rows"
 
 
 def test_a_batch_that_is_larger_than_the_buffer() -> None:
-    """Its last rows stay, where they would be had they come one after another."""
+    """The batch's last rows stay, where they would be had they come one after another."""
     for before, size in ((0, 8), (3, 5), (2, 13), (1, 6)):
         yours = made(5)
         yours.extend(column(0, before))
@@ -140,7 +142,7 @@ def test_a_batch_that_is_larger_than_the_buffer() -> None:
 
 
 def test_the_oldest_is_first() -> None:
-    """By age, not by slot; and only what is there."""
+    """Rows are ordered by age, not by slot; and only existing rows are returned."""
     yours = made(5)
     check(yours.by_age()["x"].tolist(), [], "an empty buffer by age")
     yours.extend(column(0, 3))
@@ -156,7 +158,7 @@ def test_the_oldest_is_first() -> None:
 
 
 def test_every_field() -> None:
-    """Their dtypes and shapes, in slots of their own."""
+    """Every field keeps its dtype and shape, in slots of its own."""
     yours = made(5, LAYOUT)
     yours.extend(batch(0, 4))
     yours.extend(batch(4, 3))
@@ -242,7 +244,7 @@ def test_a_row_with_a_graph() -> None:
 @example(5, [7, 0])
 @given(st.integers(1, 7), st.lists(st.integers(0, 16), max_size=6))
 def test_it_is_a_deque(capacity: int, sizes: list[int]) -> None:
-    """Whatever the sizes of the batches are."""
+    """The buffer is a deque, whatever the sizes of the batches are."""
     yours, expected, first = made(capacity), deque[float](maxlen=capacity), 0
     for size in sizes:
         rows = column(first, size)
@@ -285,7 +287,9 @@ def test_a_file_has_it_all(tmp_path: Path) -> None:
     """A second buffer in the same file sees rows and count, and goes on."""
     path = tmp_path / "replay"
     yours = made(5, LAYOUT, path)
-    assert path.stat().st_size == plan(5, LAYOUT)[1], f"the file has {path.stat().st_size} bytes"
+    assert path.stat().st_size == plan(5, LAYOUT)[1], (
+        f"the file has {path.stat().st_size} bytes, expected {plan(5, LAYOUT)[1]}"
+    )
     yours.extend(batch(0, 7))
     head = int.from_bytes(path.read_bytes()[:8], "little")
     assert head == 7, (
@@ -311,7 +315,7 @@ def test_the_storage_alone(tmp_path: Path) -> None:
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """Its ring has the same slots; a batch that does not fit is refused, or wraps too."""
+    """TorchRL's ring has the same slots; a batch that does not fit is refused, or wraps too."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
     from torchrl.data import LazyTensorStorage  # noqa: PLC0415 - optional
     from torchrl.data import TensorDictReplayBuffer  # noqa: PLC0415 - optional

@@ -79,7 +79,7 @@ def test_the_tree_of_the_brief() -> None:
 
 
 def test_one_slot_alone() -> None:
-    """Its sums follow, and no others; the input stays."""
+    """The sums above the slot follow, and no others; the input stays."""
     tree, leaves = SumTree(8), torch.zeros(8, dtype=torch.float64)
     for slot, priority in ((6, 2**0.5), (0, 3**0.5), (6, 5**0.5), (1, 0.1), (0, 0.0)):
         slots, priorities = torch.tensor([slot]), torch.tensor([priority], dtype=torch.float64)
@@ -90,7 +90,7 @@ def test_one_slot_alone() -> None:
 
 
 def test_several_slots() -> None:
-    """In any order; neighbours share a parent; none at all."""
+    """Slots come in any order, may share a parent, and may be none at all."""
     leaves = irrational(16)
     tree = grown(leaves.tolist())
     check_sums(tree, leaves, "all 16")
@@ -122,7 +122,7 @@ def test_sums_do_not_drift() -> None:
 
 
 def test_priorities_with_a_graph() -> None:
-    """They are errors of a network, in float32."""
+    """The priorities are errors of a network, in float32."""
     tree = grown(SMALL)
     errors = torch.tensor([2.5, 0.5], requires_grad=True)
     tree.update(torch.tensor([3, 0]), errors * 2)
@@ -159,7 +159,7 @@ def test_rounding_at_the_end() -> None:
     )
 )
 def test_it_is_a_cumulative_sum(numbers: list[int]) -> None:
-    """For whole numbers, whose sums are exact, and marks in steps of a quarter."""
+    """`find` agrees with cumsum for whole numbers, whose sums are exact, and marks in quarters."""
     tree = grown([float(number) for number in numbers])
     marks = torch.arange(4 * sum(numbers), dtype=torch.float64) / 4
     ends = torch.tensor(numbers, dtype=torch.float64).cumsum(0)
@@ -189,7 +189,7 @@ def test_levels_not_slots() -> None:
                 call(size)
             counts[size] = watch.count
             assert watch.elements < 1000 * size, (
-                f"{name} of {size} in a tree of 65536 makes tensors of {watch.elements} elements: "
+                f"{name} of {size} in a tree of 65536 creates {watch.elements} elements: "
                 f"expected only a few for each of the 16 levels"
             )
         assert counts[1000] < counts[1] + 10, (
@@ -274,4 +274,4 @@ def test_the_generator_decides() -> None:
     assert torch.equal(batches[0], batches[1]), (
         "the same seed draws different slots: use `generator`"
     )
-    assert not torch.equal(batches[0], batches[2]), "another seed draws the same 50 slots"
+    assert not torch.equal(batches[0], batches[2]), "two different seeds draw the same 50 slots"

@@ -62,7 +62,7 @@ def check_step(state: list[float], action: int, why: str) -> None:
 
 
 def test_a_push_to_either_side() -> None:
-    """From rest, and from a state with no zero in it."""
+    """The pole starts from rest, and from a state with no zero in it."""
     for action in (1, 0):
         check_step([0.0, 0.0, 0.0, 0.0], action, "from rest")
         check_step([0.3, -0.7, 0.11, 0.9], action, "in motion")
@@ -80,7 +80,7 @@ def test_an_episode_ends() -> None:
 
 
 def test_many_poles_by_vmap() -> None:
-    """Each with its action, of int64 or bool, in each float dtype."""
+    """Each pole has its own action, of int64 or bool, in each float dtype."""
     states = poles(64, spread=3.0)
     actions = torch.arange(64) % 2
     after, ended = vmap(step)(states, actions)
@@ -92,15 +92,17 @@ def test_many_poles_by_vmap() -> None:
     torch.testing.assert_close(after, wanted, rtol=1e-12, atol=1e-14, msg="64 poles by vmap differ")
     assert ended.tolist() == [end for _, end in expected], "ended is wrong for some of 64 poles"
     again, _ = vmap(step)(states, actions.bool())
-    assert torch.equal(again, after), "bool actions give other states: True is a push to the right"
+    assert torch.equal(again, after), (
+        "bool actions give different states: True is a push to the right"
+    )
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         small, _ = vmap(step)(states.to(dtype), actions)
         assert small.dtype == dtype, (
             f"{dtype} states become {small.dtype}: which dtype does the force have? From "
-            "two numbers, where makes a tensor of the default dtype"
+            "two numbers, where creates a tensor of the default dtype"
         )
         alone, _ = step(states[0].to(dtype), actions[0])
-        assert alone.dtype == dtype, f"a {dtype} state becomes {alone.dtype}"
+        assert alone.dtype == dtype, f"a {dtype} state becomes {alone.dtype}, expected {dtype}"
 
 
 def test_scores_of_one_pole() -> None:
@@ -129,7 +131,7 @@ def test_what_has_ended_stays_so() -> None:
 
 
 def test_scores_of_many_poles() -> None:
-    """They end at different times; the states are left alone."""
+    """Poles fall at different times; the states are left alone."""
     states, weights = poles(50, seed=1, spread=0.2), torch.tensor([0.3, -0.2, 1.0, 0.1]).double()
     with unchanged(states=states, weights=weights):
         yours = play(weights, states, 80)
@@ -142,8 +144,10 @@ def test_scores_of_many_poles() -> None:
 def test_no_step() -> None:
     """No pole has stood for any step."""
     yours = play(GOOD, poles(3), 0)
-    assert yours.tolist() == [0, 0, 0], f"scores after 0 steps: {yours.tolist()}"
-    assert yours.dtype == torch.int64, f"scores after 0 steps are {yours.dtype}"
+    assert yours.tolist() == [0, 0, 0], f"scores after 0 steps: {yours.tolist()}, expected 0 each"
+    assert yours.dtype == torch.int64, (
+        f"scores after 0 steps are {yours.dtype}, expected torch.int64"
+    )
 
 
 class Count(TorchFunctionMode):
@@ -167,7 +171,7 @@ def counted(call: Any) -> int:
 
 
 def test_as_many_operators_for_all() -> None:
-    """For one pole and for 4096; and so few that there are not several passes per step."""
+    """4096 poles take as many operators as one; so few that no step takes several passes."""
     states = {n: poles(n) for n in (1, 4096)}
     counts = {n: counted(lambda n=n: play(GOOD, states[n], 20)) for n in states}
 
@@ -203,7 +207,7 @@ def test_the_first_of_equals() -> None:
 
 
 def test_as_many_operators_for_all_policies() -> None:
-    """For one and for 64."""
+    """One policy takes as many operators as 64."""
     states, many = poles(16), torch.randn(64, 4).double()
     counts = {n: counted(lambda n=n: search(many[:n], states, 10)) for n in (1, 64)}
 
@@ -214,7 +218,7 @@ def test_as_many_operators_for_all_policies() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_gymnasium_agrees() -> None:
-    """To twelve digits, in float64."""
+    """Gymnasium's states agree to twelve digits, in float64."""
     import gymnasium  # noqa: PLC0415 - optional
 
     env = gymnasium.make("CartPole-v1").unwrapped

@@ -41,7 +41,9 @@ def test_each_state_has_its_own_noise() -> None:
     yours = crowd(play, POLICY, torch.ones(5, 3, dtype=torch.float64))
 
     assert yours.shape == (5,), f"scores have shape {tuple(yours.shape)}, expected (5,)"
-    assert len({*yours.tolist()}) == 5, f"some equal states have equal scores: {yours.tolist()}"
+    assert len({*yours.tolist()}) == 5, (
+        f"equal states have equal scores {yours.tolist()}, expected different noise in each"
+    )
     assert play.calls == 1, f"play was called {play.calls} times, expected 1: vmap is the loop"
 
 
@@ -88,8 +90,12 @@ def test_one_throw() -> None:
         assert yours.dtype == torch.bool, f"yours is {yours.dtype}, expected torch.bool"
         assert yours.shape == (6,), f"yours has shape {tuple(yours.shape)}, expected (6,)"
         values = yours.tolist()
-        assert values == sorted(values), f"{chances.tolist()} became {values}: not from one number"
-        assert (values[0], values[-1]) == (False, True), f"probabilities 0 and 1 became {values}"
+        assert values == sorted(values), (
+            f"{chances.tolist()} became {values}: compare all of them with one random number"
+        )
+        assert (values[0], values[-1]) == (False, True), (
+            f"probabilities 0 and 1 became {values}, expected False first and True last"
+        )
     backward = coupled(chances.flip(0)).tolist()
     assert backward == sorted(backward, reverse=True), (
         f"largest probability first: {backward}, expected True first"
@@ -102,7 +108,7 @@ def test_chances_are_chances() -> None:
     throws = torch.stack([coupled(chances) for _ in range(3000)])
     shares = throws.double().mean(0)
 
-    assert (throws != throws[0]).any(), "the same throw each time, 3000 times: is a seed set?"
+    assert (throws != throws[0]).any(), "3000 calls gave the same throw: is a seed set?"
     assert (shares - chances).abs().max() < 0.04, (
         f"shares of True over 3000 throws: {shares.tolist()}, expected {chances.tolist()}"
     )

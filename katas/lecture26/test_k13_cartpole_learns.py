@@ -55,7 +55,7 @@ def walk(rows: int = 12) -> Any:
 
 @pieces
 def test_advantages() -> None:
-    """By a loop from the end: terminated stops the value, done stops the sum."""
+    """A loop from the end gives the same: terminated stops the value, done stops the sum."""
     _, _, critic = parts(0)
     batch = walk()
     with torch.no_grad():
@@ -73,7 +73,9 @@ def test_advantages() -> None:
     assert off < 1e-4, f"value_target is off by {off:.4f}: gamma is 0.99, lambda 0.95"
     mean, deviation = batch["advantage"].mean().item(), batch["advantage"].std().item()
     assert abs(mean) < 1e-4, f"the mean of the advantages is {mean:.4f}: standardise them"
-    assert abs(deviation - 1) < 0.06, f"their standard deviation is {deviation:.3f}, expected 1"
+    assert abs(deviation - 1) < 0.06, (
+        f"the standard deviation of the advantages is {deviation:.3f}, expected 1"
+    )
 
 
 @pieces
@@ -158,7 +160,7 @@ def test_each_epoch_shows_each_row_once() -> None:
     assert len(one.seen) == 6, f"{len(one.seen)} samples in 3 epochs of 500 rows, expected 6"
     for epoch in range(3):
         rows = {*one.seen[2 * epoch], *one.seen[2 * epoch + 1]}
-        assert len(rows) == 2 * ROWS, f"epoch {epoch} has shown {len(rows)} of 500 rows"
+        assert len(rows) == 2 * ROWS, f"epoch {epoch} showed {len(rows)} of 500 rows, expected all"
 
 
 @once
@@ -183,13 +185,15 @@ def test_the_next_batch_is_alone() -> None:
     for first in (0, 1000):
         update(numbered(first, ROWS), one.advantage, one.loss, one.optimizer, buffer, epochs=2)
         old = [x for sample in one.seen[-2:] for x in sample if not first <= x < first + ROWS]
-        assert not old, f"batch from {first}: {len(old)} rows of another batch, such as {old[:4]}"
+        assert not old, (
+            f"batch from {first}: you also use {len(old)} rows of another batch, such as {old[:4]}"
+        )
     assert len(one.seen) == 4, f"{len(one.seen)} samples for 2 batches of 2 epochs, expected 4"
 
 
 @training
 def test_scores_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the ends in each batch; the third is shown without any, and counts as one episode."""
+    """Scores count the ends in each batch; the third has none, and counts as one episode."""
     expected, collected = [], kata.collected
 
     def shown(*args: Any) -> Any:
@@ -227,7 +231,7 @@ def test_scores_of_a_short_run() -> None:
 
 @training
 def test_it_learns() -> None:
-    """From 20 steps to more than 100, in nine batches of 750."""
+    """The agent learns, from 20 steps to more than 100, in nine batches of 750."""
     scores = learn(0, 750, 9, 6)
     shown = [round(score) for score in scores]
 

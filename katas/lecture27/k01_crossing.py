@@ -17,7 +17,7 @@ path. Try both, with a function that raises:
 
 Write `raised`: what was raised, and by which function? About seven lines.
 
-Begin with the exception itself: its traceback has the function.
+Begin with the exception itself: its traceback names the function.
 Afterwards find that message in ``torch/include/torch/csrc/jit/python/pybind_utils.h``.
 """
 

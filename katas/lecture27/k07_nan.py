@@ -9,8 +9,8 @@ The loss is fine, but after a step the weights are NaN. Paste this:
     x.grad      nan   0.5   0.25
 
 `where` sends a gradient of 0 to the square root that it does not use, which divides it by 0. A NaN
-spreads to almost everything that reads it, so find the first: an operator that makes one from
-inputs without one. Hunt it in two ways, about 20 lines:
+spreads to almost everything that reads it, so find the first: an operator that produces one
+from inputs without one. Hunt it in two ways, about 20 lines:
 
 1. `Hunt`, a dispatch mode, sees each operator that runs, in backward too.
 2. `first_node` watches the nodes of the graph with a hook on each, and returns the name of one.

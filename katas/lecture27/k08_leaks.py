@@ -8,7 +8,7 @@ This is the format of ``torch.cuda.memory._snapshot()``, which the tests imitate
                       active_allocated | active_pending_free | inactive
 
 The CPU has no snapshot, so you watch the operators: a mode sees each result, and a weak reference
-to its storage tells later whether it has been freed.
+to its storage shows later whether it has been freed.
 
 Write two parts, about 18 lines.
 

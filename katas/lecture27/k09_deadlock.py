@@ -61,7 +61,7 @@ class Lock:
 
 
 def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
-    """Return, for each thread waiting in `Lock.acquire`, the lock it waits for.
+    """For each thread waiting in `Lock.acquire`, return the lock it waits for.
 
     `frames` has the innermost frame of each thread; `acquire` may be further out. If a stack has
     two such frames, use the inner one. Other classes may have a method of that name: recognise the

@@ -76,6 +76,6 @@ c.item()
 
 
 def blamed() -> dict[str, int]:
-    """Return, for each program, the line that raises the uncaught error which ends it."""
+    """For each program, return the line that raises the uncaught error that ends it."""
     # TODO: return {"sleep": ..., ...}
     raise NotImplementedError("blamed")

@@ -42,7 +42,7 @@ class UnstableError(AssertionError):
 
 
 class Span(NamedTuple):
-    """The place of an expression: lines count from 1, columns in UTF-8 bytes from 0."""
+    """The position of an expression: lines count from 1, columns in UTF-8 bytes from 0."""
 
     first: int
     left: int

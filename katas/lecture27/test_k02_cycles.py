@@ -101,7 +101,7 @@ def test_make_is_called_one_time() -> None:
         return Thing(itself=True)
 
     fate(make)
-    assert len(calls) == 1, f"yours calls make {len(calls)} times, expected once"
+    assert len(calls) == 1, f"your code calls make {len(calls)} times, expected once"
 
 
 @pytest.mark.parametrize("on", [True, False], ids=["on", "off"])
@@ -118,7 +118,7 @@ def test_the_collector_is_as_it_was(on: bool) -> None:  # noqa: FBT001 - a param
         after, left = gc.isenabled(), state()
     finally:
         (gc.enable if was else gc.disable)()
-    assert after == on, f"the collector was {on}, but yours leaves it {after} (True means on)"
+    assert after == on, f"the collector was {on}, but your code leaves it {after} (True means on)"
     says = f"thresholds, debug, frozen, garbage: yours leaves {left}, expected {before}"
     assert left == before, says
 
@@ -132,4 +132,4 @@ def test_it_does_not_run_meanwhile() -> None:
         return Thing(itself=True)
 
     fate(make)
-    assert not any(seen), "yours leaves the collector on while make runs, expected it off"
+    assert not any(seen), "your code leaves the collector on while make runs; turn it off"

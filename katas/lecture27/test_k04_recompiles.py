@@ -111,11 +111,11 @@ def test_the_counting_backend(reports: list[str]) -> None:
         for n in (3, 4, 5):
             same(f(values(n)), values(n).sin() * 3, f"{n} numbers")
             assert all(isinstance(graph, torch.fx.GraphModule) for graph in graphs), (
-                f"yours appends {graphs}, expected the graphs themselves"
+                f"your code appends {graphs}, expected the graphs themselves"
             )
     guards = "\n".join(reports)
     assert len(yours) == len(theirs), (
-        f"yours counts {len(yours)} graphs, expected {len(theirs)}\n{guards}"
+        f"your code counts {len(yours)} graphs, expected {len(theirs)}\n{guards}"
     )
 
 
@@ -139,7 +139,7 @@ def test_steps_of_two_modules(reports: list[str]) -> None:
     same(early, values(5).sin(), "the result of call 1, after call 2")
     single = Steps()(values(5, dtype=torch.float32))
     assert single.dtype == torch.float32, f"yours is {single.dtype}, expected torch.float32 like x"
-    assert len(graphs) <= 2, f"yours compiles {len(graphs)} graphs for two Modules; {reports}"
+    assert len(graphs) <= 2, f"your code compiles {len(graphs)} graphs for two Modules; {reports}"
 
 
 def test_steps_then_a_backward(reports: list[str]) -> None:
@@ -150,7 +150,9 @@ def test_steps_then_a_backward(reports: list[str]) -> None:
     try:
         (yours,) = torch.autograd.grad(loss, x)
     except RuntimeError as error:
-        pytest.fail(f"yours writes to a tensor that the first call saved for backward:\n{error}")
+        pytest.fail(
+            f"your code writes to a tensor that the first call saved for backward:\n{error}"
+        )
     says = "the gradient of two calls: yours is not 3 cos(x)\n".__add__
     torch.testing.assert_close(yours, 3 * x.detach().cos(), rtol=0, atol=1e-12, msg=says)
     one_graph(graphs, reports)
@@ -213,7 +215,7 @@ def test_what_they_cost(reports: list[str]) -> None:
     for unit in METRES:
         f(values(2), unit)
     assert len(graphs) == len(METRES), (
-        f"PyTorch made {len(graphs)} graphs, expected one for each unit\n{reports}"
+        f"PyTorch compiled {len(graphs)} graphs, expected one for each unit\n{reports}"
     )
     assert any("'cm'" in line or "'mm'" in line for line in reports), (
         f"PyTorch's log does not name the string: {reports}"

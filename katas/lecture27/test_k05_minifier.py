@@ -45,7 +45,7 @@ def asked_of(items: list[T], fails: Callable[[list[T]], bool]) -> Callable[[list
         questions += 1
         bar = 2 * len(items) ** 2 + 20
         assert questions <= bar, (
-            f"yours asks {questions} times about {len(items)} items: it does not end"
+            f"your code asks {questions} times about {len(items)} items: it does not end"
         )
         places = [place[item] for item in part]
         says = f"yours asks about {part}, expected a part of {items}, in order"
@@ -60,7 +60,7 @@ def limited(fails: Callable[..., bool]) -> Callable[[fx.GraphModule, list[torch.
     questions = iter(range(400))
 
     def ask(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
-        assert next(questions, None) is not None, "yours asks 400 times: it does not end"
+        assert next(questions, None) is not None, "your code asks 400 times: it does not end"
         return fails(module, inputs)
 
     return ask
@@ -102,11 +102,11 @@ def test_an_item_that_matters() -> None:
 
 @quick
 def test_two_that_matter() -> None:
-    """They stay in order, and the given list does not change."""
+    """The two items stay in order, and the given list does not change."""
     items = list("abcdefgh")
     yours = ddmin(items, asked_of(list(items), lambda part: {"b", "g"} <= set(part)))
     assert yours == ["b", "g"], f"yours {yours}, expected ['b', 'g']"
-    assert items == list("abcdefgh"), f"yours changes the given list to {items}"
+    assert items == list("abcdefgh"), f"your code changes the given list to {items}"
 
 
 @quick
@@ -165,7 +165,7 @@ def test_items_that_are_equal() -> None:
 
     def fails(part: list[list[str]]) -> bool:
         assert next(questions, None) is not None, (
-            "yours asks 50 times about 4 items: it does not end"
+            "your code asks 50 times about 4 items: it does not end"
         )
         return part.count(["a"]) > 1
 
@@ -184,11 +184,13 @@ def test_the_questions() -> None:
 
     ddmin(items, asked_of(items, fails))
     bar, naive = 40, 128
-    assert len(asked) <= bar, f"yours asks {len(asked)} times, expected {bar}; one by one: {naive}"
+    assert len(asked) <= bar, (
+        f"your code asks {len(asked)} times, expected {bar}; one by one: {naive}"
+    )
 
 
 def test_one_node() -> None:
-    """Its operands become inputs with their recorded values; another run has different values."""
+    """The operands become inputs with their recorded values; another run has different values."""
     for y in (values(3) + 1, values(3) + 2):
         _, nodes, recorded = traced(program, values(3), y)
         module, inputs = extract(recorded, [nodes["mul"]])
@@ -199,7 +201,7 @@ def test_one_node() -> None:
         output = module(*inputs)
         assert isinstance(output, tuple), f"output: yours {type(output).__name__}, expected a tuple"
         assert torch.equal(output[0], values(3).sin() * y), (
-            f"yours returns {output}, expected sin(x) * y"
+            f"your graph returns {output}, expected sin(x) * y"
         )
 
 
@@ -217,11 +219,11 @@ def test_some_nodes() -> None:
     says = f"yours computes something else, expected what the nodes do:\n{module.code}".__add__
     output = module(*inputs)
     torch.testing.assert_close(output[0], expected, rtol=0, atol=1e-12, msg=says)
-    assert len(output) == 1, f"yours returns {len(output)} tensors, expected only the last node's"
+    assert len(output) == 1, f"you return {len(output)} tensors, expected only the last node's"
     module, inputs = extract(recorded, [nodes["sin"], nodes["exp"]])
     assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected x and add"
     assert names(module) == ["sin", "exp"], (
-        f"yours keeps {names(module)}, expected sin even if nothing reads it"
+        f"your graph keeps {names(module)}, expected sin even if nothing reads it"
     )
     module, inputs = extract(recorded, [nodes["mul"], nodes["add"]])
     assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected sin, read twice, and y"
@@ -241,7 +243,9 @@ def test_operands_in_a_list() -> None:
         same = all(map(torch.equal, inputs, right))
         assert same, f"{name}: yours has the inputs {inputs}, expected {right}"
         output = module(*inputs)[0]
-        assert torch.equal(output, recorded[nodes[name]]), f"{name}: yours returns {output}"
+        assert torch.equal(output, recorded[nodes[name]]), (
+            f"{name}: your graph returns {output}, expected {recorded[nodes[name]]}"
+        )
 
 
 def test_inputs_are_copies() -> None:
@@ -268,7 +272,9 @@ def test_the_graph_stays() -> None:
     module, nodes, recorded = traced(program, values(3), values(3))
     before = str(module.graph)
     extract(recorded, [nodes["mul"], nodes["exp"]])
-    assert str(module.graph) == before, f"yours changes the graph:\n{module.graph}\nwas\n{before}"
+    assert str(module.graph) == before, (
+        f"your code changes the graph:\n{module.graph}\nwas\n{before}"
+    )
 
 
 def chain(x: torch.Tensor) -> torch.Tensor:
@@ -333,7 +339,9 @@ def test_beside_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         fx.symbolic_trace(chain), [values(4)], fails, dump_state=lambda *_args: None
     )
     yours, right = len(names(found)), len(names(theirs))
-    assert yours <= right, f"yours leaves {yours} nodes, PyTorch's {right}, in {len(asked)} queries"
+    assert yours <= right, (
+        f"your code leaves {yours} nodes, PyTorch's {right}, in {len(asked)} queries"
+    )
 
 
 def test_it_is_written_here() -> None:

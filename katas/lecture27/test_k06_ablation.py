@@ -95,7 +95,7 @@ def check(
     """Compare the blamed layer."""
     __tracebackhide__ = True
     yours = blame(f, inputs, layers)
-    assert yours == expected, f"yours blames {yours!r} of {[*layers]}, expected {expected!r}"
+    assert yours == expected, f"your code blames {yours!r} of {[*layers]}, expected {expected!r}"
 
 
 def step(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -125,7 +125,7 @@ def test_what_it_writes_to() -> None:
         return (x.add_(1).sum(),)
 
     def leaf(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        assert x.is_leaf, "yours passes f an x with a graph, expected copies that are leaves"
+        assert x.is_leaf, "you pass f an x with a graph, expected copies that are leaves"
         return (x * 2,)
 
     y = values(3, grad=True) + 1
@@ -196,7 +196,7 @@ def test_a_pass() -> None:
 
     layers = {"Dynamo": "eager", "AOT": aot(forward=swap(aten.sin.default, aten.cos.default))}
     check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers | {"third": third}, "AOT")
-    assert not calls, "yours compiles the third layer, expected it to stop at the one to blame"
+    assert not calls, "your code compiles the third layer, expected it to stop at the guilty one"
 
 
 def test_dynamo() -> None:
@@ -344,7 +344,9 @@ def test_a_layer_that_raises() -> None:
             unchanged(),
             pytest.raises(Exception, match="the layer of the test"),
         ):
-            pytest.fail(f"yours blames {blame(double, [values(3)], {'raises': raises})!r}")
+            pytest.fail(
+                f"you blame {blame(double, [values(3)], {'raises': raises})!r}, expected the error"
+            )
 
 
 def test_again() -> None:

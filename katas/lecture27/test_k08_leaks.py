@@ -84,7 +84,7 @@ def test_the_largest_first() -> None:
     yours = list(growth(before, after).items())
     expected = [(key(2), 800), (key(4), 11), (key(1), 10)]
     assert yours == expected, f"yours {yours}, expected {expected}"
-    assert kept == (before, after), "yours changes the snapshots"
+    assert kept == (before, after), "your code changes the snapshots"
 
 
 @pytest.mark.skipif(

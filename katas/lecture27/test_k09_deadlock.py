@@ -46,7 +46,9 @@ def stuck(jobs: list[Job], locks: list[Lock], count: int) -> Iterator[list[int]]
     try:
         until = time.monotonic() + PATIENCE
         while sum(map(stands, threads)) < count:
-            assert time.monotonic() < until, "the threads of this test have not reached their locks"
+            assert time.monotonic() < until, (
+                "the threads of this test did not reach their locks in time"
+            )
             time.sleep(0.002)
         yield [thread.ident or 0 for thread in threads]
     finally:
@@ -101,7 +103,7 @@ def named(found: dict[int, Lock], numbers: list[int]) -> dict[int, str]:
 
 
 def test_two_threads_that_wait() -> None:
-    """Each has one lock and waits for the other's: the picture."""
+    """Each thread has one lock and waits for the other's: the picture."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(2)
     jobs = [both(table, stats, meet), both(stats, table, meet)]
     with stuck(jobs, [table, stats], 2) as numbers:
@@ -114,7 +116,7 @@ def test_two_threads_that_wait() -> None:
         " the frame of Lock.acquire?"
     )
     assert set(yours) == set(numbers), (
-        f"yours also lists {len(set(yours) - set(numbers))} threads that do not wait for a Lock"
+        f"your code also lists {len(set(yours) - set(numbers))} threads that do not wait for a Lock"
     )
     assert named(second, numbers) == {1: "table"}, (
         f"given only the frame of thread 1, yours {named(second, numbers)}, expected its lock"
@@ -140,7 +142,7 @@ def test_a_thread_that_does_not_wait() -> None:
     taken.wait(PATIENCE)
     until = time.monotonic() + PATIENCE
     while not all("acquire" in names_in(thread) for thread in threads[1:]):
-        assert time.monotonic() < until, "the threads of this test have not reached `acquire`"
+        assert time.monotonic() < until, "the threads of this test did not reach `acquire` in time"
         time.sleep(0.002)
     try:
         yours = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
@@ -150,7 +152,7 @@ def test_a_thread_that_does_not_wait() -> None:
         for thread in threads:
             thread.join()
     assert not yours, (
-        f"yours says that {len(yours)} threads wait, expected 0: one has its lock, two are in"
+        f"your code says that {len(yours)} threads wait, expected 0: one has its lock, two are in"
         " methods of other classes, which are different code with that name"
     )
 
@@ -201,7 +203,9 @@ def test_two_locks_in_one_stack() -> None:
     until = time.monotonic() + PATIENCE
     try:
         while not stands(thread):
-            assert time.monotonic() < until, "the thread of this test has not reached its lock"
+            assert time.monotonic() < until, (
+                "the thread of this test did not reach its lock in time"
+            )
             time.sleep(0.002)
         yours = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
     finally:
@@ -284,7 +288,7 @@ def test_a_victim() -> None:
     with stuck(jobs, [table, stats], 3) as numbers:
         found = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
         yours = cycle(found)
-    assert len(found) == 3, f"three threads wait, but yours has {named(found, numbers)}"
+    assert len(found) == 3, f"three threads wait, but you return {named(found, numbers)}"
     assert yours == sorted(numbers[:2]), (
         f"yours {[numbers.index(number) for number in yours]}, expected threads 0 and 1: thread 2"
         " holds no lock that another thread waits for"
@@ -301,7 +305,7 @@ def test_rings_of_networkx(owners: dict[int, int | None]) -> None:
     waits = locks_of(owners)
     yours = cycle(waits)
     assert {thread: lock.owner for thread, lock in waits.items()} == owners, (
-        "yours changes the waits"
+        "your code changes the waits"
     )
     graph = nx.DiGraph([(a, b) for a, b in owners.items() if b is not None])
     rings = [

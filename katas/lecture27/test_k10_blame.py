@@ -123,4 +123,4 @@ def test_line(name: str) -> None:
     """The line that raises the error which ends the program."""
     yours = predicted()[name]
     right = yours == line_of(PROGRAMS[name])
-    assert right, f"{name}: yours blames line {yours}, which is not the device's. {RULES[name]}"
+    assert right, f"{name}: your code blames line {yours}, which is not the device's. {RULES[name]}"

@@ -67,7 +67,7 @@ class History:
     def fails(self) -> bool:
         """Test the checked-out layer, with random numbers from the test's own generator."""
         self.runs += 1
-        assert self.runs <= self.most, f"after {self.runs} runs yours has not finished"
+        assert self.runs <= self.most, f"after {self.runs} runs your code has not finished"
         # While git bisects, HEAD is the hash of a commit.
         self.seen.append((self.folder / ".git" / "HEAD").read_text("utf-8").strip())
         names: dict[str, Callable[..., torch.Tensor]] = {}
@@ -89,7 +89,9 @@ class History:
     def search(self, good: int, bad: int, runs: int) -> int:
         """Return the number of the commit that you blame."""
         found = culprit(self.folder, self.commits[good], self.commits[bad], self.fails, runs)
-        assert found in self.commits, f"yours returns {found!r}, expected the full hash of a commit"
+        assert found in self.commits, (
+            f"your code returns {found!r}, expected the full hash of a commit"
+        )
         return self.commits.index(found)
 
 
@@ -142,10 +144,10 @@ def test_it_fails_in_each_run(tmp_path: Path, flaky: int) -> None:
     """The first bad commit, wherever it is."""
     history = History(tmp_path, line(13), flaky)
     yours = history.search(0, 12, 1)
-    assert yours == flaky, f"yours blames commit {yours}, expected {flaky} of 0 to 12"
+    assert yours == flaky, f"your code blames commit {yours}, expected {flaky} of 0 to 12"
     for number in {flaky - 1, flaky} - {0, 12}:
         assert history.commits[number] in history.seen, (
-            f"yours blames commit {flaky} but has not tested commit {number}, so nothing proves it"
+            f"you blame commit {flaky} but have not tested commit {number}, so nothing proves it"
         )
 
 
@@ -153,12 +155,12 @@ def test_few_runs(tmp_path: Path) -> None:
     """Each step halves the commits, and one failure ends the runs of a commit."""
     history = History(tmp_path, line(33), 1)
     yours = history.search(0, 32, 10)
-    assert yours == 1, f"yours blames commit {yours}, expected 1"
+    assert yours == 1, f"your code blames commit {yours}, expected 1"
     assert history.runs <= 6, (
-        f"yours runs the test {history.runs} times, expected at most 6: one failure is proof"
+        f"your code runs the test {history.runs} times, expected at most 6: one failure is proof"
     )
     assert set(history.seen) <= set(history.commits), (
-        "yours runs the test on something that is not a commit"
+        "your code runs the test on something that is not a commit"
     )
 
 
@@ -166,8 +168,8 @@ def test_two_neighbours(tmp_path: Path) -> None:
     """The commit after the good one is bad, so no test has to run."""
     history = History(tmp_path, line(4), 2)
     yours = history.search(1, 2, 3)
-    assert yours == 2, f"yours blames commit {yours}, expected 2"
-    assert history.runs == 0, f"yours runs the test {history.runs} times, expected 0"
+    assert yours == 2, f"your code blames commit {yours}, expected 2"
+    assert history.runs == 0, f"your code runs the test {history.runs} times, expected 0"
 
 
 def test_a_flaky_test(tmp_path: Path) -> None:
@@ -179,12 +181,12 @@ def test_a_flaky_test(tmp_path: Path) -> None:
         before = history.runs
         found.append(history.search(0, 8, runs))
         ran.append(history.runs - before)
-    assert found == [4] * 2, f"with {runs} runs yours blames {found}, expected 4 each time"
+    assert found == [4] * 2, f"with {runs} runs your code blames {found}, expected 4 each time"
     assert all(ran), f"runs of each search {ran}: the second must not reuse results of the first"
     until = [history.seen.count(commit) for commit in history.commits[:4]]
     assert all(count % runs == 0 for count in until), (
-        f"yours ran the good commits {until} times, expected multiples of {runs}: one pass proves"
-        " little"
+        f"your code ran the good commits {until} times, expected multiples of {runs}: one pass"
+        " proves little"
     )
 
 
@@ -193,7 +195,7 @@ def test_a_branch(tmp_path: Path) -> None:
     parents = [[], [0], [1], [1], [3], [4], [2, 5], [6]]
     history = History(tmp_path, parents, 4)
     yours = history.search(0, 7, 1)
-    assert yours == 4, f"yours blames commit {yours}, expected 4, on the branch that 6 merges"
+    assert yours == 4, f"your code blames commit {yours}, expected 4, on the branch that 6 merges"
 
 
 def test_as_it_was(tmp_path: Path) -> None:
@@ -203,7 +205,7 @@ def test_as_it_was(tmp_path: Path) -> None:
         git(tmp_path, "checkout", "-q", "-B", branch)
         before = history.state()
         yours = history.search(0, 4, 1)
-        assert yours == 3, f"yours blames commit {yours}, expected 3"
+        assert yours == 3, f"your code blames commit {yours}, expected 3"
         after = history.state()
         assert after == before, f"before {before}\nafter  {after}\nsee `git bisect reset`"
 
@@ -219,7 +221,7 @@ def test_an_error_of_the_test(tmp_path: Path, error: type[BaseException]) -> Non
 
     with pytest.raises(error):
         pytest.fail(
-            f"`fails` raises {error.__name__}, which says nothing about a commit, but yours blames"
+            f"`fails` raises {error.__name__}, which says nothing about a commit, but you blame"
             f" {culprit(tmp_path, history.commits[0], history.commits[3], broken, 2)}, expected the"
             f" {error.__name__} to propagate"
         )

@@ -132,7 +132,9 @@ def test_a_slot_that_is_full(path: Path) -> None:
     ring.put(full)
     ring.put(entry(1))
     yours = read(path)
-    assert yours == [full, entry(1)], f"yours reads the entries {states(path)}, expected 0 and 1"
+    assert yours == [full, entry(1)], (
+        f"your code reads the entries {states(path)}, expected 0 and 1"
+    )
 
 
 @two
@@ -163,7 +165,7 @@ def test_running_while_it_runs(path: Path) -> None:
     with Inside(lambda: seen.append(states(path))), Recorder(Ring(path, 4)):
         x.exp().neg()
     expected = [[(0, "running")], [(0, "done"), (1, "running")]]
-    assert seen == expected, f"during each operator yours has {seen}, expected {expected}"
+    assert seen == expected, f"during each operator the ring has {seen}, expected {expected}"
 
 
 @two
@@ -179,7 +181,7 @@ def test_results_are_the_operators_own(path: Path) -> None:
                 torch.sum(x.exp(), 0, dtype=torch.float32).backward()
         found.append(x.grad)
     torch.testing.assert_close(found[1], found[0], msg=lambda text: f"yours, recorded: {text}")
-    assert read(path), "yours has recorded nothing during a backward pass"
+    assert read(path), "your code has recorded nothing during a backward pass"
 
 
 @two
@@ -219,7 +221,7 @@ def test_a_slot_that_has_been_taken(path: Path, size: int, kept: list[int]) -> N
 
 @two
 def test_the_recorder_holds_no_tensor(path: Path) -> None:
-    """It records shapes, and the tensors can be freed."""
+    """The recorder stores shapes, and the tensors can be freed."""
     recorder, place = Recorder(Ring(path, 4)), torch.tensor([7])
 
     def make() -> list[torch.Tensor]:
@@ -235,7 +237,7 @@ def test_the_recorder_holds_no_tensor(path: Path) -> None:
 
 @three
 def test_an_operator_fails(path: Path) -> None:
-    """Its entry says so, with the error; the next operator is recorded as usual."""
+    """The failed operator's entry has the error; the next operator is recorded as usual."""
     x, place = torch.ones(3), torch.tensor([7])
     with Recorder(Ring(path, 4)):
         with pytest.raises(IndexError) as caught:
@@ -261,7 +263,7 @@ def test_what_is_raised_goes_on(path: Path, error: BaseException) -> None:
     with pytest.raises(type(error)) as caught, Inside(fail), Recorder(Ring(path, 4)):
         torch.ones(2)
     assert caught.value is error, (
-        f"yours raises {caught.value!r}, expected what the operator raised"
+        f"your code raises {caught.value!r}, expected what the operator raised"
     )
     assert error.__cause__ is cause, f"the cause is now {error.__cause__!r}, expected {cause!r}"
     yours = [(each["state"], each.get("error")) for each in read(path)]
@@ -309,12 +311,12 @@ def test_killed_in_an_operator(path: Path) -> None:
     process.kill()
     process.join()
     yours = blame(path)
-    assert yours is not None, "yours blames no operator, but the file has a running one"
+    assert yours is not None, "your code blames no operator, but the file has a running one"
     told = (yours["id"], yours["op"], yours["shapes"], yours["state"])
     expected = (4, "aten.sum.default", [[2, 2]], "running")
-    assert told == expected, f"yours blames {told}, expected {expected}"
+    assert told == expected, f"your code blames {told}, expected {expected}"
     assert states(path)[:2] == [(2, "done"), (3, "done")], (
-        f"before it yours has {states(path)}, expected 2 and 3 done"
+        f"the entries before it are {states(path)}, expected 2 and 3 done"
     )
 
 
@@ -339,4 +341,4 @@ def test_who_is_to_blame(path: Path, rows: list[str], expected: int | None) -> N
         ring.put(entry(number, state))
     found = blame(path)
     yours = None if found is None else found["id"]
-    assert yours == expected, f"for {rows} yours blames {yours}, expected {expected}"
+    assert yours == expected, f"for {rows} your code blames {yours}, expected {expected}"

@@ -9,7 +9,7 @@ takes four times as long as the other:
 The makespan is the total time of the fullest shard. No plan gets below `lower_bound`; the greedy
 plan that PyTorch's CI uses gets close.
 
-1. `lower_bound`: you can cut neither the longest test nor the total.
+1. `lower_bound`: no plan splits the longest test or shrinks the total.
 2. `shards`: longest first, each to the emptiest shard. Each job computes the plan on its own
    machine and runs its own shard, so the plan must be the same everywhere.
 3. `affected`: which tests import a changed file, directly or indirectly?

@@ -42,7 +42,7 @@ def commit_of(clone: Clone) -> Logged:
     """Return the one commit of the branch."""
     __tracebackhide__ = True
     assert "refs/heads/relu-docs" in clone.refs(), (
-        "yours has no branch relu-docs, expected one: git switch -c NAME creates a branch"
+        "your clone has no branch relu-docs: git switch -c NAME creates one"
     )
     found = clone.log("upstream/main..relu-docs")
     assert len(found) == 1, (
@@ -97,8 +97,8 @@ def test_your_work_stays(kept: Kept) -> None:
     )
     kept_away = [name for name in clone.refs() if name == "refs/stash"]
     assert not kept_away, (
-        "yours leaves a stash, expected none: your work is back in the folder, and a copy of it"
-        " waits for the next git stash pop"
+        "your answer leaves a stash, expected none: your work is back in the folder, and a copy"
+        " of it waits for the next git stash pop"
     )
     for path, expected in ((KERNELS, newest()[KERNELS] + PRINT), (NOTES, WORDS)):
         text = clone.run.read(path)

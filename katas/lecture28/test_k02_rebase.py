@@ -76,7 +76,7 @@ def commits_of(clone: Clone) -> list[Logged]:
     __tracebackhide__ = True
     newest_one = clone.upstream.git("rev-parse", "main")
     assert newest_one == clone.refs()["refs/remotes/upstream/main"], (
-        "upstream has commits that your clone does not know: fetch before you rebase on it"
+        "upstream has commits that your clone does not have: fetch before you rebase on it"
     )
     assert not clone.busy(), f"your {clone.busy()} is not finished: see git status"
     return clone.log("upstream/main..sigmoid")
@@ -87,7 +87,7 @@ def test_it_stands_on_upstreams_newest(kept: Kept) -> None:
     clone = kept(rebased)
     yours = commits_of(clone)
     merges = [str(each) for each in yours if len(each.parents) != 1]
-    assert not merges, f"yours has the merge {merges}, expected a rebase: {WHERE}"
+    assert not merges, f"your branch has the merge {merges}, expected a rebase: {WHERE}"
     common = clone.git("merge-base", "upstream/main", "sigmoid")
     assert common == clone.refs()["refs/remotes/upstream/main"], (
         "your sigmoid branches off before upstream/main's newest commit, expected it on top"

@@ -110,7 +110,7 @@ def stack_of(clone: Clone) -> list[Logged]:
     __tracebackhide__ = True
     assert not clone.busy(), f"your {clone.busy()} is not finished: see git status"
     missing = {f"refs/heads/{name}" for name in BRANCHES} - clone.refs().keys()
-    assert not missing, f"yours has no {', '.join(sorted(missing))}"
+    assert not missing, f"your clone has no {', '.join(sorted(missing))}"
     found = []
     for below, name in zip(["upstream/main", *BRANCHES], BRANCHES, strict=False):
         commits = clone.log(f"{below}..{name}")
@@ -171,7 +171,7 @@ def test_restack_keeps_the_stack(kept: Kept) -> None:
     """The stack is on upstream's newest, and the branches in the middle have moved too."""
     clone = kept(restacked)
     assert clone.refs()["refs/remotes/upstream/main"] == clone.upstream.git("rev-parse", "main"), (
-        "upstream has a commit that your clone does not know: fetch before you rebase"
+        "upstream has a commit that your clone does not have: fetch before you rebase"
     )
     yours = [each.subject for each in stack_of(clone)]
     assert yours == SUBJECTS, f"your subjects are {yours}, expected {SUBJECTS}"
@@ -182,7 +182,7 @@ def test_restack_mends_the_lowest(kept: Kept) -> None:
     clone = kept(restacked)
     for commit, files in zip(stack_of(clone), FILES, strict=True):
         yours = clone.show(commit.sha, KERNELS)
-        assert NEW in yours, f"kernels.py in your {commit} does not say {NEW!r}"
+        assert NEW in yours, f"kernels.py in your {commit} does not contain {NEW!r}"
         changed = sorted(clone.changed(commit.sha))
         assert sorted(files) == changed, f"your {commit} changes {changed}, expected {files}"
     for name, tree in zip(BRANCHES, stages()[1:], strict=True):

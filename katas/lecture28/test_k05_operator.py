@@ -123,7 +123,9 @@ def test_the_arguments_are_those_of_pytorch(tmp_path: Path) -> None:
     arguments, _ = entry_of(tmp_path, text)
     expected = [each.name for each in torch.ops.aten.lerp.Tensor._schema.arguments]  # noqa: SLF001
     assert arguments == expected, f"arguments: yours {arguments}, PyTorch's {expected}"
-    assert text.endswith("\n"), "yours does not end in a newline: the next entry would run into it"
+    assert text.endswith("\n"), (
+        "your text does not end in a newline: the next entry would run into it"
+    )
 
 
 @one
@@ -148,7 +150,7 @@ def test_the_generator_makes_the_operator(tmp_path: Path) -> None:
     """``ops.lerp`` calls the kernel, ``ops.lerp_meta`` the meta function."""
     ops = operators(tree(tmp_path, native=kata.schema(), kernels=KERNEL))
     made = [name for name in ("lerp", "lerp_meta") if hasattr(ops, name)]
-    assert made == ["lerp", "lerp_meta"], f"the generator made {made}, expected both"
+    assert made == ["lerp", "lerp_meta"], f"the generator produced {made}, expected both"
     yours = ops.lerp([1.0], [3.0], [0.25]), ops.lerp_meta(1, 1, 1)
     assert yours == ([1.5], 1), f"lerp and lerp_meta: yours {yours}, expected ([1.5], 1)"
 
@@ -196,9 +198,9 @@ def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
     self, end, weight = ([row[place] for row in rows] for place in range(3))
     before = repr((self, end, weight))
     yours = kata.lerp_cpu(self, end, weight)
-    assert repr((self, end, weight)) == before, "yours changes its inputs, expected no change"
+    assert repr((self, end, weight)) == before, "your code changes its inputs, expected no change"
     assert not any(yours is each for each in (self, end, weight)), (
-        "yours returns an input itself, expected a new list: the schema says Tensor, not Tensor(a)"
+        "you return an input itself, expected a new list: the schema says Tensor, not Tensor(a)"
     )
     tensors = [torch.tensor(each, dtype=torch.float64) for each in (self, end, weight)]
     expected = torch.lerp(*tensors)
@@ -248,7 +250,9 @@ def test_each_input_has_a_formula(tmp_path: Path) -> None:
     assert yours == ["self", "end", "weight"], f"yours has {yours}, expected self, end, weight"
     names = [line.partition("name: ")[2] for line in text.splitlines() if "name:" in line]
     assert names == [FUNC], f"name: yours {names}, expected the schema {FUNC!r}"
-    assert text.endswith("\n"), "yours does not end in a newline: the next entry would run into it"
+    assert text.endswith("\n"), (
+        "your text does not end in a newline: the next entry would run into it"
+    )
 
 
 @three
@@ -302,7 +306,9 @@ def opinfo(folder: Path) -> Any:
     except (SyntaxError, NameError, TypeError) as error:
         raise AssertionError(f"yours:\n{text}\ntest/opinfo.py then fails: {error}") from None
     assert found.name == "lerp", f"yours:\n{text}\nthe last OpInfo is {found.name}, expected lerp"
-    assert text.endswith("\n"), "yours does not end in a newline: the next entry would run into it"
+    assert text.endswith("\n"), (
+        "your text does not end in a newline: the next entry would run into it"
+    )
     return found
 
 
@@ -348,7 +354,9 @@ def test_a_wrong_formula_is_seen(name: str, tmp_path: Path) -> None:
     """Your samples reveal a formula that returns the gradient unchanged."""
     lines = [f"  {name}: grad" if f" {name}: " in line else line for line in FORMULAS.splitlines()]
     yours = verdict(tmp_path, KERNEL, "\n".join([*lines, ""]))
-    assert yours, f"with {name}'s formula replaced by grad, your samples still pass"
+    assert yours, (
+        f"with {name}'s formula replaced by grad, your samples still pass, expected a failure"
+    )
 
 
 @pytest.fixture
@@ -370,7 +378,7 @@ def test_the_places() -> None:
     expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS))
     assert sorted(yours) == expected, f"yours {sorted(yours)}, expected {expected}"
     open_ended = [path for path, text in yours.items() if not text.endswith("\n")]
-    assert not open_ended, f"yours does not end {open_ended} with a newline, expected one"
+    assert not open_ended, f"your texts for {open_ended} do not end in a newline, expected one"
     section = re.search(r"^## lerp\n\s*([^#\s].*)", yours[DOCS], re.MULTILINE)
     assert section, f"{DOCS}: yours {yours[DOCS]!r}, expected '## lerp' and what it returns"
 
@@ -393,7 +401,7 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
     clone = contributed()
     readme = clone.show("HEAD", README)
     assert "six operators" in readme, (
-        f"{README}: yours says {readme.splitlines()[2]!r}, expected six operators: CI checks only"
+        f"your {README} says {readme.splitlines()[2]!r}, expected six operators: CI checks only"
         " docs/ops.md. Where else does upstream state the number?"
     )
     expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS, README))
@@ -403,7 +411,7 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
     assert readme == before, (
         f"{README}: yours\n{readme}\nexpected only the number to change\n{before}"
     )
-    assert clone.status() == "", f"not in the commit: yours leaves\n{clone.status()}"
+    assert clone.status() == "", f"not in the commit, expected everything in it:\n{clone.status()}"
     for path, text in kata.places().items():
         before = newest()[path].replace("has 5 operators", "has 6 operators")
         assert clone.show("HEAD", path) == before + text, (

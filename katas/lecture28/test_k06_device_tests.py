@@ -45,12 +45,12 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
             return self.tolerance
 
         def test_copy(self, device: str) -> None:
-            """For each device."""
+            """A test without dtypes runs once for each device."""
             calls.append(("copy", device, self.helper()))
 
         @dtypes(torch.float32, torch.int64)
         def test_add(self, device: str, dtype: torch.dtype) -> None:
-            """For each device and dtype."""
+            """A test with dtypes runs for each device and dtype."""
             calls.append(("add", device, dtype))
 
         @dtypes(torch.float32, torch.bfloat16)
@@ -114,7 +114,7 @@ def test_a_test_for_one_device() -> None:
     except unittest.SkipTest:
         back = "skipped"
     assert back == "returned", (
-        "self.device_type is 'meta' and device, passed by position, is 'meta:1': yours returns"
+        "self.device_type is 'meta' and device, passed by position, is 'meta:1': your code returns"
         f" {back!r},"
         " expected what the test returns"
     )
@@ -132,7 +132,7 @@ def test_a_decorator_keeps_what_it_wraps() -> None:
         yours = kata.dtypes_of(test, "cpu")
         assert yours == (torch.int8,), f"dtypes {name}: yours has {yours}, expected int8"
     assert (inner.__name__, inner.__doc__) == ("tried", "Say so."), (
-        f"yours is called {inner.__name__!r}, expected 'tried', which is what CI shows"
+        f"your test is called {inner.__name__!r}, expected 'tried', which is what CI shows"
     )
 
 
@@ -140,7 +140,7 @@ def test_one_device() -> None:
     """A class that unittest can find; the template is removed from the scope."""
     scope, found, _ = made("cpu")
     assert sorted(scope) == ["TestFooCPU", "other"], (
-        f"yours leaves {sorted(scope)}, expected TestFooCPU and the old names, without TestFoo"
+        f"your code leaves {sorted(scope)}, expected TestFooCPU and the old names, without TestFoo"
     )
     yours = scope["TestFooCPU"]
     names = (yours.__name__, yours.__module__, yours.device_type)
@@ -148,7 +148,7 @@ def test_one_device() -> None:
         f"name, module and device: yours {names}, expected TestFooCPU, {found.__module__}, cpu"
     )
     assert issubclass(yours, found), (
-        "yours is not a subclass of the template, which has the helpers"
+        "your class is not a subclass of the template, which has the helpers"
     )
 
 
@@ -179,7 +179,9 @@ def test_each_test_has_its_own_device_and_dtype() -> None:
         expected += [("copy", device, 0.5)]  # type: ignore[list-item, unused-ignore]
         others = (torch.float64,) if device == "cpu" else (torch.bfloat16, torch.float32)
         expected += [("mul", device, each) for each in others]
-        assert calls == expected, f"on {device}: yours was called with {calls}, expected {expected}"
+        assert calls == expected, (
+            f"on {device}: your test was called with {calls}, expected {expected}"
+        )
 
 
 def test_the_template_has_no_test_left() -> None:
@@ -190,15 +192,19 @@ def test_the_template_has_no_test_left() -> None:
     left = [name for name in vars(found) if name.startswith("test") and name != "test_sizes"]
     assert left == [], f"the template still has the names {left}, expected none: delete them"
     kept = "device_type" in vars(found)
-    assert not kept, "yours gives the template a device_type, expected it only in the subclasses"
+    assert not kept, (
+        "your code gives the template a device_type, expected it only in the subclasses"
+    )
     assert hasattr(found, "helper"), (
-        "yours removes the helper from the template, expected it to stay"
+        "your code removes the helper from the template, expected it to stay"
     )
     sizes = getattr(found, "test_sizes", None)
-    assert sizes == (2, 3), f"test_sizes is not a function: yours leaves {sizes}, expected (2, 3)"
+    assert sizes == (2, 3), (
+        f"test_sizes is not a function: your code leaves {sizes}, expected (2, 3)"
+    )
     scope, found, _ = made()
     assert (sorted(scope), found_in(found)) == (["other"], []), (
-        f"without a device: yours leaves {sorted(scope)} and {found_in(found)}, expected no test"
+        f"without a device: you leave {sorted(scope)} and {found_in(found)}, expected no test"
     )
 
 
@@ -225,14 +231,14 @@ def test_a_test_of_the_parent_stays() -> None:
     scope: dict[str, Any] = {"TestFoo": Parent, "TestBar": TestBar}
     instantiate(TestBar, scope, ["cpu"])
     assert sorted(scope) == ["TestBarCPU", "TestFoo"], (
-        f"yours leaves {sorted(scope)}, expected TestBarCPU and TestFoo, which is not a template"
-        " here"
+        f"your code leaves {sorted(scope)}, expected TestBarCPU and TestFoo, which is not a"
+        " template here"
     )
     yours = found_in(scope["TestBarCPU"])
     expected = ["test_own_cpu", "test_plain", "testall_cpu"]
     assert yours == expected, f"yours {yours}, expected {expected}: testall also begins with test"
     assert found_in(Parent) == ["test_plain"], (
-        "yours removes the parent's test, expected it to stay"
+        "your code removes the parent's test, expected it to stay"
     )
 
 
@@ -303,4 +309,4 @@ def test_without_pytorchs_own() -> None:
     scope: dict[str, Any] = {"TestFoo": found}
     with forbids(kata, "torch.testing") as fresh:
         fresh.instantiate(found, scope, ["meta"])
-    assert list(scope) == ["TestFooMETA"], f"yours leaves {list(scope)}, expected TestFooMETA"
+    assert list(scope) == ["TestFooMETA"], f"your code leaves {list(scope)}, expected TestFooMETA"

@@ -38,7 +38,7 @@ def compare(runs: list[Run], expected: str, why: str) -> None:
     yours = verdict(runs)
     shown = " ".join(f"{run.commit}{'.' if run.passed else 'F'}" for run in runs)
     assert yours == expected, f"runs {shown}: yours {yours!r}, expected {expected!r}: {why}"
-    assert runs == before, f"yours changes the runs: {runs}, expected {before}"
+    assert runs == before, f"your code changes the runs: {runs}, expected {before}"
 
 
 def test_a_test_that_is_healthy() -> None:
@@ -119,7 +119,7 @@ def test_the_chance_of_many_runs() -> None:
             yours = chance(failures, runs, rate)
         except OverflowError as error:
             raise AssertionError(
-                f"at least {failures} failures in {runs} runs at {rate}: yours raises {error}; comb"
+                f"at least {failures} failures in {runs} runs at {rate}: you raise {error}; comb"
                 " is an int with as many digits as it needs, and a float ends at 1e308"
             ) from None
         assert yours == pytest.approx(expected, rel=1e-8, abs=0), (
@@ -173,7 +173,7 @@ def test_what_to_disable() -> None:
     }
     before = copy.deepcopy(history)
     yours = disable(history, 0.02, 0.01)
-    assert history == before, f"yours changes the history: {history}, expected {before}"
+    assert history == before, f"your code changes the history: {history}, expected {before}"
     # Their chances: about 1e-140, 1e-29, 1e-14, 1e-7 and 4e-4; that of half is 0.04.
     expected = ["dreadful", "abysmal", "long", "worse", "often"]
     assert yours == expected, (

@@ -65,10 +65,10 @@ def planned(times: dict[str, float], count: int) -> list[list[str]]:
     __tracebackhide__ = True
     before = copy.deepcopy(times)
     rows = shards(times, count)
-    assert times == before, f"yours changes the times: {times}, expected {before}"
+    assert times == before, f"your code changes the times: {times}, expected {before}"
     assert len(rows) == count, f"yours has {len(rows)} shards, expected {count}"
     run = sorted(name for row in rows for name in row)
-    assert run == sorted(times), f"yours runs {run}, expected {sorted(times)}: each test once"
+    assert run == sorted(times), f"your code runs {run}, expected {sorted(times)}: each test once"
     return rows
 
 
@@ -149,11 +149,13 @@ def test_close_to_the_best_plan(values: list[float], count: int) -> None:
     limit = float(Fraction(4, 3) - Fraction(1, 3 * count)) * best(times, count)
     yours = makespan(times, rows)
     assert yours <= limit + 1e-9, (
-        f"{times} in {count} shards: yours takes {yours}, expected at most {limit}: 4/3 - 1/(3"
+        f"{times} in {count} shards: your plan takes {yours}, expected at most {limit}: 4/3 - 1/(3"
         f" count) times the best plan. Your rows: {rows}"
     )
     bound = lower_bound(times, count)
-    assert bound <= best(times, count) + 1e-9, f"{times}: a plan beats your bound {bound}"
+    assert bound <= best(times, count) + 1e-9, (
+        f"{times}: your bound is {bound}, but a plan takes {best(times, count)}"
+    )
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])
@@ -167,8 +169,8 @@ def test_hundreds_of_tests(count: int, capsys: pytest.CaptureFixture[str]) -> No
         sys.stdout.write(f"\n{count} shards, the last is done after: ")
         sys.stdout.write(f"like cards {naive:.0f} s, yours {yours:.0f}, bound {bound:.0f} ")
     assert yours <= bar, (
-        f"{count} shards: yours takes {yours:.1f} s, expected at most {bar:.1f} s (2 % above the"
-        f" bound); like cards it is {naive:.1f} s"
+        f"{count} shards: your plan takes {yours:.1f} s, expected at most {bar:.1f} s (2 % above"
+        f" the bound); like cards it is {naive:.1f} s"
     )
 
 
@@ -191,7 +193,7 @@ def compare(changed: set[str], imports: Graph, why: str) -> None:
     __tracebackhide__ = True
     before = copy.deepcopy((changed, imports))
     yours = affected(changed, imports)
-    assert (changed, imports) == before, "yours changes its arguments"
+    assert (changed, imports) == before, "your code changes its arguments"
 
     def needs(file: str, seen: set[str]) -> set[str]:
         if file not in seen:

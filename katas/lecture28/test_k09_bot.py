@@ -50,12 +50,14 @@ def answered(given: dict[str, Any], wanted: dict[str, list[str]] = WANTED) -> st
     __tracebackhide__ = True
     before = copy.deepcopy((given, wanted))
     edit = react(given, wanted)
-    assert (given, wanted) == before, "yours changes the event or the list, expected only an answer"
+    assert (given, wanted) == before, (
+        "your code changes the event or the list, expected only an answer"
+    )
     again = react(given, wanted)
     assert again == edit, f"the same event again: yours {again}, expected {edit}"
     if edit is None:
         return None
-    assert set(edit) == {"body"}, f"yours edits {sorted(edit)}, expected only the body"
+    assert set(edit) == {"body"}, f"your code edits {sorted(edit)}, expected only the body"
     return edit["body"]
 
 
@@ -194,7 +196,9 @@ def test_the_loop_ends() -> None:
         edit = answered(event("module: nn", "oncall: export", body=body, label={"name": label}))
         edits += edit is not None
         body = edit or body
-    assert edits == 1, f"four events for the same two labels: yours edits {edits} times, expected 1"
+    assert edits == 1, (
+        f"four events for the same two labels: your code edits {edits} times, expected 1"
+    )
     assert re.fullmatch(r"cc( @\S+)+", body or ""), f"yours {body!r}, expected one cc line"
 
 

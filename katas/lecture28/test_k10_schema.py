@@ -186,7 +186,9 @@ def test_a_release_of_pytorch() -> None:
     """No schema of this PyTorch breaks itself; if `relu` is removed, only `relu` is broken."""
     every = [each for each in torch._C._jit_get_all_schemas() if each.name == "aten::add"]
     relu = [each for each in torch._C._jit_get_all_schemas() if each.name == "aten::relu"]
-    assert kata.broken(every, every) == [], "the same release twice: yours reports something broken"
+    assert kata.broken(every, every) == [], (
+        "the same release twice: your code reports something broken"
+    )
     yours = kata.broken(every + relu, every)
     expected = [str(each) for each in relu]
     assert yours == expected, f"relu is removed: broken in yours {yours}, expected {expected}"
@@ -200,7 +202,9 @@ class Read:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field; wrap arguments and results in this class too."""
-        assert "compatible" not in name, f"yours calls {name} of the schema: write that yourself"
+        assert "compatible" not in name, (
+            f"your code calls {name} of the schema: write that yourself"
+        )
         value = getattr(self._found, name)
         return [Read(each) for each in value] if isinstance(value, list) else value
 

@@ -218,7 +218,7 @@ def test_what_is_right_is_approved(tmp_path: Path, number: int) -> None:
         folder.mkdir()
         folder = applied(folder, number, [])
         assert red(folder) or reports(folder), (
-            f"pull request {number} is right, but yours has {len(found)} suggestions,"
+            f"pull request {number} is correct, but you make {len(found)} suggestions,"
             " expected an approval"
         )
     for each in found:

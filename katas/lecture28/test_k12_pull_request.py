@@ -156,7 +156,7 @@ def test_the_brief_is_right(kept: Kept) -> None:
 
 
 def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
-    """It stays on main, where ``nox -s practice`` and your fork's workflow run it."""
+    """The answer stays on main, where ``nox -s practice`` and your fork's workflow run it."""
     clone = kept(opened)
     commit_of(clone)
     for where, each in (("fork", clone.fork), ("clone", clone)):

@@ -44,7 +44,7 @@ def asked(entry: dict[str, Any]) -> str:
     __tracebackhide__ = True
     before = copy.deepcopy(entry)
     yours = kata.kind(entry)
-    assert entry == before, f"yours changes the entry: {entry}, expected {before}"
+    assert entry == before, f"your code changes the entry: {entry}, expected {before}"
     return yours
 
 
@@ -152,4 +152,4 @@ def test_without_torchgen() -> None:
     with forbids(kata, "torchgen") as fresh:
         first = [fresh.kind(entry) for entry in entries().values()]
         again = [fresh.kind(entry) for entry in entries().values()]
-    assert first == again, "yours returns different kinds when called again"
+    assert first == again, "your code returns different kinds when called again"

@@ -3,7 +3,7 @@
 // Sum rows of a table bag by bag, in threads.
 //
 // A user has any number of interests, and the model wants one vector: the sum of their rows. A lookup
-// and then a sum write a row for each id first. EmbeddingBag reads the table and adds at once. Bags are
+// and then a sum first write a row for each id. EmbeddingBag adds rows while it reads the table. Bags are
 // stored one after another in ids, and offsets says where each begins:
 //
 //   ids       3  1 | | 1  4  0            result[0] = table[3] + table[1]

@@ -18,7 +18,7 @@
 //
 // Begin on paper: how does block 2 find out that it has nothing to do?
 // Afterwards look for the runs in aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu. Real life
-// differs: PyTorch also cuts long runs into parts, so that a popular id is not left to a single block.
+// differs: PyTorch also splits long runs into parts, so that a popular id is not left to a single block.
 
 #include <cuda_runtime.h>
 
@@ -29,13 +29,13 @@ constexpr int THREADS = 32;
 
 // result[b] = the sum of table[ids[k]] over bag b, which has the ids from offsets[b] up to the next offset;
 // the last bag has all that are left of the n ids. Add in this order, beginning with 0. One block for
-// each of the bags. An empty bag is 0; result holds anything before.
+// each of the bags. An empty bag is 0; result is uninitialized.
 __global__ void pool(int bags, int n, int width, const long long* ids, const long long* offsets, const float* table, float* result) {
     // TODO: the ends of the bag, a loop over columns, a sum
 }
 
 // Adds grad[b] to the row ids[k] of grad_table for each id of bag b, with one atomic for each id and
-// column. One block for each of the bags. grad_table is 0 before.
+// column. One block for each of the bags. grad_table starts at 0.
 __global__ void scatter(int bags, int n, int width, const long long* ids, const long long* offsets, const float* grad,
                         float* grad_table) {
     // TODO: the same loops, the other way
@@ -43,12 +43,12 @@ __global__ void scatter(int bags, int n, int width, const long long* ids, const 
 
 // The same sums without atomics. ids [n] are sorted, and entry k belongs to bag bags[k]. One block for each
 // entry; only those that begin a run of equal ids write: the sum of grad[bags[k]] over the run, in this
-// order, beginning with 0. grad_table is 0 before.
+// order, beginning with 0. grad_table starts at 0.
 __global__ void gather(int n, int width, const long long* ids, const long long* bags, const float* grad, float* grad_table) {
     // TODO: return if the entry does not begin a run; a loop over columns, a sum over the run
 }
 
-// Each of these launches its kernel on the stream, with THREADS threads in a block; bags and n may be 0. Return
+// Each function launches its kernel on the stream, with THREADS threads in a block; bags and n may be 0. Return
 // cudaGetLastError().
 extern "C" cudaError_t kata_pool(int bags, int n, int width, const long long* ids, const long long* offsets, const float* table,
                                  float* result, cudaStream_t stream) {

@@ -4,10 +4,10 @@
     F.embedding(torch.tensor([[2, 0], [2, 4]]), table, sparse=True).sum().backward()
     print(table.grad)
 
-Four ids, `nnz=4`, and row 2 appears twice. Nobody has written zeros for rows 1 and 3, and nobody
-has added up row 2: `coalesce()` does, later.
+Four ids, `nnz=4`, and row 2 appears twice. Nothing is stored for rows 1 and 3, and row 2 is not
+added up: `coalesce()` does that.
 
-Write `table_gradient`, which makes this tensor by hand, and `report`, which lists its entries.
+Write `table_gradient`, which builds this tensor by hand, and `report`, which lists its entries.
 About 6 lines.
 
 Begin with ``table.grad.indices()``. What does it refuse?
@@ -48,7 +48,7 @@ def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Te
 def report(gradient: torch.Tensor) -> str:
     """Return a line "stored" for each entry as it is stored, then a line "merged" for each row.
 
-    A row that is stored twice has two lines "stored". Merged rows are in ascending order.
+    A row that is stored twice has two "stored" lines. Merged rows are in ascending order.
     """
     text = ""
     for what, each in (("stored", gradient), ("merged", gradient.coalesce())):

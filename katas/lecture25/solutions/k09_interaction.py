@@ -9,7 +9,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
     """Return the dot product of each pair of features: [batch, n * (n - 1) / 2].
 
     `features` is [batch, n, dim]. Pairs are in the order of the brief; a feature and itself are no
-    pair. `batch`, n and `dim` may be 0, and n 1.
+    pair. `batch`, n and `dim` may be 0, and n may be 1.
     """
     dots = features.bmm(features.mT)
     i, j = torch.tril_indices(features.shape[1], features.shape[1], -1)
@@ -17,9 +17,9 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
 
 
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
-    """Return for each sample of [batch, n, dim] the sum of `interactions`: [batch].
+    """Return the sum of `interactions` for each sample of [batch, n, dim]: [batch].
 
-    Make no tensor with more numbers than `features`, if n and `dim` are not 0.
+    Make no tensor with more numbers than `features`, unless n or `dim` is 0.
     """
     total = features.sum(1).square().sum(1)
     return (total - features.square().sum((1, 2))) / 2

@@ -16,8 +16,7 @@ Write
 3. `flatten` and `unflatten`, with which ``torch.vmap`` takes a `Batch` apart. Inside, a dim is
    hidden, and no size that you have noted still holds.
 
-Begin on paper: inside ``vmap`` over the batch above, which shapes does it have, and what still
-holds?
+Begin on paper: inside ``vmap``, which shapes does the batch above have, and what still holds?
 Afterwards read ``register_pytree_node`` in ``torch/utils/_pytree.py``, in site-packages.
 """
 
@@ -90,7 +89,7 @@ def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
 
 
 def flatten(batch: Batch) -> tuple[list[Any], Any]:
-    """Return the values, nested Batches as they are, and what `unflatten` needs besides."""
+    """Return the values, nested Batches as they are, and what else `unflatten` needs."""
     first = next(iter(batch.values.values()))
     return [*batch.values.values()], ([*batch.values], len(shape(first)) - len(batch.batch_size))
 

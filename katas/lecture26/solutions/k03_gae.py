@@ -43,7 +43,7 @@ class Rollout(NamedTuple):
 
 @torch.no_grad()
 def returns(rollout: Rollout, gamma: float) -> torch.Tensor:
-    """Return for each step [..., time] what it and the rest of its episode pay, discounted."""
+    """For each step [..., time], return what it and the rest of its episode pay, discounted."""
     found = torch.empty_like(rollout.reward)
     after = rollout.next_value[..., -1]
     for t in reversed(range(found.shape[-1])):

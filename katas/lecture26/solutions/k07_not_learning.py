@@ -1,6 +1,6 @@
 """Debug: five agents that do not learn.
 
-Nothing raises, each loss looks like one, and no agent gets better. Their tickets:
+Nothing raises, each loss looks right, and no agent gets better. Their tickets:
 
     record      "PPO, one update for each rollout: the policy's gradient is 0, in all layers."
     td_target   "A robot walks until the clock stops it. My critic has learned that its last steps

@@ -6,7 +6,7 @@ import torch
 
 
 class SumTree:
-    """Priorities of a power of two of slots, all 0 at first, and the sums above them."""
+    """The priorities of 2 ** n slots, all 0 at first, and the sums above them."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -26,7 +26,7 @@ class SumTree:
             self.tree[nodes] = self.tree[2 * nodes] + self.tree[2 * nodes + 1]
 
     def find(self, marks: torch.Tensor) -> torch.Tensor:
-        """Return, for each mark, the slot whose part of [0, total) contains it."""
+        """For each mark, return the slot whose part of [0, total) contains it."""
         nodes, rest = torch.ones_like(marks, dtype=torch.int64), marks
         for _ in range(self.capacity.bit_length() - 1):
             left, right = self.tree[2 * nodes], self.tree[2 * nodes + 1]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 class Corridors:
-    """Corridors side by side; a step goes on by 1 (action 1) or not (0), and earns its old place.
+    """Corridors side by side: action 1 moves on by 1, action 0 stays; the reward is the old place.
 
     A corridor terminates at its end, and is truncated after `limit` steps. The step after that
     resets it: the action is ignored, the reward is 0, the observation is that of a new episode.

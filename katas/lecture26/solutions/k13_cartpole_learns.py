@@ -1,4 +1,4 @@
-"""CartPole learns, by TorchRL."""
+"""CartPole learns, with TorchRL."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def update(
 
 
 def learn(seed: int, frames: int, batches: int, epochs: int) -> list[float]:
-    """Return for each batch the steps per episode, before learning from it."""
+    """For each batch, return the steps per episode, before learning from it."""
     env, actor, critic = parts(seed)
     advantage, loss, buffer = advantages(critic), clipped(actor, critic), shuffled(frames)
     optimizer = torch.optim.Adam(loss.parameters(), 3e-3)

@@ -55,7 +55,7 @@ def hooked() -> torch.Tensor:
 
 
 def hooked_leaf() -> torch.Tensor:
-    """Return a leaf with such a hook."""
+    """Return a leaf with a hook that reads it."""
     y = leaf()
     y.register_hook(lambda grad: grad * y)  # type: ignore[no-untyped-call, unused-ignore]
     return y

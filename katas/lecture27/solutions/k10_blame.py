@@ -60,7 +60,7 @@ c.item()
 
 
 def blamed() -> dict[str, int]:
-    """Return, for each program, the line that raises the uncaught error which ends it."""
+    """For each program, return the line that raises the uncaught error that ends it."""
     return {
         "sleep": 3,
         "queue": 6,

@@ -8,7 +8,7 @@ constexpr int THREADS = 32;
 
 // result[b] = the sum of table[ids[k]] over bag b, which has the ids from offsets[b] up to the next offset;
 // the last bag has all that are left of the n ids. Add in this order, beginning with 0. One block for
-// each of the bags. An empty bag is 0; result holds anything before.
+// each of the bags. An empty bag is 0; result is uninitialized.
 __global__ void pool(int bags, int n, int width, const long long* ids, const long long* offsets, const float* table, float* result) {
     const int b = blockIdx.x;
     const long long first = offsets[b], last = b + 1 < bags ? offsets[b + 1] : n;
@@ -20,7 +20,7 @@ __global__ void pool(int bags, int n, int width, const long long* ids, const lon
 }
 
 // Adds grad[b] to the row ids[k] of grad_table for each id of bag b, with one atomic for each id and
-// column. One block for each of the bags. grad_table is 0 before.
+// column. One block for each of the bags. grad_table starts at 0.
 __global__ void scatter(int bags, int n, int width, const long long* ids, const long long* offsets, const float* grad,
                         float* grad_table) {
     const int b = blockIdx.x;
@@ -32,7 +32,7 @@ __global__ void scatter(int bags, int n, int width, const long long* ids, const 
 
 // The same sums without atomics. ids [n] are sorted, and entry k belongs to bag bags[k]. One block for each
 // entry; only those that begin a run of equal ids write: the sum of grad[bags[k]] over the run, in this
-// order, beginning with 0. grad_table is 0 before.
+// order, beginning with 0. grad_table starts at 0.
 __global__ void gather(int n, int width, const long long* ids, const long long* bags, const float* grad, float* grad_table) {
     const int first = blockIdx.x;
     if (first > 0 && ids[first] == ids[first - 1]) return;
@@ -43,7 +43,7 @@ __global__ void gather(int n, int width, const long long* ids, const long long* 
     }
 }
 
-// Each of these launches its kernel on the stream, with THREADS threads in a block; bags and n may be 0. Return
+// Each function launches its kernel on the stream, with THREADS threads in a block; bags and n may be 0. Return
 // cudaGetLastError().
 extern "C" cudaError_t kata_pool(int bags, int n, int width, const long long* ids, const long long* offsets, const float* table,
                                  float* result, cudaStream_t stream) {

@@ -11,7 +11,7 @@ from torch import distributed as dist
 
 
 def swap(rows: torch.Tensor, give: list[int], take: list[int]) -> torch.Tensor:
-    """Exchange rows with all ranks; without a gradient. Given.
+    """Exchange rows with all ranks, without gradients. Given.
 
     The first ``give[0]`` of the rows go to rank 0, the next ``give[1]`` to rank 1, and so on.
     What comes is returned: ``take[0]`` rows of rank 0, then ``take[1]`` of rank 1, and so on.
@@ -40,7 +40,7 @@ class Table:
 def route(ids: torch.Tensor, per_rank: int, ranks: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return an order and counts, both int64.
 
-    ``ids[order]`` has those of rank 0 first, then those of rank 1, ...; the ids of one owner
+    ``ids[order]`` has the ids of rank 0 first, then those of rank 1, ...; the ids of one owner
     stay in their order. The counts, of [ranks], say how many each rank is asked for. `ids` is
     int64, of [n]; n may be 0.
     """

@@ -17,7 +17,7 @@ wrong way is pulled back. That is what ``min`` is for.
 
 1. `loss`.
 2. `slope`: its derivative by each log_prob, by a formula and without autograd. `Clipped`, which is
-   given, takes it for its backward.
+   given, uses it as its backward.
 
 Begin on paper, with clip 0.2: which of A = 1 and A = -1 pulls at ratio 0.5, and which at 1.5?
 Afterwards read ``minimum`` in ``tools/autograd/derivatives.yaml``: what becomes of equal ones?

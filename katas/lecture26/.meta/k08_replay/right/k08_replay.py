@@ -51,7 +51,7 @@ class Replay:
         }
 
     def __len__(self) -> int:
-        """Return how many rows it holds."""
+        """Return the number of rows in the buffer."""
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
@@ -74,7 +74,7 @@ class Replay:
         return {name: field[slots] for name, field in self.fields.items()}
 
     def by_age(self) -> dict[str, torch.Tensor]:
-        """Return a copy of all rows it holds, the oldest first."""
+        """Return a copy of all rows in the buffer, oldest first."""
         if len(self) < self.capacity:
             return {name: field[: len(self)].clone() for name, field in self.fields.items()}
         return {name: field.roll(-int(self.count), 0) for name, field in self.fields.items()}
