@@ -521,9 +521,7 @@ def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
                 f"{where}: which are freed: {freed}; free both after the last"
             )
         names = [call.name for call in results.calls[rank] if "reduce" in call.name]
-        where = (
-            f"rank {rank}: for two gradients, your code calls {names}, expected two reduce_scatter"
-        )
+        where = f"rank {rank}: for two gradients, yours calls {names}, expected two reduce_scatter"
         assert [True] * 2 == [name in SCATTERS for name in names], where
 
 
