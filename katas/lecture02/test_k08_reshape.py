@@ -170,7 +170,7 @@ def test_the_view_shows_the_same_elements(device: str, reshape: tuple[Shape, Sha
     )
 
     assert theirs.tolist() == yours.tolist(), (
-        f"{sizes} with strides {strides} as {shape}: your strides {answer} show other elements\n"
+        f"{sizes} with strides {strides} as {shape}: your strides {answer} select other elements\n"
         f"yours      {yours.flatten().tolist()}\nPyTorch's  {theirs.flatten().tolist()}"
     )
 

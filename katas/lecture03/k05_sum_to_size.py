@@ -86,6 +86,9 @@ class Add(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients with respect to `a` and `b`; None, without a sum, if not needed."""
+        """Return the gradients with respect to `a` and `b`.
+
+        For a gradient that is not needed, return None and compute no sum.
+        """
         # TODO: one sum for each gradient that is needed.
         raise NotImplementedError("Add.backward")

@@ -49,8 +49,8 @@ def log_nodes(root: torch.Tensor) -> Log:
 
     Append ``node.name()`` of each node, AccumulateGrad included, right after it runs; a second
     backward appends them again. Change no gradient. A graph may have several logs; removing one
-    leaves the others in place. The graph may be ten thousand nodes deep, and must die with its
-    tensors, despite the log.
+    leaves the others in place. The graph may be ten thousand nodes deep, and must be freed
+    with its tensors: the log must not keep it alive.
     """
     # TODO: walk the graph once, with a hook on each node.
     raise NotImplementedError("log_nodes")

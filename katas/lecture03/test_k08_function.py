@@ -76,7 +76,7 @@ def test_exp_saves_its_result() -> None:
     result = Exp.apply(double(1.0))
 
     kept = saved(result)
-    assert 1 == len(kept), f"your code saves {len(kept)} tensors by save_for_backward, expected 1"
+    assert 1 == len(kept), f"your code saves {len(kept)} tensors with save_for_backward, expected 1"
     assert result.data_ptr() == kept[0].data_ptr(), "your code saves a tensor other than the result"
 
 
@@ -154,7 +154,7 @@ def test_once_saves_its_input() -> None:
     x = double(2.0)
     kept = saved(CubeOnce.apply(x))
 
-    assert 1 == len(kept), f"your code saves {len(kept)} tensors by save_for_backward, expected 1"
+    assert 1 == len(kept), f"your code saves {len(kept)} tensors with save_for_backward, expected 1"
     assert x.data_ptr() == kept[0].data_ptr(), "your code saves a tensor other than the input"
 
 

@@ -164,7 +164,7 @@ def test_the_size_of_a_tree(extension: Extension) -> None:
     root.add(extension.cls("Node")("twig"))
 
     found = [size(node) for node in (root, branch, leaf)]
-    assert found == [4, 2, 1], f"yours {found}, expected [4, 2, 1]: the node itself is one, too"
+    assert found == [4, 2, 1], f"yours {found}, expected [4, 2, 1]: the node itself counts too"
     assert size(there_and_back(root)) == 4, "the copy of 4 nodes has fewer or more"
 
 

@@ -43,7 +43,7 @@ class Module:
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={})
 
     def drawers(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Return the drawers of parameters, buffers and modules. Given."""
+        """Return the three drawers: the dicts of parameters, buffers and modules. Given."""
         drawers = self.__dict__
         if "_modules" not in drawers:
             raise AttributeError("call super().__init__() before you assign")

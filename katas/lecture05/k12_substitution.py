@@ -43,7 +43,7 @@ def tensor(x: torch.Tensor) -> object:
 
 
 def as_tensor(x: torch.Tensor) -> object:
-    """Convert the Tagged to a tensor, unless it is one."""
+    """Convert the Tagged to a tensor if it is not one already."""
     return torch.as_tensor(x)
 
 

@@ -10,7 +10,7 @@ Pickling changed `x`, so measuring already moves it. Below are three ways to giv
 forked process, which adds 1 to its first element. Write `journey`, about 7 lines, which reports
 what each way does.
 
-Begin with a guess: with which of the ways does the sender see the 1?
+Begin with a guess: which of the three ways let the sender see the 1?
 Afterwards open ``torch/multiprocessing/reductions.py`` in site-packages (``reduce_storage``).
 """
 

@@ -1,7 +1,7 @@
 """A spectrogram: frames, a window and a Fourier transform.
 
 ``normalized=True`` means one thing in ``torch.stft`` and another in torchaudio's ``Spectrogram``.
-One divides by the root of the frame's length, the other by the root of the window's energy. Both
+One divides by the square root of the frame length, the other by that of the window's energy. Both
 are a few lines of tensor code, and the frames are a view of the padded signal:
 
     signal            1 2 3 4 5

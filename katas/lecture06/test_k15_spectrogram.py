@@ -151,7 +151,7 @@ def test_defaults() -> None:
 
 
 def test_two_ways_to_normalize() -> None:
-    """PyTorch divides by the root of the frame's length, torchaudio by the window's energy."""
+    """PyTorch uses the square root of the frame length, torchaudio of the window's energy."""
     signal, window = sound(), fade(5)
     for power in (None, 2.0):
         yours = spectrogram(signal, window, 8, 4, power=power, normalized="frame_length")

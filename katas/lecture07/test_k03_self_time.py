@@ -212,7 +212,7 @@ def test_a_long_trace() -> None:
         "the parents are wrong: `all` is the parent of all other calls"
     )
     assert count <= bar, (
-        f"comparisons of times for {size} calls: yours {count}, bar {bar}, all pairs {size**2}"
+        f"time comparisons for {size} calls: yours {count}, limit {bar}, all pairs {size**2}"
     )
 
 

@@ -57,7 +57,7 @@ class Pair:
             says = "a parameter: yours is not PyTorch's\n".__add__
             torch.testing.assert_close(mine, right, equal_nan=True, msg=says)
             assert (mine.grad is None) == (right.grad is None), (
-                "a parameter has a .grad in one of the two, but not in the other"
+                "a parameter has a .grad with your scaler or with PyTorch's, but not with both"
             )
             if right.grad is not None:
                 says = "a gradient after the step: yours is not PyTorch's\n".__add__

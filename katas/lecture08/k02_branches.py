@@ -1,10 +1,10 @@
 """Trace versus script: predict which branch survives.
 
-Before ``torch.export`` a model left Python through TorchScript, in two ways. ``torch.jit.trace``
-runs it and records the operators; ``torch.jit.script`` compiles its source. They agree until
-Python decides something:
+Before ``torch.export``, models left Python through TorchScript, in one of two ways.
+``torch.jit.trace`` runs a model and records the operators; ``torch.jit.script`` compiles its
+source. They agree until Python decides something:
 
-    if x.sum() > 0:        the trace has one branch, with only a warning; `total` gets not even one
+    if x.sum() > 0:        the trace keeps one branch and warns; `total` gets no warning
 
 Each program in `PROGRAMS` is traced with ``x = ones(4)``, and called with ``y = full((8,), -3.0)``.
 Predict both results, on paper: your rows cannot call torch.

@@ -170,7 +170,7 @@ def test_the_first_half_is_on_the_left() -> None:
 
     found = kata.reduce(torch.tensor([1, 10, 100, 1000]), combine)
     assert [([1, 10], [100, 1000]), ([-99], [-990])] == calls, (
-        f"combine was called with {calls}: first half first, by position"
+        f"combine was called with {calls}: pass the first half first, both by position"
     )
     assert 891 == found.item(), f"yours is {found.item()}, expected -99 - (-990), or 891"
 

@@ -355,7 +355,7 @@ def test_setup_has_one_extension() -> None:
     names = [module.name for module in modules]
     project = arguments.get("name", "other")
     assert "other" == project, f"the project is called {project!r}, expected 'other'"
-    assert ["other"] == names, f"the extension modules are {names}, expected one, other"
+    assert ["other"] == names, f"the extension modules are {names}, expected ['other']"
     assert ["other.cpp"] == modules[0].sources, (
         f"its sources are {modules[0].sources}, expected ['other.cpp']"
     )

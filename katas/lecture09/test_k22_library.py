@@ -171,7 +171,7 @@ def test_the_fake_kernel_knows_the_strides() -> None:
 
         assert simplex(x, total).stride() == fake.stride(), (
             f"the fake kernel gives strides {fake.stride()}, the real one "
-            f"{simplex(x, total).stride()}, for x of strides {x.stride()}: the result is "
+            f"{simplex(x, total).stride()}, for x with strides {x.stride()}: the result is "
             "row-major, whatever x is"
         )
 
@@ -322,7 +322,7 @@ def test_opcheck_agrees(check: str) -> None:
     for arguments in (rows(3, 4), rows(4), (x.t().contiguous().t(), total)):
         found = torch.library.opcheck(simplex, arguments, test_utils=check)
         assert {check: "SUCCESS"} == found, (
-            f"simplex: PyTorch's opcheck found {found} for x of strides {arguments[0].stride()}"
+            f"simplex: PyTorch's opcheck found {found} for x with strides {arguments[0].stride()}"
         )
     found = torch.library.opcheck(operator("simplex_"), (x, total), test_utils=check)
     assert {check: "SUCCESS"} == found, (

@@ -47,8 +47,8 @@ class Program:
         """Return the new node that has an old node's current value.
 
         What a write returns is the tensor itself (`tensor_of`). A node without an entry in
-        `current` is copied (``Graph.node_copy``), with its arguments as they are now. So is a
-        view that is out of date, when it is next needed: at most once until the next write.
+        `current` is copied (``Graph.node_copy``), with its arguments as they are now. An
+        out-of-date view is copied too, when next needed: at most once until the next write.
         """
         # TODO: look up, or copy and remember.
         raise NotImplementedError("read")

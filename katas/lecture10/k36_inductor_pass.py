@@ -80,7 +80,7 @@ class FuseLinear(CustomGraphPass):
         self.fused = 0
 
     def __call__(self, graph: fx.Graph) -> None:
-        """Run the patterns over one of Inductor's graphs, and count."""
+        """Run the patterns over one of Inductor's graphs, and count the replacements."""
         # TODO: one line.
         raise NotImplementedError("FuseLinear.__call__")
 

@@ -57,7 +57,7 @@ class Level:
 
 
 def lift(level: Level, node: fx.Node) -> fx.Node:
-    """Return the node of ``level.graph`` with the value of a node of this level or one around it.
+    """Return the node of ``level.graph`` with the value of `node`, of this level or an outer one.
 
     Return a node of this graph as it is. Otherwise lift it into the parent first; then it is an
     input of this level, made once by ``level.add_input()`` and stored in ``level.lifted`` under the

@@ -156,7 +156,7 @@ def test_the_dtype_is_that_of_the_convolution(bias: bool) -> None:  # noqa: FBT0
     folded = fold(convolution, norm)
 
     assert torch.bfloat16 is folded.weight.dtype, (
-        "the weight is not bfloat16, so the convolution could not run any more"
+        "the weight is not bfloat16, so the convolution can no longer run"
     )
     assert torch.bfloat16 is folded.bias.dtype, (
         f"the bias is {folded.bias.dtype}, expected torch.bfloat16, the dtype of the convolution"

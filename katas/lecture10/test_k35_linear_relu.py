@@ -361,7 +361,7 @@ def test_small_results_may_be_left() -> None:
     for smallest, found in ((0, 1), (24, 1), (25, 0)):
         assert found == fuse(traced(dense, *inputs()).graph, smallest), (
             f"with smallest={smallest}, a result of 24 elements: expected {found} replacements; "
-            "fewer than `smallest` is too small"
+            "a result is too small if it has fewer than `smallest` elements"
         )
     x, w, b = inputs()
     assert 1 == fuse(traced(dense, x[:0], w, b).graph), (

@@ -182,8 +182,8 @@ def test_seven_launches(count: int) -> None:
     yours = launches(lambda: foreach_step(*every, t=3))
     loop = launches(lambda: loop_step(*again, t=3))
     assert len(yours) <= 7, (
-        f"{count} parameters: your code launches {len(yours)}, the loop {len(loop)}, expected at"
-        f" most 7\nyours: {dict(Counter(yours))}"
+        f"{count} parameters: your code makes {len(yours)} launches, the loop {len(loop)}, expected"
+        f" at most 7\nyours: {dict(Counter(yours))}"
     )
 
 
@@ -192,7 +192,7 @@ def test_fourteen_launches_for_two_kinds() -> None:
     every = lists(*[DOUBLE, FLOAT] * 10)
     yours = launches(lambda: foreach_step(*every, t=3))
     assert len(yours) <= 14, (
-        f"your code launches {len(yours)}, expected at most 14: {dict(Counter(yours))}"
+        f"your code makes {len(yours)} launches, expected at most 14: {dict(Counter(yours))}"
     )
 
 

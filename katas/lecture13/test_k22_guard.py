@@ -89,8 +89,8 @@ def under_guard(job: Callable[[], Any], meeting: Noted) -> Any:
     except DisagreementError as error:
         told = meeting.noted_by_the_test
         assert "DisagreementError" not in told, (
-            f"after a DisagreementError your code tells the others once more: {told}, expected"
-            f" nothing: all of them know, and have left"
+            f"after a DisagreementError your code notifies the others again: {told}, expected"
+            f" no message: they all know, and have left"
         )
         return f"{error}"
     except (KeyError, RuntimeError) as error:

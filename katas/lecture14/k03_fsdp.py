@@ -70,10 +70,10 @@ class Unit:
         raise NotImplementedError("Unit.__init__")
 
     def gather(self) -> None:
-        """Start to fill each `whole` from the ranks' parts, unless that has already started.
+        """Start filling each `whole` from the ranks' parts, unless that has already started.
 
-        Put the handles of the asynchronous calls in `works`. Receive into ``whole.data``: after a
-        ``copy_`` into `whole` itself backward would raise, and separate buffers cost memory too.
+        Put the handles of the asynchronous calls in `works`. Receive into ``whole.data``: backward
+        would raise after a ``copy_`` into `whole` itself, and separate buffers cost memory too.
         """
         # TODO: allocate memory first; then receive into chunks of whole.data.
         raise NotImplementedError("Unit.gather")

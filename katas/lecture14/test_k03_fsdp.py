@@ -325,12 +325,12 @@ def test_nothing_stays_elsewhere(world: World) -> None:
     """Neither a copy of the whole nor received pieces stay, during use or after it."""
     for rank, (used, freed) in enumerate(world(left_over, 2)):
         assert [0, 0] == freed, (
-            f"rank {rank}: bytes that your tensors hold after the first and second free, beyond"
-            f" those before: {freed}, expected none: a copy is as large as what was freed"
+            f"rank {rank}: after the first and second free your tensors hold {freed} more bytes"
+            " than before, expected none: a copy is as large as what was freed"
         )
         assert [0, 0] == used, (
-            f"rank {rank}: bytes that your tensors hold in the first and second use, beyond"
-            f" the parts and `whole`: {used}, expected none: pieces received elsewhere"
+            f"rank {rank}: in the first and second use your tensors hold {used} bytes besides"
+            " the parts and `whole`, expected none: pieces received elsewhere"
             " hold the layer a second time. Receive into chunks of whole.data"
         )
 

@@ -124,7 +124,7 @@ def test_utilization(model: Model) -> None:
         mfu, hfu = mine.utilization(model, 3.5, 700.0)
         twice, _ = mine.utilization(model, 7.0, 700.0)
     assert mfu == pytest.approx(needed * 3.5 / 700, rel=1e-12), (
-        f"MFU: yours {mfu}, expected {needed * 3.5 / 700} with {needed} FLOPs for a token: "
+        f"MFU: yours {mfu}, expected {needed * 3.5 / 700} at {needed} FLOPs per token: "
         "recomputation does not train the model any further"
     )
     assert twice == pytest.approx(2 * mfu, rel=1e-12), (

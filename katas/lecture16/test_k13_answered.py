@@ -116,7 +116,9 @@ def test_a_restart(tmp_path: Path) -> None:
     model.calls = 7
 
     assert answer(journal, model, "a", [1.0]) == first, "after a restart the answer is different"
-    assert model.calls == 7, "after a restart the model runs again for an id that was answered"
+    assert model.calls == 7, (
+        "after a restart the model runs again for an id that had already been answered"
+    )
     answer(journal, model, "b", [1.0])
     assert [each["id"] for each in lines(path)] == ["a", "b"], "append entries"
 
@@ -221,7 +223,9 @@ def test_lists_that_change(tmp_path: Path) -> None:
     first.append(7.0)
     found = again(journal, run, [3.0, 1.0])
 
-    assert found == [1.0, 3.0], f"yours {found}: the caller has changed its first answer"
+    assert found == [1.0, 3.0], (
+        f"yours {found}: the caller modified the first answer, and the second changed with it"
+    )
 
 
 def test_a_run_that_fails(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tests of k14_strange: rulers on paper, the definition, and a classifier that is sure far away."""
+"""Tests of k14_strange: rulers on paper, the definition, a classifier sure far from its data."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ def test_a_classifier_is_sure_far_away() -> None:
     limit = threshold(familiar, 0.05)
     strange = distances(far.double(), means, factor)
 
-    assert sure > 0.9, f"the test's network has confidence {sure:.2f} far away"
+    assert sure > 0.9, f"the test's network has confidence {sure:.2f} far from the data"
     assert (strange > limit).all(), (
-        f"of 20 rows far away, {(strange > limit).sum()} are beyond your limit of {limit:.2f}; the"
-        f" network's median confidence in them is {sure:.3f}"
+        f"of 20 rows far from the data, {(strange > limit).sum()} are beyond your limit of"
+        f" {limit:.2f}; the network's median confidence in them is {sure:.3f}"
     )
     assert (familiar > limit).double().mean() <= 0.05, "more than 5 % of the data is strange"
 

@@ -53,7 +53,7 @@ class Tracker(Protocol):
         """Return the sources of a run, none if the run is unknown."""
 
     def run_ids(self) -> Iterable[str]:
-        """Return the runs that have sources, each once, and perhaps others."""
+        """Return every run with sources once, and perhaps other runs."""
 
 
 def reach(step: Callable[[str], Iterable[str]], start: str) -> dict[str, int]:

@@ -40,7 +40,7 @@ def writer(path: Path, *pauses: bytes, at_death: bytes | None = None) -> Writer:
 
     def alive() -> bool:
         assert next(asked) < 1000, (
-            "a thousand polls without a pause: does each of your reads start at the same bytes?"
+            "a thousand polls ran without a pause: do all your reads start at the same offset?"
         )
         if not left:
             write(at_death)
@@ -148,8 +148,8 @@ def test_a_log_that_never_exists(tmp_path: Path) -> None:
     yours = [*follow(tmp_path / "no.log", lambda: len(pauses) < 3, lambda: pauses.append(1))]
     same(yours, [], "no file")
     assert len(pauses) == 3, (
-        f"the writer lived through 3 reads that found nothing: your code paused {len(pauses)}"
-        " times, expected 3"
+        f"the writer was still alive during 3 reads that found nothing: your code paused"
+        f" {len(pauses)} times, expected 3"
     )
 
 

@@ -200,7 +200,9 @@ def test_the_encoder_stays_frozen() -> None:
     loss = prompted(model, prompt, numbers(3, 4, 2)).sum()
     assert loss.requires_grad, "the loss has no graph"
     loss.backward()
-    assert not any(p.requires_grad for p in model.parameters()), "a weight of the encoder is thawed"
+    assert not any(p.requires_grad for p in model.parameters()), (
+        "an encoder weight is no longer frozen"
+    )
     assert all(p.grad is None for p in model.parameters()), "a weight of the encoder has a .grad"
 
 

@@ -203,7 +203,7 @@ def test_it_can_be_learned() -> None:
     assert low.a.grad is not None, "a got no gradient"
     assert low.b.grad is not None, "b got no gradient"
     moved = [bool(each.grad.abs().sum() > 0) for each in (low.a, low.b)]
-    assert any(moved), "a and b both begin with 0: the gradient of each is 0, and stays so"
+    assert any(moved), "a and b both start at 0, so both gradients are 0 and stay 0"
 
 
 def encoder(dims: int = 4, *, seed: int = 1) -> Any:

@@ -70,8 +70,9 @@ def batched_nms(
 ) -> torch.Tensor:
     """Return the survivors of each class's own NMS, best score first, int64.
 
-    Boxes are float32 or float64, of any sign. Labels are any int64, even -1 and 2**50. Classes stay
-    apart even with a threshold of 0, so leave a gap between them. There may be no boxes.
+    Boxes are float32 or float64, and may have negative coordinates. Labels are any int64, even -1
+    and 2**50. Classes stay apart even with a threshold of 0, so leave a gap between them. There may
+    be no boxes.
     """
     # TODO: how far apart, in which dtype, and with which class numbers?
     raise NotImplementedError("batched_nms")

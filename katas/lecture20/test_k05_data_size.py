@@ -196,8 +196,8 @@ def test_any_number_survives() -> None:
     """One of three equal boxes survives: the program has not assumed that more do."""
     program = your_program()
     assert least(program) == [0], (
-        f"sizes that depend on data begin at {least(program)} in your program, expected one size,"
-        " from 0 on"
+        f"the lower bounds of your program's data-dependent sizes are {least(program)}, expected"
+        " one size, with lower bound 0"
     )
     kept, dropped, _ = run(program, BOXES[[0, 3, 4]], SCORES[:3])
     assert (len(kept), dropped.tolist()) == (1, [1, 2]), (

@@ -210,7 +210,7 @@ def test_the_model_stays() -> None:
     before, layers = model(x).detach(), [name for name, _ in model.named_modules()]
     with unchanged(model):
         mine = cut(model, NAMES)
-    assert [name for name, _ in model.named_modules()] == layers, "layers of the model are gone"
+    assert [name for name, _ in model.named_modules()] == layers, "the model's layers have changed"
     close(model(x).detach(), before, "the model's logits after the cut")
     shared = mine.get_submodule("stem").weight is model.stem.weight
     assert shared, "your module has a copy of a layer, expected the layer itself"

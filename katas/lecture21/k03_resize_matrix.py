@@ -42,13 +42,13 @@ def resizer(length: int, mode: str, **options: Any) -> Resize:
 
 
 def forward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, of a resize of rows of `size`, from its forward."""
+    """Return the float64 matrix R, [length, size], of the resize, from its forward alone."""
     # TODO: one call.
     raise NotImplementedError("forward")
 
 
 def backward(resize: Resize, size: int) -> torch.Tensor:
-    """Return R, [length, size] in float64, from the backward alone.
+    """Return the float64 matrix R, [length, size], from the backward alone.
 
     The values of y may be wrong; only its shape is used.
     """

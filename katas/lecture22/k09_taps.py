@@ -57,7 +57,7 @@ def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
 
 
 def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
-    """Return x, [..., samples], at the new rate: [..., ceil(samples * new / old)], of x's dtype.
+    """Return x, [..., samples], resampled to [..., ceil(samples * new / old)], in x's dtype.
 
     There are zeros before and after x. `samples` may be 0. Compute the distances exactly, or in
     float64: float32 cannot hold i / old - j / new.

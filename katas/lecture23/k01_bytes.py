@@ -1,6 +1,6 @@
-"""Read a text as a tensor of bytes.
+"""Read a string as a tensor of bytes.
 
-A language model reads numbers, and a text already consists of them: its bytes. But they are uint8,
+A language model reads numbers, and text already consists of numbers: its bytes. But they are uint8,
 and with that dtype PyTorch does not do what you expect:
 
     codes = torch.frombuffer(bytearray(b"Aa"), dtype=torch.uint8)

@@ -176,7 +176,7 @@ def test_encode_another_text() -> None:
     for kind in (torch.int64, torch.uint8):
         none = encode(torch.tensor([97], dtype=kind), [])
         assert none.dtype == torch.int64, (
-            f"ids of {kind}: yours is {none.dtype}, expected torch.int64: no uint8 holds 256"
+            f"ids of {kind}: yours is {none.dtype}, expected torch.int64: uint8 cannot hold 256"
         )
     merges = train(ids_of(TEXT), 25)
     for text in ("lowest newest widest", "aaaaaaah", "", "w", "slowly, newly"):

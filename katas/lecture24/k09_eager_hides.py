@@ -58,10 +58,10 @@ def made(partial: torch.Tensor, full: torch.Tensor, like: BlockMask, mask_mod: o
 
 
 def obeyed(block_mask: BlockMask) -> torch.Tensor:
-    """Return what a compiled kernel applies, bool [queries, keys].
+    """Return the mask that a compiled kernel applies, bool [queries, keys].
 
     Use only the two tables: a block in neither table is not read, and allows nothing.
-    `BLOCK_SIZE` is (queries, keys) of a block.
+    `BLOCK_SIZE` is the size of a block, (queries, keys).
     """
     # TODO: from a table of blocks to a table of pairs.
     raise NotImplementedError("obeyed")

@@ -89,7 +89,7 @@ def listed(mask: BlockMask) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]
 
 
 def applied(mask: BlockMask, truth: torch.Tensor) -> torch.Tensor:
-    """Return what a compiled kernel applies, block by block."""
+    """Return the mask that a compiled kernel applies, block by block."""
     result = torch.zeros_like(truth)
     for full, which in enumerate(listed(mask)):
         for row, column in which:

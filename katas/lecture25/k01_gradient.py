@@ -38,7 +38,7 @@ def line(what: str, row: int, values: Sequence[float]) -> str:
 def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the gradient of a table [rows, width], sparse, with one entry for each id.
 
-    `ids` has any shape, and `grad`, the gradient of the rows looked up, is [*ids.shape, width].
+    `ids` may have any shape; `grad`, the gradient of the rows looked up, is [*ids.shape, width].
     Entries are in the order of the ids.
     """
     # TODO: one call of `sparse`

@@ -79,7 +79,7 @@ def test_a_row_that_is_there_twice() -> None:
 
     assert state[5].item() == 4, (
         f"row 5 occurs twice with a gradient of 1: your state is {state[5].item()}, expected 4."
-        f" A sparse gradient holds a row as often as it occurs, until it is coalesced."
+        f" Until it is coalesced, a sparse gradient may store a row more than once."
     )
     assert weight[5].item() == -1, f"0 minus 2 / sqrt(4): yours {weight[5].item()}, expected -1"
 

@@ -36,7 +36,7 @@ def loss(
     """Return the loss, a scalar.
 
     The first three arguments have the same shape: log pi, log pi_old and the advantages. `old` and
-    `advantage` count as numbers: whatever they require, the loss has no gradient for them.
+    `advantage` are constants: no gradient flows to them, even if they require one.
     """
     # TODO
     raise NotImplementedError("loss")

@@ -209,7 +209,7 @@ def test_samples_are_of_what_is_there() -> None:
     pairs = [*pairwise(numbers)]
     counts = {(one, two): pairs.count((one, two)) for one in range(5) for two in range(5)}
     assert all(170 < count < 310 for count in counts.values()), (
-        f"pairs of a row and the next in one sample: {counts}, expected about 240 each: draw each "
+        f"pairs of consecutive rows in one sample: {counts}, expected about 240 each: draw each "
         "row independently of the others"
     )
 

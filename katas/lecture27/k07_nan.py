@@ -41,10 +41,10 @@ def has_nan(values: object) -> bool:
 
 
 class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Stores the first operator that makes a NaN in `first`, such as "aten.div.Tensor".
+    """Stores in `first` the name of the first operator that makes a NaN ("aten.div.Tensor").
 
-    All arguments are inputs, `out` too; its return value is the output. An operator with "empty" in
-    its name does not write to its result, so never count it.
+    All of an operator's arguments are inputs, including `out`; its return value is the output. An
+    operator with "empty" in its name does not write to its result, so never count it.
     """
 
     def __init__(self) -> None:

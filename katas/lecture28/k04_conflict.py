@@ -8,14 +8,14 @@ Your branch adds sigmoid and upstream has added tanh, both at the end of the sam
     ## sigmoid
     >>>>>>> 7df7341 (Add sigmoid)
 
-``-X ours`` or ``-X theirs`` ends the conflict, but drops one of the operators.
+``-X ours`` or ``-X theirs`` ends the conflict, but drops one operator.
 
 Rebase ``sigmoid`` on ``upstream/main`` and keep both, about 6 lines.
 
 Begin: remove the markers, then run ``python test/run.py``. Is every line right where git reports no
 conflict?
 Afterwards look at ``aten/src/ATen/native/native_functions.yaml``, on your disk as
-``torchgen/packaged/ATen/native/native_functions.yaml``: each new operator edits it.
+``torchgen/packaged/ATen/native/native_functions.yaml``: each operator has an entry there.
 """
 
 from __future__ import annotations

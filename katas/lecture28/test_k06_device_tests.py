@@ -204,7 +204,8 @@ def test_the_template_has_no_test_left() -> None:
     )
     scope, found, _ = made()
     assert (sorted(scope), found_in(found)) == (["other"], []), (
-        f"without a device: you leave {sorted(scope)} and {found_in(found)}, expected no test"
+        f"without a device: your code leaves the names {sorted(scope)} and the tests"
+        f" {found_in(found)}, expected only 'other' and no tests"
     )
 
 

@@ -188,7 +188,7 @@ def workflow(folder: Path, *, broken: bool = False) -> str:
 def test_ci_is_green_before(tmp_path: Path, number: int) -> None:
     """CI notices none of the faults."""
     said = red(applied(tmp_path, number, []))
-    assert not said, f"expected pull request {number} to be green unchanged:\n{said}"
+    assert not said, f"expected pull request {number} to pass CI without any changes:\n{said}"
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -60,7 +60,10 @@ class Add(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients with respect to `a` and `b`; None, without a sum, if not needed."""
+        """Return the gradients with respect to `a` and `b`.
+
+        For a gradient that is not needed, return None and compute no sum.
+        """
         by_a, by_b = (
             sum_to_size(grad, shape) if needed else None
             for shape, needed in zip(ctx.shapes, ctx.needs_input_grad, strict=True)

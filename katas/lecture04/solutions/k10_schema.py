@@ -27,7 +27,7 @@ class Alias:
 
 @dataclass(frozen=True)
 class Type:
-    """A type and the types in it; `size` is the 2 of ``int[2]``."""
+    """A type and the types in it; `size` is the 2 in ``int[2]``."""
 
     name: str
     params: tuple[Type, ...] = ()

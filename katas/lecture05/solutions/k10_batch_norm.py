@@ -26,7 +26,7 @@ class BatchNorm(nn.Module):
         """Return (x - mean) / sqrt(var + eps) * weight + bias, for x (n, size) or (n, size, m).
 
         In training use the batch's mean and var, over all dims but the second, then remember them:
-        running += momentum * (new - running), with var of the second kind. If momentum is None the
+        running += momentum * (new - running), with the unbiased variance. If momentum is None the
         running values are means over the batches so far. In evaluation use the running values
         instead, and write nothing.
         """

@@ -37,7 +37,7 @@ def tensors_of(result: object) -> list[torch.Tensor]:
 
 
 class Graph:
-    """The launches of one run, to be launched again."""
+    """The launches recorded in one run, for replay."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Callable, tuple, dict, Any]] = []

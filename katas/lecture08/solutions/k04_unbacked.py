@@ -63,7 +63,7 @@ def decide(condition: Condition) -> bool | None:
 
 
 def check(condition: Condition) -> None:
-    """Promise the condition: keep the part of its size's range that satisfies it."""
+    """Assume the condition: narrow its size's range to the values that satisfy it."""
     if decide(condition) is False:
         raise RuntimeError(f"expected {condition} to be True, but got False")
     condition.size.lower = max(condition.size.lower, condition.lower)

@@ -42,7 +42,7 @@ class Unit:
         self.free()
 
     def gather(self) -> None:
-        """Start to fill each `whole` from the ranks' parts, unless that has already started."""
+        """Start filling each `whole` from the ranks' parts, unless that has already started."""
         for slot in self.slots if not self.works else ():
             slot.whole.untyped_storage().resize_(slot.whole.nbytes)
             into = list(slot.whole.data.chunk(dist.get_world_size()))

@@ -25,7 +25,7 @@ def add_weight(graph: onnx.GraphProto, name: str, value: Any) -> str:
 
 
 def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeProto]:
-    """Return QuantizeLinear and DequantizeLinear of a value; the result is `source`_rounded."""
+    """Return the QuantizeLinear and DequantizeLinear nodes that give <source>_rounded."""
     from onnx import helper  # noqa: PLC0415 - optional: the tests say how to install it
 
     bits, result = f"{source}_bits", f"{source}_rounded"

@@ -19,7 +19,7 @@ class NotFoundError(LookupError):
 
 
 class CorruptError(RuntimeError):
-    """The bytes of a version are not those that were registered."""
+    """A version's bytes differ from those that were registered."""
 
 
 @dataclass(frozen=True)

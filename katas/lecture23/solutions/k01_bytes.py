@@ -1,4 +1,4 @@
-"""Read a text as a tensor of bytes."""
+"""Read a string as a tensor of bytes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def has_nan(values: object) -> bool:
 
 
 class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Stores the first operator that makes a NaN in `first`, such as "aten.div.Tensor"."""
+    """Stores in `first` the name of the first operator that makes a NaN ("aten.div.Tensor")."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]

@@ -71,7 +71,7 @@ class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         return results
 
     def living(self) -> Counter[str]:
-        """Return the bytes of the live storages, by the operator that made them.
+        """Return the number of bytes in live storages, by the operator that created them.
 
         An operator's name is ``str(func)``, as in "aten.exp.default".
         """

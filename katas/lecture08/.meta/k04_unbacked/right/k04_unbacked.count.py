@@ -63,7 +63,7 @@ def decide(condition: Condition) -> bool | None:
 
 
 def check(condition: Condition) -> None:
-    """Promise the condition: of the range of its size, keep what fulfils it."""
+    """Assume the condition: narrow its size's range to the values that satisfy it."""
     if decide(condition) is False:
         raise RuntimeError(f"expected {condition} to be True, but got False")
     condition.size.lower = max(condition.size.lower, condition.lower)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def unused(stem: str, taken: Collection[str]) -> str:
-    """Return an identifier made of `stem` that is not among `taken`. Given."""
+    """Return an identifier based on `stem` that is not in `taken`. Given."""
     stem = re.sub(r"\W|^(?=\d)", "_", stem)
     names = (f"{stem}_{number}" if number else stem for number in count())
     return next(name for name in names if name not in taken and not keyword.iskeyword(name))
