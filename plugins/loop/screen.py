@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 INDENT = 8
+# Columns: in fewer, whole words would say too little.
+FEW = 20
 # A link as terminals take it, around its text.
 LINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
 # How the lines of a difference begin, and not those that say where a value comes from.
@@ -351,9 +353,10 @@ def keys_line(*, solved: bool, back: bool = False, postpones: bool = False) -> s
 def clock_line(seconds: float, status: str, width: int) -> str:
     """Return how long a run has taken and what it does, in one row, with the keys that end it."""
     keys = "r rerun  q quit"
-    head = f"{seconds:3.0f} s  {status}"
-    room = width - 1 - len(keys) - 2
-    return f"{head[: max(room, 0)]:{max(room, 0)}}  {keys}"[: max(width - 1, 0)]
+    head, room = f"{seconds:3.0f} s  ", max(width - 1 - len(keys) - 2, 0)
+    left = room - len(head)
+    head += shorten_words(status, left) if left >= FEW else status
+    return f"{head[:room]:{room}}  {keys}"[: max(width - 1, 0)]
 
 
 def format_end(code: int) -> Iterator[str]:

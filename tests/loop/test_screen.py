@@ -341,6 +341,7 @@ def test_the_clock_is_one_row(width: int) -> None:
 
     assert len(line) == width - 1
     assert line.startswith("  3 s  test_small"[: max(width - 18, 0)])
+    assert (" ...  " in line) == (width > 50)
     assert line.endswith("r rerun  q quit") == (width > 20)
 
 
