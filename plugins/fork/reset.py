@@ -11,6 +11,7 @@ own. Only the exercise's own files are written; what is staged stays staged.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import shlex
 import shutil
@@ -49,6 +50,7 @@ from plugins.tools.terminal import has_pip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Iterator
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -144,13 +146,25 @@ def find_package(kata: Kata) -> tuple[Distribution, dict[str, str]]:
     for entry in entry_points(group="pytest11"):
         package = entry.dist
         digests = {
-            wanted[file].relative_to(kata.folder).as_posix(): each.hash.value
-            for each in (package and package.files) or ()
-            if each.hash and (file := Path(str(each.locate())).resolve()) in wanted
+            wanted[file].relative_to(kata.folder).as_posix(): digest
+            for file, digest in (read_record(package) if package else ())
+            if file in wanted
         }
         if package and digests:
             return package, digests
     raise RefusedError(NO_PACKAGE.format(kata=kata.id, folder=kata.folder))
+
+
+def read_record(package: Distribution) -> Iterator[tuple[Path, str]]:
+    """Return the files of an installed package with the digests that its RECORD has.
+
+    `Distribution.files` leaves out what is missing on disk, from Python 3.12 on, and before in a
+    process that has imported ``importlib_metadata``; a missing exercise is to be restored.
+    """
+    for row in csv.reader((package.read_text("RECORD") or "").splitlines()):
+        name, digest, *_ = (*row, "", "")
+        if digest:
+            yield Path(str(package.locate_file(name))).resolve(), digest.partition("=")[2]
 
 
 def digest_of(content: bytes | None) -> str:

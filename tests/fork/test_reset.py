@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -330,6 +331,18 @@ def test_a_package_is_fetched_from_where_it_came(
     assert FILES[INSTALLED] == exercise.read_text()
     asked = (tmp_path / "pip/asked").read_text().split()
     assert ["install", "--quiet", "--no-deps", "--target", requirement] == [*asked[:4], asked[-1]]
+
+
+def test_a_missing_exercise_of_a_package_comes_back(
+    fork: Fork, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.12 and newer leave it out of the files of the package."""
+    exercise = install_package(site) / "k01_root.py"
+    exercise.unlink()
+    monkeypatch.setattr(Distribution, "files", property(lambda _: []))
+
+    assert 0 == main([AWAY], fork.root)
+    assert FILES[INSTALLED] == exercise.read_text()
 
 
 def test_what_cannot_be_fetched_is_said(
