@@ -98,7 +98,7 @@ class SavedTensor:
 
 
 def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x * x`` and its backward, which runs once. Given: `square` saves its input."""
+    """Return ``x * x`` and its backward, which runs only once; `square` saves its input. Given."""
     saved = SavedTensor(x)
 
     def backward(grad: torch.Tensor) -> torch.Tensor:

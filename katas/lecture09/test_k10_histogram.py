@@ -151,7 +151,7 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
 
 
 def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None:
-    """All threads of a block set bins to 0 and add them up, each next to its neighbours."""
+    """All threads of a block clear and add up its bins; neighbours take neighbouring bins."""
     # The threads of a warp meet neighbouring bins, and none of them finds its bin empty alone.
     bins, number = 2 * THREADS, torch.arange(2 * MOST_BLOCKS * THREADS, dtype=torch.int32)
     values = number % THREADS + THREADS * (number // (MOST_BLOCKS * THREADS))

@@ -73,7 +73,7 @@ def visible(x: torch.Tensor, *, causal: bool) -> torch.Tensor:
     ("n", "length"), [(1, 1), (2, 2), (1024, 1024), (3, 4), (5, 8), (1000, 1024), (1025, 2048)]
 )
 def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
-    """The block is longer than the row if n is no power of 2."""
+    """The block is longer than the row if n is not a power of 2."""
     found = kata.block_length(n)
     assert length == found, f"expected {length} lanes for a row of {n} elements, yours are {found}"
 

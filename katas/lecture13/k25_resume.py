@@ -48,9 +48,9 @@ class Training:
     def rows(self) -> torch.Tensor:
         """Return the indices of this rank's rows in the next global batch; there may be none.
 
-        When an epoch begins, draw `order` with ``torch.randperm(n)``, the same on all ranks, and
-        nothing else from the default generator. Step k of an epoch takes the k-th `batch` of that
-        order.
+        At the start of an epoch, draw `order` with ``torch.randperm(n)``, the same on all
+        ranks, and nothing else from the default generator. Step k of an epoch takes the k-th
+        `batch` of that order.
         """
         # TODO: where in the epoch are we? len(self.losses) steps are done.
         raise NotImplementedError("rows")

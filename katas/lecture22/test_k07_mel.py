@@ -182,7 +182,7 @@ def test_what_an_added_constant_does() -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_agrees() -> None:
-    """The matrix of torchaudio is float32, so six digits are equal."""
+    """The matrix from torchaudio is float32, so the two agree to six digits."""
     yours = filters(201, 40, 16000)
     try:
         from torchaudio.functional import melscale_fbanks  # noqa: PLC0415 - may be missing

@@ -220,10 +220,13 @@ class Runner:
     def prompt(self, said: str = "") -> None:
         """Show the keys, below what there is to say or a blank row."""
         desk = self.desk
-        solved, back, postpones = desk.passed is not None, desk.can_go_back, desk.postpones
-        keys = keys_line(solved=solved, back=back, postpones=postpones)
-        keys = LIST_KEYS if desk.list else keys
-        keys = PAGE_KEYS if self.pages else keys
+        if self.pages:
+            keys = PAGE_KEYS
+        elif desk.list:
+            keys = LIST_KEYS
+        else:
+            solved, back = desk.passed is not None, desk.can_go_back
+            keys = keys_line(solved=solved, back=back, postpones=desk.postpones)
         print_lines([said, keys])
 
     def tick(self) -> None:

@@ -325,10 +325,10 @@ class Desk:
     @property
     def postpones(self) -> bool:
         """Whether the key for the next kata leaves this one unsolved, to come back to."""
-        if len(self.path) == 1 or self.done(self.kata):
-            return False
-        shown = self.shown_kata if self.keeps else self.kata
-        return shown is not None and shown.id == self.kata.id
+        if not self.keeps:
+            return len(self.path) > 1 and not self.done(self.kata)
+        shown = self.shown_kata
+        return len(self.path) > 1 and shown is not None and shown.id == self.kata.id
 
     @property
     def can_go_back(self) -> bool:
