@@ -106,7 +106,7 @@ class Kata:
         optional = "" if self.core else ", optional"
         return f"{self.size}, {self.minutes} min{optional}" if self.size else ""
 
-    @property
+    @cached_property
     def test(self) -> Path:
         """The test module."""
         return self.folder / f"test_{self.name}.py"

@@ -156,9 +156,13 @@ def pytest_pycollect_makemodule(
 
 def katas_among(course: Course, args: Iterable[str], start: Path) -> list[Kata]:
     """Return the katas that the command line's arguments name by folder, file or test."""
-    paths = [(start / argument.partition("::")[0]).resolve() for argument in args]
-    katas = course.katas
-    return [kata for kata in katas if any(kata.test.is_relative_to(path) for path in paths)]
+    paths = {(start / argument.partition("::")[0]).resolve() for argument in args}
+    named = {
+        lecture.folder
+        for lecture in course.lectures
+        if not paths.isdisjoint((lecture.folder, *lecture.folder.parents))
+    }
+    return [kata for kata in course.katas if kata.folder in named or kata.test in paths]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

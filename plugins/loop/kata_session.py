@@ -26,8 +26,8 @@ from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import passing_lines
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
-from plugins.progress.store import is_solved
 from plugins.progress.store import read_standing
+from plugins.progress.store import solved_among
 from plugins.tools.processes import note_phase
 
 
@@ -104,7 +104,7 @@ class Walk:
 
     def mark(self, kata: Kata) -> None:
         """Store which kata is shown, and drop the skipped ones that are solved by now."""
-        solved = {each.id for each in self.katas if is_solved(self.root, each)}
+        solved = solved_among(self.root, self.katas)
 
         def change(old: Bookmark) -> Bookmark:
             return Bookmark(kata.id, tuple(name for name in old.skipped if name not in solved))
@@ -149,7 +149,7 @@ class OneKata(Walk):
     ) -> None:
         super().__init__(config, katas, [kata])
         root = course_root(config)
-        others = {each.id for each in katas if each.id != kata.id and is_solved(root, each)}
+        others = solved_among(root, (each for each in katas if each.id != kata.id))
         self.teller: OneTeller = OneTeller(config, katas, others, away)
 
     def goes_on(self) -> bool:

@@ -28,7 +28,7 @@ from plugins.progress.plugin import learners_own
 from plugins.progress.standing import DONE
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
-from plugins.progress.store import state_of
+from plugins.progress.store import states_of
 from plugins.tools.files import why_nothing_is_kept
 
 
@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
     every = choose_katas(config, config.stash[course_key])
     katas = choose_path(config, every)
     skipping = bool(config.option.skip)
-    states = {kata.id: state_of(root, kata) for kata in every}
+    states = states_of(root, every)
     unsolved = [kata for kata in katas if states[kata.id] != "solved"]
     bookmark = skip_shown_kata(root, unsolved) if skipping else read_bookmark(root)
     # They are tried all the same: the learner may have got what they need.

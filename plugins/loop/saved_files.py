@@ -62,6 +62,12 @@ def keep_no_bytecode(folders: Iterable[Path]) -> None:
     If it were saved again within the second, with the same size, Python would run the bytecode.
     """
     limit = time.time() - SECOND
-    files = (file for folder in folders for file in folder.glob("*.py"))
-    if any(file.stat().st_mtime > limit for file in files):
+    # A Path for each of the files would take longer than the look at them.
+    entries = (entry for folder in folders if folder.is_dir() for entry in os.scandir(folder))
+    try:
+        saved = any(each.name.endswith(".py") and each.stat().st_mtime > limit for each in entries)
+    except FileNotFoundError:
+        # One has been removed at this moment.
+        saved = True
+    if saved:
         sys.dont_write_bytecode = True

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from typing import NamedTuple
 
 from plugins.progress.order import lecture_path
-from plugins.progress.store import is_solved
 from plugins.progress.store import read_bookmark
+from plugins.progress.store import solved_among
 
 
 if TYPE_CHECKING:
@@ -87,5 +87,5 @@ def read_tally(
     """
     own = lecture_path(course, kata, katas)
     ids = {each.id for each in katas}
-    beside = {each.id for each in own if each.id not in ids and is_solved(root, each)}
+    beside = solved_among(root, (each for each in own if each.id not in ids))
     return tally_of(own, katas, beside.union(solved), read_bookmark(root).skipped)

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
 
+    from plugins.course.model import Course
 
-# None of these starts a thread or touches a device when it is imported.
-MODULES = ("torch", "torch.testing", "numpy", "expecttest", "hypothesis", "pdb")
+
+# None of these starts a thread or touches a device when it is imported. The last ones are the
+# course's own: what the tests of katas import, and the crash guard, which Windows lacks.
+MODULES = (
+    *("torch", "torch.testing", "numpy", "expecttest", "hypothesis", "pdb"),
+    *("plugins.kit", "plugins.crash.parent"),
+)
 VERSION = re.compile(r"""^__version__ = ['"]([^'"]+)""", re.MULTILINE)
 Stamp = tuple[int, int, int]
 
 
-def warm_up() -> None:
+def warm_up(course: Course) -> None:
     """Import the modules that katas import, in memory that the forks share."""
     for name in MODULES:
         # A run reports a module that is missing or broken.
@@ -35,6 +41,8 @@ def warm_up() -> None:
     with suppress(Exception):
         draw_examples()
     know_files()
+    # A run looks for its kata among the test modules of all.
+    course.kata_of(HERE)
     gc.collect()
     # Frozen objects keep the forks' garbage collectors from copying their pages.
     gc.freeze()

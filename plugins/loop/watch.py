@@ -156,7 +156,7 @@ def stay(config: pytest.Config, katas: Sequence[Kata]) -> int | None:
     saves = Saves([HERE, *sorted(folders)])
     try:
         print_lines([BEGIN])
-        warm_up()
+        warm_up(course)
     except KeyboardInterrupt:
         saves.stop()
         return pytest.ExitCode.INTERRUPTED

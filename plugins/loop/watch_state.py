@@ -44,17 +44,20 @@ from plugins.progress.store import read_counts
 from plugins.progress.store import read_last_run
 from plugins.progress.store import read_standing
 from plugins.progress.store import state_of
+from plugins.progress.store import states_of
 from plugins.tools.files import why_nothing_is_kept
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Iterator
+    from collections.abc import Iterable
+    from collections.abc import Mapping
     from collections.abc import Sequence
     from pathlib import Path
 
     from plugins.course.model import Kata
     from plugins.loop.channel import Told
+    from plugins.progress.standing import State
 
 
 OUTSIDE = "{} is not among the katas of this command: its tests do not run."
@@ -105,20 +108,28 @@ class Desk:
         # Where the way begins, if the learner has chosen a kata.
         self._first = ""
 
-    def open(self) -> Iterator[Kata]:
-        """Return the open katas, in the order in which ``--next`` takes them."""
-        left = [kata for kata in self.path if not self.done(kata)]
-        yield from order_katas(left, read_bookmark(self.root).skipped)
+    def open(self, states: Mapping[str, State] | None = None) -> list[Kata]:
+        """Return the open katas, in the order in which ``--next`` takes them.
+
+        `states` are those of the katas of this path, if they have been read.
+        """
+        states = states or states_of(self.root, self.path)
+        left = [kata for kata in self.path if states[kata.id] not in DONE]
+        return order_katas(left, read_bookmark(self.root).skipped)
 
     @property
     def open_kata(self) -> Kata | None:
         """The kata that ``--next`` shows."""
-        return next(self.open(), None)
+        return next(iter(self.open()), None)
 
     @property
     def later_kata(self) -> Kata | None:
         """The open kata after the one at hand, or else the first; None if no other is open."""
-        katas = [kata for kata in self.open() if kata.id != self.kata.id]
+        return self.after_this(self.open())
+
+    def after_this(self, left: Iterable[Kata]) -> Kata | None:
+        """Return which of the katas that are `left` comes after the one at hand, or the first."""
+        katas = [kata for kata in left if kata.id != self.kata.id]
         places = {kata.id: place for place, kata in enumerate(self.katas)}
         later = (kata for kata in katas if places[kata.id] > places[self.kata.id])
         return next(later, next(iter(katas), None))
@@ -140,7 +151,8 @@ class Desk:
 
     def offer(self, lecture: str = "") -> list[ScreenLine]:
         """Return how many optional katas are left, of one lecture or of all, and the command."""
-        done = {kata.id for kata in self.katas if self.done(kata)}
+        states = states_of(self.root, self.katas)
+        done = {name for name, state in states.items() if state in DONE}
         left = optional_left(self.katas, self.path, done)
         left = [kata for kata in left if lecture in {"", kata.lecture}]
         return [*map(ScreenLine, offer_optional(left, self.course, self.start, watch=True))]
@@ -202,14 +214,17 @@ class Desk:
         if kata is None or order.kind != "kata":
             return []
         seconds, hints = read_standing(self.root, kata).seconds, read_counts(self.root)
-        following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
-        solved = {each.id for each in self.path if is_solved(self.root, each)}
+        states = states_of(self.root, self.path)
+        left = self.open(states)
+        shown = self.shown_kata or next(iter(left), None)
+        following = shown if self.keeps else self.after_this(left)
+        solved = {name for name, state in states.items() if state == "solved"}
         tally = read_tally(self.root, self.course, kata, self.path, solved)
         beyond = None if following else self.beyond
         command = lecture_command(beyond, self.course, self.start)
         taken = hints.get(kata.id, 0)
         moment = Moment(kata, seconds, taken, following, tally, beyond, command)
-        offer = self.offer(kata.lecture) if ends_lecture(kata, self.open()) else []
+        offer = self.offer(kata.lecture) if ends_lecture(kata, left) else []
         first = not self._solved_before
         return celebrate(self.root, self.course, moment, offer, size, first=first)
 

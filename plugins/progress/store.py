@@ -55,11 +55,7 @@ def read_standing(root: Path, kata: Kata) -> Standing:
     Tests that were skipped for a lack of something count as such until a test, of whichever kata,
     has found it here: the last run that looked for it decides.
     """
-    known = _read(standing_file(root, kata), Standing.from_data, Standing())
-    # Of a kata that has not run there is nothing to leave out.
-    if not known.results.tests:
-        return known
-    return known.judged(kata.extra).without(read_last_run(root).found)
+    return _judged(root, kata, lambda: read_last_run(root).found)
 
 
 def is_solved(root: Path, kata: Kata) -> bool:
@@ -69,14 +65,25 @@ def is_solved(root: Path, kata: Kata) -> bool:
 
 def state_of(root: Path, kata: Kata) -> State:
     """Return what is known about the current exercise."""
-    return read_standing(root, kata).state(content_of(kata))
+    return _state(kata, read_standing(root, kata))
+
+
+def states_of(root: Path, katas: Iterable[Kata]) -> dict[str, State]:
+    """Return what is known about the current exercises of `katas`, by their ids."""
+    return {kata.id: _state(kata, standing) for kata, standing in read_standings(root, katas)}
+
+
+def solved_among(root: Path, katas: Iterable[Kata]) -> set[str]:
+    """Return the ids of those of `katas` whose current exercise is known to be solved."""
+    return {name for name, state in states_of(root, katas).items() if state == "solved"}
 
 
 def read_standings(root: Path, katas: Iterable[Kata]) -> Iterator[tuple[Kata, Standing]]:
     """Return what is remembered about each of `katas`, of most of which nothing may be."""
     stored = {f"{file.parent.name}/{file.stem}" for file in (root / FOLDER).glob("*/*.json")}
+    found = read_last_run(root).found
     for kata in katas:
-        yield kata, read_standing(root, kata) if kata.id in stored else Standing()
+        yield kata, _judged(root, kata, lambda: found) if kata.id in stored else Standing()
 
 
 def change_standing(root: Path, kata: Kata, change: Callable[[Standing], Standing]) -> None:
@@ -201,6 +208,18 @@ def change_bookmark(root: Path, change: Callable[[Bookmark], Bookmark]) -> Bookm
         return json.dumps(asdict(bookmark), indent=2)
 
     return _change(root / BOOKMARK, lambda: change(read_bookmark(root)), dump)
+
+
+def _judged(root: Path, kata: Kata, found: Callable[[], Collection[str]]) -> Standing:
+    """Return what is remembered about `kata` on a machine where these devices were found."""
+    known = _read(standing_file(root, kata), Standing.from_data, Standing())
+    # Of a kata that has not run there is nothing to leave out.
+    return known.judged(kata.extra).without(found()) if known.results.tests else known
+
+
+def _state(kata: Kata, standing: Standing) -> State:
+    """Return the state of the current exercise; of one that has never run it need not be read."""
+    return standing.state(content_of(kata) if standing.states else "")
 
 
 def _read(file: Path, parse: Callable[[Any], T], default: T) -> T:

@@ -118,6 +118,19 @@ def test_no_bytecode_is_written_of_what_was_just_saved(
     assert kept is not sys.dont_write_bytecode
 
 
+def test_no_bytecode_is_written_where_files_come_and_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may be removed while it is looked at, and a whole lecture before that."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    keep_no_bytecode([tmp_path / "lecture77"])
+    assert not sys.dont_write_bytecode
+
+    (tmp_path / "k01_first.py").symlink_to(tmp_path / "k02_gone.py")
+    keep_no_bytecode([tmp_path])
+    assert sys.dont_write_bytecode
+
+
 @pytest.fixture
 def runner() -> Runner:
     """A runner without a terminal, whose desk has an order for each key."""

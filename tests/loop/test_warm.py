@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from plugins import ROOT
+from plugins.course.model import Course
 from plugins.loop import warm
 from plugins.loop.warm import Loaded
 from plugins.loop.warm import warm_up
@@ -23,10 +25,17 @@ def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(warm, "draw_examples", lambda: 1 // 0)
     monkeypatch.delitem(sys.modules, "string")
 
-    warm_up()
+    warm_up(Course((), ()))
 
     assert "string" in sys.modules
     assert [1] == frozen
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", warm.MODULES)
+def test_what_is_imported_ahead_is_there(name: str) -> None:
+    """A module that has moved would be imported in each run again, and nothing would say so."""
+    assert importlib.import_module(name)
 
 
 def test_hypothesis_has_read_the_modules_before_the_runs() -> None:

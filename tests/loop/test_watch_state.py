@@ -24,9 +24,12 @@ from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import note_run
 from plugins.progress.store import read_bookmark
+from plugins.progress.store import standing_file
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plugins.course.model import Course
     from plugins.course.model import Kata
     from tests.conftest import MiniCourse
@@ -256,6 +259,27 @@ def test_a_solved_kata_has_its_screen(course: MiniCourse, read: Course) -> None:
     ] == texts(first)
     assert first == desk.moment(RUN, (80, 60))
     assert [] == desk.moment(NEXT, (80, 60))
+
+
+def test_the_screen_of_a_solved_kata_reads_the_other_lectures_once(
+    course: MiniCourse, read: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With hundreds of solved katas each further look would be felt after every save."""
+    solve(course, read, THIRD)
+    desk = desk_of(course, read, moving=True)
+    desk.run()
+    solve(course, read, FIRST)
+    desk.ran(RUN, Told(solved=(FIRST,)))
+    asked: list[str] = []
+
+    def named(root: Path, kata: Kata) -> Path:
+        asked.append(kata.id)
+        return standing_file(root, kata)
+
+    monkeypatch.setattr("plugins.progress.store.standing_file", named)
+
+    assert desk.moment(RUN, (80, 60))
+    assert 1 == asked.count(THIRD)
 
 
 def test_a_lecture_ends_once(course: MiniCourse, read: Course) -> None:

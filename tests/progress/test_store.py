@@ -81,11 +81,11 @@ def test_a_map_opens_the_files_that_are_there(
     ]
     asked: list[str] = []
 
-    def read(root: Path, kata: Kata) -> Standing:
+    def named(root: Path, kata: Kata) -> Path:
         asked.append(kata.id)
-        return read_standing(root, kata)
+        return standing_file(root, kata)
 
-    monkeypatch.setattr("plugins.progress.store.read_standing", read)
+    monkeypatch.setattr("plugins.progress.store.standing_file", named)
 
     assert [(kata, Standing()) for kata in katas] == list(read_standings(tmp_path, katas))
     assert not asked
