@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 # None of these starts a thread or touches a device when it is imported. The last ones are the
-# course's own: what the tests of katas import, and the crash guard, which Windows lacks.
+# course's own: what the tests of katas import, and the crash guard with what it imports late.
 MODULES = (
     *("torch", "torch.testing", "numpy", "expecttest", "hypothesis", "pdb"),
-    *("plugins.kit", "plugins.crash.parent"),
+    *("plugins.kit", "plugins.crash.parent", "resource"),
 )
 VERSION = re.compile(r"""^__version__ = ['"]([^'"]+)""", re.MULTILINE)
 Stamp = tuple[int, int, int]
