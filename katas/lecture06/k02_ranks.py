@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class RankSampler:
-    """The indices out of ``range(count)`` that one of several ranks visits."""
+    """The indices from ``range(count)`` that one of several ranks visits."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class RankSampler:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes next; the training loop calls it. Given."""
+        """Set the next epoch; the training loop calls this. Given."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[int]:
         """Yield this rank's indices as Python ints; every rank gets the same number of them.
 
         - The order is ``range(count)``, or with `shuffle` what ``torch.randperm`` returns for a new
-          generator with the seed ``seed + epoch``.
+          generator with seed ``seed + epoch``.
         - Make its length a multiple of `ranks`: with `drop_last` drop the end,
           otherwise repeat the order from its beginning as often as needed. Without samples, yield
           nothing.
@@ -73,7 +73,7 @@ class RankSampler:
 def batches(indices: Iterable[int], size: int, *, drop_last: bool = False) -> Iterator[list[int]]:
     """Yield lists of `size` indices, each as soon as it is full; the last one may be shorter.
 
-    With `drop_last`, leave out a shorter one. `indices` may be endless and may have no length.
+    With `drop_last`, drop a shorter last one. `indices` may be endless and may have no length.
     """
     # TODO: collect indices, and yield the list when it is full.
     raise NotImplementedError("batches")

@@ -1,7 +1,7 @@
 """Random numbers in workers: who gets which? Six pipelines, on paper.
 
-For years two workers of a DataLoader drew the same numbers from NumPy, and each epoch repeated the
-last one's; thousands of projects had this bug. Is it still there? This one is:
+For years two workers of a DataLoader drew the same numbers from NumPy, and each epoch repeated
+the last one's; thousands of projects had this bug. Is it still there? This one is:
 
     self.own = numpy.random.default_rng(0)      # made in the dataset's __init__
 
@@ -15,9 +15,9 @@ Afterwards find ``base_seed`` in ``torch/utils/data/_utils/worker.py``, in site-
 from __future__ import annotations
 
 
-# Given: do not change. Two forked workers, batches of one, four samples, two epochs. Each row says
-# what a sample is, the loader's options, and whether one loader serves both epochs ("once") or
-# each epoch gets a new one ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
+# Given: do not change. Two forked workers, batches of one, four samples, two epochs. Each row gives
+# the code of a sample, the loader's options, and whether one loader serves both epochs ("once") or
+# each epoch gets a new one ("anew"). ``seeded`` is a new torch.Generator with seed 0.
 PIPELINES: dict[str, tuple[str, str, str]] = {
     "numpy": ("numpy.random.rand()", "", "once"),
     "own": ("self.own.random()", "", "once"),

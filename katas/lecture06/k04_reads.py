@@ -42,8 +42,8 @@ class Records:
     def __getitems__(self, indices: list[int]) -> list[bytes]:
         """Return the samples at `indices`, in their order; an index may occur several times.
 
-        Indices that follow one another, in whatever order they are listed, share one read. Read no
-        bytes that nobody asked for.
+        Consecutive indices share one read, in whatever order they are listed. Do not read bytes
+        that nobody asked for.
         """
         # TODO: sort the indices, find the runs, read each run, split it into samples.
         raise NotImplementedError("Records.__getitems__")

@@ -52,7 +52,7 @@ def by_queue(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def by_numpy(tensor: torch.Tensor) -> Any:
-    """Send it as a NumPy array on the same memory, and return what was pickled. Given."""
+    """Send it as a NumPy array that shares its memory, and return what was pickled. Given."""
     return send(tensor.numpy())
 
 
@@ -77,7 +77,7 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, private or already shared, by one `way` above, and report what that did.
+    """Send `tensor`, private or already shared, in one of the ways above; report what happened.
 
     ``sent`` is the length of `ForkingPickler`'s output for what `way` returns, or 0 for None.
     ``reached`` says whether `tensor` has changed, ``shared`` whether it is in shared memory now.

@@ -1,4 +1,4 @@
-"""A loader with worker processes, down to the one that is killed.
+"""A loader with worker processes that notices when one is killed.
 
 Preprocessing is Python, which computes on one core per process. So a loader has workers:
 
@@ -13,7 +13,7 @@ worker, is given. About 30 lines; each of four steps turns a group of tests gree
 3. Errors: when the dataset raises in a worker, raise here.
 4. Ends: a worker dies, or the trainer leaves the loop. Leave no process behind.
 
-Begin on paper: two workers, `ahead` 2. Which tasks are out before you wait for batch 0?
+Begin on paper: two workers, `ahead` 2. Which tasks have you sent before you wait for batch 0?
 Afterwards read ``_BaseDataLoaderIter`` and the long comment on shutdown in
 ``torch/utils/data/dataloader.py``, in site-packages.
 Real life differs: all results share one queue and are put in order afterwards, tensors travel in
@@ -89,10 +89,10 @@ class Loader:
     def __iter__(self) -> Iterator[list[Any]]:
         """Yield the batch of each task, in order.
 
-        - While batch k is awaited or in use, the tasks up to k + ahead * workers - 1 are out:
+        - While batch k is awaited or in use, tasks up to k + ahead * workers - 1 have been sent:
           enough to keep each worker busy, but no more.
         - For a Failure, raise RuntimeError with its text, after the batches before it.
-        - For a dead worker, too: "DataLoader worker (pid(s) 7) exited unexpectedly".
+        - For a dead worker, raise one with "DataLoader worker (pid(s) 7) exited unexpectedly".
         - However this generator ends, end and join its workers. You may terminate one that is
           still computing.
         """

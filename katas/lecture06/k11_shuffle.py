@@ -33,9 +33,9 @@ T = TypeVar("T")
 def shuffled(source: Iterable[T], size: int, generator: torch.Generator) -> Iterator[T]:
     """Yield each item of `source` once, through a buffer of `size` items.
 
-    First fill the buffer. Then each new item takes a place drawn from `generator`, all places being
-    equally likely, and the item there goes out first. At the end, yield the rest in an order that
-    is drawn too.
+    First fill the buffer. For each new item, draw a place uniformly with `generator`, yield the
+    item in that place, and put the new one there. At the end, draw the order of the
+    rest, too.
     """
     # TODO: fill the buffer, exchange items, empty the buffer.
     raise NotImplementedError("shuffled")

@@ -1,8 +1,8 @@
 """Stop in mid-epoch, and resume bit for bit.
 
-The job is killed after batch 2. A checkpoint has the model, but what about the data? You need the
-order, the index in it, and the generator that draws crops and flips. And there is a trap, because
-the loader works ahead:
+The job is killed after batch 2. A checkpoint contains the model, but what about the data? You need
+the order, the position in it, and the generator that draws crops and flips. And there is a trap,
+because the loader works ahead:
 
     fetched     0 1 2 3 4      the generator has drawn for these
     delivered   0 1 2          the model has seen these
@@ -40,7 +40,7 @@ class Samples(Protocol):
     def __len__(self) -> int: ...
 
     def sample(self, index: int, generator: torch.Generator) -> Any:
-        """Return a sample, cropped and flipped as `generator` decides."""
+        """Return a sample, with crop and flip drawn from `generator`."""
 
 
 class Loader:
@@ -59,7 +59,7 @@ class Loader:
     def __iter__(self) -> Iterator[list[Any]]:
         """Yield the batches of this epoch that have not been delivered yet.
 
-        The order is ``torch.randperm`` of a new generator with the seed ``seed + epoch``. When you
+        The order is ``torch.randperm`` of a new generator with seed ``seed + epoch``. When you
         yield a batch, `ahead` batches are fetched and not yet delivered, counting that one, or as
         many as are left. After the last batch, the next epoch begins at batch 0.
 
@@ -71,7 +71,7 @@ class Loader:
         yield
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that a new loader needs to resume; later deliveries must not change it."""
+        """Return everything a new loader needs to resume; later deliveries must not change it."""
         # TODO: where does the next batch begin?
         raise NotImplementedError("Loader.state_dict")
 

@@ -54,7 +54,7 @@ def test_tensors_are_stacked() -> None:
     samples = [root, root * 2]
     yours = compare(samples, "tensors get a new first dim")
     yours.zero_()
-    assert root[0] != 0, "writing to your batch changed a sample: a batch has to be a copy"
+    assert root[0] != 0, "writing to your batch changed a sample: return a copy"
     compare([root], "a batch of one has a first dim of size 1")
     compare([torch.tensor(1), torch.tensor(2)], "tensors without dims become one with one dim")
 

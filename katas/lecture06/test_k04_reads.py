@@ -54,7 +54,7 @@ def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> No
     records.__getitems__(asked)
     assert sorted(reads) == sorted(file.reads), (
         f"indices {indices}, requested again: your code read {file.reads}, expected {reads};"
-        " a dataset that keeps what it has read holds the whole file in memory after an epoch"
+        " do not keep what was read, which after an epoch is the whole file"
     )
 
 

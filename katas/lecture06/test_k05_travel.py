@@ -124,4 +124,4 @@ def test_a_view_moves_the_whole_storage() -> None:
     part = whole[:10]
     by_queue(part)
 
-    assert whole.is_shared(), "the whole storage has to move, with all its views"
+    assert whole.is_shared(), "expected the whole storage in shared memory, with all its views"

@@ -179,7 +179,7 @@ def test_workers_take_turns() -> None:
 @two
 @pytest.mark.parametrize("ahead", [1, 2])
 def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
-    """While batch k is in use, tasks up to k + ahead * workers - 1 are out: memory is bounded."""
+    """While batch k is in use, only tasks up to k + ahead * workers - 1 are sent."""
 
     def noted(index: int) -> int:
         (tmp_path / str(index)).touch()
@@ -196,18 +196,18 @@ def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
         next(batches)
         expected = number + 2 * ahead
         assert made(expected, LONG), (
-            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, but fewer are"
+            f"batch {number} in use, ahead {ahead}: expected {expected} tasks sent, but fewer were"
         )
         is_too_far = made(expected + 1, SHORT)
         assert not is_too_far, (
-            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, but more are"
+            f"batch {number} in use, ahead {ahead}: expected {expected} tasks sent, but more were"
         )
     batches.close()
 
 
 @two
 def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
-    """While batch 0 is awaited, task 1 is out: sample 0 waits until worker 1 begins sample 1."""
+    """While batch 0 is awaited, task 1 is sent: sample 0 waits until worker 1 begins sample 1."""
 
     def patient(index: int) -> bool:
         (tmp_path / str(index)).touch()
@@ -221,7 +221,7 @@ def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
     batches.close()
 
     assert is_out, (
-        "while batch 0 is awaited (ahead 1, two workers), task 1 is not out; expected tasks 0 and 1"
+        "while batch 0 is awaited (ahead 1, two workers), task 1 was not sent; expected 0 and 1"
     )
 
 
@@ -278,7 +278,7 @@ def test_an_error_comes_in_its_turn() -> None:
 
 @four
 def test_a_killed_worker_is_noticed() -> None:
-    """``kill -9`` ends a worker in mid-epoch, as the kernel does when memory runs out."""
+    """``kill -9`` ends a worker mid-epoch, as the kernel does when memory runs out."""
     batches = iter(Loader(Samples(lambda _: os.getpid()), singles(50), workers=2))
     (first,), (second,) = next(batches), next(batches)
     os.kill(second, signal.SIGKILL)

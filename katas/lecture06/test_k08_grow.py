@@ -98,7 +98,7 @@ def test_what_it_was_made_of_may_change() -> None:
     yours, empty = captions[0], len(Captions([], []))
 
     assert ("t0", 0) == yours, (
-        f"the caller changed its list afterwards, and now yours is {yours}, not ('t0', 0)"
+        f"the caller changed its list afterwards, and now yours is {yours}, expected ('t0', 0)"
     )
     assert 0 == empty, f"without captions: your length is {empty}, expected 0"
     assert objects(captions) <= 20, (

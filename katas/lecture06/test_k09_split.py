@@ -93,8 +93,8 @@ def test_no_line_twice_and_none_lost(tmp_path: Path, ranks: int, workers: int) -
     twice = sorted(line for line, count in seen.items() if count > 1)
     lost = sorted(set(expected(range(5))) - set(seen))
 
-    assert not twice, f"{ranks} ranks with {workers} workers: {twice} came more than once"
-    assert not lost, f"{ranks} ranks with {workers} workers: {lost} never came; {WHERE}"
+    assert not twice, f"{ranks} ranks with {workers} workers: {twice} were read more than once"
+    assert not lost, f"{ranks} ranks with {workers} workers: {lost} were never read; {WHERE}"
 
 
 def test_cards_are_dealt_to_one_worker_after_the_other(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_cards_are_dealt_to_one_worker_after_the_other(tmp_path: Path) -> None:
 
 
 def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that reads all files and drops most lines has paid for all of them."""
+    """A worker that drops the lines of other workers has still read all files."""
     log = tmp_path / "log"
     real = kata.lines
 

@@ -44,7 +44,7 @@ def test_how_many_windows(tmp_path: Path, count: int, size: int, expected: int) 
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_window(tmp_path: Path, index: int) -> None:
-    """A window holds its tokens and the one after it, with which the next window begins."""
+    """A window holds its tokens and one more, with which the next window begins."""
     yours = Tokens(written(tmp_path, 10), 4).window(index)
     expected = values(10)[4 * index : 4 * index + 5]
 
@@ -60,7 +60,7 @@ def test_windows_look_at_one_memory(tmp_path: Path) -> None:
     apart = fourth.data_ptr() - first.data_ptr()
     assert 3 * 16 * 2 == apart, f"windows 0 and 3 are {apart} bytes apart, expected {3 * 16 * 2}"
     assert fourth.data_ptr() == again.data_ptr(), (
-        "asked for the same window again, your function returned different memory"
+        "for the same window, your function returned different memory the second time"
     )
 
 

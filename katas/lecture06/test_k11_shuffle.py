@@ -148,7 +148,7 @@ def test_all_places_have_equal_chances() -> None:
     found = Counter(tuple(shuffled(range(4), 2, seeded(seed))) for seed in range(1200))
     says = f"four items in a buffer of two: yours gives {dict(found)}, expected 8 orders, each"
 
-    assert 8 == len(found), f"{says} about 150 times: each new item draws a place of its own"
+    assert 8 == len(found), f"{says} about 150 times: draw a new place for each item"
     assert all(100 <= each <= 200 for each in found.values()), f"{says} about 150 times"
 
     # Reusing a draw shows in the times at which items go out.

@@ -124,7 +124,7 @@ def test_a_stopped_epoch_goes_on(stop: int, ahead: int) -> None:
 
 
 def test_a_state_is_a_snapshot() -> None:
-    """A checkpoint taken an hour ago says where the loader was an hour ago."""
+    """A checkpoint from an hour ago describes the loader as it was then."""
     mine = loader()
     batches = iter(mine)
     next(batches)
@@ -142,11 +142,9 @@ def test_a_state_is_a_snapshot() -> None:
     _ = next(running), next(running)
     used.load_state_dict(before)
 
-    assert rest == list(used), (
-        "a state that is loaded into a loader in mid-epoch leads to different batches"
-    )
+    assert rest == list(used), "loading a state into a loader mid-epoch gives different batches"
     assert rest == yours, (
-        "a state that is loaded after its loader has moved on leads to different batches"
+        "loading an old state into a loader that has moved on gives different batches"
     )
     assert yours == list(again), "loading a state and continuing changed the state"
 

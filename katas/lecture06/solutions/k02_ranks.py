@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RankSampler:
-    """The indices out of ``range(count)`` that one of several ranks visits."""
+    """The indices from ``range(count)`` that one of several ranks visits."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class RankSampler:
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes next; the training loop calls it. Given."""
+        """Set the next epoch; the training loop calls this. Given."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[int]:

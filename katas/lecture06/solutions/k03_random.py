@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-# Given: do not change. Two forked workers, batches of one, four samples, two epochs. Each row says
-# what a sample is, the loader's options, and whether one loader serves both epochs ("once") or
-# each epoch gets a new one ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
+# Given: do not change. Two forked workers, batches of one, four samples, two epochs. Each row gives
+# the code of a sample, the loader's options, and whether one loader serves both epochs ("once") or
+# each epoch gets a new one ("anew"). ``seeded`` is a new torch.Generator with seed 0.
 PIPELINES: dict[str, tuple[str, str, str]] = {
     "numpy": ("numpy.random.rand()", "", "once"),
     "own": ("self.own.random()", "", "once"),

@@ -1,4 +1,4 @@
-"""A loader with worker processes, down to the one that is killed."""
+"""A loader with worker processes that notices when one is killed."""
 
 from __future__ import annotations
 

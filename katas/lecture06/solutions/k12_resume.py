@@ -21,7 +21,7 @@ class Samples(Protocol):
     def __len__(self) -> int: ...
 
     def sample(self, index: int, generator: torch.Generator) -> Any:
-        """Return a sample, cropped and flipped as `generator` decides."""
+        """Return a sample, with crop and flip drawn from `generator`."""
 
 
 class Loader:
@@ -57,7 +57,7 @@ class Loader:
         self.epoch, self.delivered = self.epoch + 1, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that a new loader needs to resume; later deliveries must not change it."""
+        """Return everything a new loader needs to resume; later deliveries must not change it."""
         return {"epoch": self.epoch, "delivered": self.delivered, "state": self.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
