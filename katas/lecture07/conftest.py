@@ -3,7 +3,7 @@
 ``python -m katas.lecture07.conftest FOLDER`` writes the files, too.
 
 The profiler of this PyTorch writes ``training.json``, a training step with ranges, and
-``memory.json``, the same step with allocator events. ``gpu.json`` has the rows that the profiler
+``memory.json``, the same step with allocator events. ``gpu.json`` contains the rows the profiler
 writes for a GPU, with made-up times: two streams compute, one communicates, one copies.
 
 `Gpu` models only the times of a device: which stream waits for which, and when the host waits.
@@ -123,7 +123,7 @@ class Event:
 
 
 class Stream:
-    """Work in order. `free` is when everything launched or waited for so far will be done."""
+    """A queue of work. `free` is when everything launched or waited for so far will be done."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
@@ -136,7 +136,7 @@ class Stream:
         return Work(name, start, self.free)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event, or a new one, and return it."""
+        """Record an event, by default a new one, and return it."""
         event = event or Event(self.gpu)
         event.record(self)
         return event
@@ -161,9 +161,9 @@ class Stream:
 class Gpu:
     """A model of a device: streams, and a host whose time is `now`.
 
-    The time that work takes never changes: everything that may run at once does, and as fast as
-    it would alone. There is no memory and no data, so no ``record_stream`` and no races; no limit
-    on queued launches, no priorities, no streams of other libraries, and no blocking streams.
+    Work always takes the same time: everything that may run at once does so, at full speed. There
+    is no memory and no data, so no ``record_stream`` and no races; no limit on queued launches, no
+    priorities, no streams of other libraries, and no blocking streams.
     """
 
     def __init__(self) -> None:

@@ -8,8 +8,8 @@ took, in which thread. The file does not say who called whom, but the picture do
                      [ t ]  [ addmm . ]
     thread 2            [ loader ..................... ]
 
-A call inside another call of its thread is its child. Self time is the time of a call without its
-children: for step, what linear and relu leave.
+A call inside another call of its thread is its child. Self time is a call's time minus that of its
+children: for step, linear and relu.
 
 1. `parents`: for each call, the innermost call around it.
 2. `self_times`: the sums by name, about 14 lines in all.
@@ -45,7 +45,7 @@ class Call(NamedTuple):
 def read_calls(path: str | Path) -> list[Call]:
     """Return the operators and ranges of a trace file, in the order of the file. Given."""
     rows = json.loads(Path(path).read_text(encoding="utf-8"))["traceEvents"]
-    # Microseconds with three decimals are whole nanoseconds, whose sums are exact; floats' are not.
+    # Three decimals of microseconds are whole nanoseconds: their sums are exact, unlike floats'.
     return [
         Call(
             row["name"],

@@ -43,7 +43,7 @@ class Breakdown(NamedTuple):
 
 
 def kind_of(row: Mapping[str, object]) -> str:
-    """Return "memory", "communication", "compute", or "" for what did not run on a GPU. Given."""
+    """Return "memory", "communication", "compute", or "" for a row that is not of a GPU. Given."""
     name, cat = str(row.get("name")), row.get("cat")
     if cat in {"gpu_memcpy", "gpu_memset"}:
         return "memory"
@@ -70,7 +70,7 @@ def overlap(a: Sequence[Interval], b: Sequence[Interval]) -> int:
 def breakdown(rows: Sequence[Mapping[str, object]]) -> Breakdown:
     """Return how the GPU spent the time between its first start and last end.
 
-    Rows are those of a Chrome trace, with "ts" and "dur"; at least one belongs to a GPU. `compute`
+    Each row is an event from a Chrome trace, with "ts" and "dur"; at least one is a GPU's. `compute`
     is the time during which a compute kernel runs, `busy` the time during which anything runs on
     the GPU, `idle` the rest, and `overlap` the time during which communication and compute both
     run.

@@ -3,7 +3,7 @@
 ``t0 = time(); f(); print(time() - t0)`` is wrong in five ways:
 
     lie                                            remedy
-    f returns before the GPU has worked            synchronise, then read the clock
+    f returns before the GPU is done               synchronise, then read the clock
     earlier work is still in the queue             synchronise first, too
     the first call compiles, allocates, loads      call each once, untimed
     the clock rate drops while the GPU heats up    take turns: f, g, f, g, ...

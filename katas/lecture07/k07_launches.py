@@ -3,7 +3,7 @@
 A pointwise operator reads all its tensors and writes another one. Its arithmetic is free; its
 launch and its memory traffic are not. The formula, typed as it stands, takes sixteen launches.
 
-PyTorch has operators that do several pieces in one launch, in place:
+PyTorch has operators that combine several steps in one launch, in place:
 
     m.lerp_(grad, weight)               m + weight * (grad - m)
     v.addcmul_(grad, grad, value=c)     v + c * grad * grad

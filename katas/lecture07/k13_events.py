@@ -1,6 +1,6 @@
 """Read TensorBoard's files by hand.
 
-A run has died, TensorBoard shows nothing of it, and all that is left is a file with a strange name,
+A run has died, TensorBoard shows nothing, and all that is left is a file with a strange name,
 ``events.out.tfevents...``. Its format, TFRecord, is simple. A file is a sequence of records:
 
     length    CRC of length   message        CRC of message

@@ -80,7 +80,7 @@ def test_the_hottest_row(name: str) -> None:
     calls = Counter(event.name for event in prof.events())
     assert isinstance(prof, profile), f"your function returned a {type(prof)}, expected {profile}"
     assert calls[RUNS[name]], (
-        f"{name} runs {RUNS[name]}, but your profile only has {', '.join(calls)}"
+        f"{name} runs {RUNS[name]}, but your profile only contains {', '.join(calls)}"
     )
     (best, _), *_ = times.most_common()
 

@@ -86,7 +86,7 @@ def test_the_picture() -> None:
 
 
 def test_the_times_of_the_picture() -> None:
-    """Self time is what the children leave."""
+    """Self time is a call's time minus its children's."""
     expected = {"step": 40, "linear": 12, "t": 8, "addmm": 20, "relu": 20, "loader": 85}
     compare_times(PICTURE, expected, "grandchildren count once")
 
@@ -105,7 +105,7 @@ def test_one_ends_where_the_next_begins() -> None:
 
 
 def test_two_begin_at_once() -> None:
-    """The longer one is the parent, even if the file lists it last; of equals, the first."""
+    """The longer call is the parent, even if the file lists it last; of equal calls, the first."""
     calls = [Call("short", 1, 0, 3), Call("long", 1, 0, 9), Call("x", 1, 4, 6), Call("y", 1, 4, 6)]
     compare_parents(calls, "sort by the beginning, then the longer first")
 
@@ -209,7 +209,7 @@ def test_a_long_trace() -> None:
     count, bar = Compared.count, 60 * size
 
     assert {size, None} == set(yours), (
-        "the parents are wrong: `all` is the parent of all other calls"
+        "the parents are wrong: expected `all` as the parent of all other calls"
     )
     assert count <= bar, (
         f"time comparisons for {size} calls: yours {count}, limit {bar}, all pairs {size**2}"

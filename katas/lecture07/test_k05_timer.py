@@ -94,7 +94,7 @@ def test_the_first_call_is_cold() -> None:
     yours = measured(Machine(cold=50), rounds=1)
     expected = (LAUNCH + KERNEL, LAUNCH + 1.05 * KERNEL)
     assert yours == pytest.approx(expected), (
-        f"yours {yours}, expected {expected}: the first call of each compiles and allocates"
+        f"yours {yours}, expected {expected}: do not time the first calls, which compile"
     )
 
 
@@ -118,7 +118,7 @@ def test_all_lies_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 4])
 def test_rounds(rounds: int) -> None:
-    """After one untimed call of each come `rounds` timed ones, each between two readings."""
+    """Each function is called once untimed, then `rounds` times, each between two readings."""
     machine = Machine()
     measured(machine, rounds=rounds)
     calls = dict(machine.calls)

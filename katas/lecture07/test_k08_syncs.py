@@ -22,7 +22,7 @@ ASKS = {
     *("__bool__", "__float__", "__int__", "__index__", "__contains__", "__array__", "__format__"),
     *("__repr__", "is_nonzero"),
 }
-# What a wait runs on the CPU, in any thread.
+# Operators that a wait runs on the CPU, in any thread.
 READS = {"aten::_local_scalar_dense", "aten::nonzero"}
 SIZES = {"nonzero", "masked_select", "unique", "_unique2"}
 
@@ -116,7 +116,7 @@ def expected(model: nn.Module, batches: list) -> tuple[list[float], list[torch.T
 
 @pytest.mark.given
 def test_the_report_holds_numbers() -> None:
-    """The report has Python floats, which keep no graph alive."""
+    """The report contains Python floats, which keep no graph alive."""
     report = train(*setting(2), 0.1)
     kinds = {type(each) for each in (*report.losses, report.best)}
     assert kinds == {float}, f"your report contains {kinds}, expected floats"

@@ -70,7 +70,7 @@ def test_replay_with_new_values(name: str) -> None:
         says = f"{name}, replayed: yours is not what the program gives\n".__add__
         torch.testing.assert_close(y, program(x), rtol=1e-12, atol=1e-12, msg=says)
     assert place == y.data_ptr(), (
-        "the result is at a new address: code that kept the old one reads old values"
+        "the result is at a new address: write it to the old one, which the caller still reads"
     )
 
 
@@ -97,9 +97,9 @@ def test_python_does_not_run_again() -> None:
     x.fill_(2)
     graph.replay()
 
-    assert [1] == calls, f"`work` was called {len(calls)} times, expected 1: replay only launches"
+    assert [1] == calls, f"`work` was called {len(calls)} times, expected 1: replay without it"
     assert y.tolist() == [6.0, 6.0], (
-        f"yours {y.tolist()}, expected [6, 6]: the capture recorded the factor 3"
+        f"yours {y.tolist()}, expected [6, 6], with the factor 3 of the capture"
     )
 
 
@@ -116,7 +116,7 @@ def test_another_input_is_not_seen() -> None:
 
 
 def test_a_replay_overwrites_the_last() -> None:
-    """The result has one place, so copy what you want to keep."""
+    """Each replay overwrites the result, so copy what you want to keep."""
     x = torch.ones(2)
     graph = Graph()
     first = graph.capture(lambda: x + 1)
@@ -138,7 +138,7 @@ def test_two_graphs_and_a_second_capture() -> None:
     graph.replay()
     found = [each.tolist()[0] for each in (a, b, c)]
     assert found == [2.0, 5.0, 21.0], (
-        f"yours {found}, expected [2, 5, 21]: only the last capture counts"
+        f"yours {found}, expected [2, 5, 21]: replay only the last capture"
     )
 
 
@@ -150,7 +150,7 @@ def test_a_model_without_autograd() -> None:
     with unchanged(model=model, x=x):
         y = graph.capture(partial(model, x))
     assert not y.requires_grad, (
-        "the result requires a gradient, but autograd would know nothing of a replay"
+        "the result requires a gradient: switch autograd off, since it does not see a replay"
     )
     with torch.no_grad():
         for parameter in model.parameters():

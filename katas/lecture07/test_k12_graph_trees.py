@@ -59,7 +59,7 @@ def test_another_liveness_is_another_recording() -> None:
         found.append(tree.run("B", {"b": 3}, alive))
         places.append(tree.current.places)
     assert found == [False, False, True, True], (
-        f"B replayed: yours {found}, expected from the third run on"
+        f"B replayed: yours {found}, expected a replay from the third run on"
     )
     assert places[0] == places[2] == {"a": (0, 4), "b": (4, 7)}, (
         f"with a alive: yours {places[0]}, then {places[2]}, expected b after a"
@@ -87,7 +87,7 @@ def test_the_way_matters() -> None:
     tree = Tree()
     assert not tree.run("A", {"a": 4}, NONE)
     assert not tree.run("A", {"a": 4}, NONE), (
-        "your tree replayed A after A, which was not recorded: only A after the root was"
+        "your tree replayed A after A, but only A after the root had been recorded"
     )
     tree.restart()
     assert tree.run("A", {"a": 4}, NONE), "after a restart, the first A was not replayed"

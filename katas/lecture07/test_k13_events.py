@@ -99,7 +99,7 @@ def test_one_record() -> None:
 @example([b"ab" * 200, b"", b"abc"])
 @given(st.lists(st.binary(max_size=9), max_size=3))
 def test_a_file_that_grows(messages: list[bytes]) -> None:
-    """Messages may be empty or long; a file truncated anywhere has the complete ones."""
+    """Messages may be empty or long; a truncated file gives the complete ones."""
     parts = [record(message) for message in messages]
     data = b"".join(parts)
     ends = list(accumulate(map(len, parts)))

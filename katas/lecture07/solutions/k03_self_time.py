@@ -26,7 +26,7 @@ class Call(NamedTuple):
 def read_calls(path: str | Path) -> list[Call]:
     """Return the operators and ranges of a trace file, in the order of the file. Given."""
     rows = json.loads(Path(path).read_text(encoding="utf-8"))["traceEvents"]
-    # Microseconds with three decimals are whole nanoseconds, whose sums are exact; floats' are not.
+    # Three decimals of microseconds are whole nanoseconds: their sums are exact, unlike floats'.
     return [
         Call(
             row["name"],

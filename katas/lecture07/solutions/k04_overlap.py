@@ -25,7 +25,7 @@ class Breakdown(NamedTuple):
 
 
 def kind_of(row: Mapping[str, object]) -> str:
-    """Return "memory", "communication", "compute", or "" for what did not run on a GPU. Given."""
+    """Return "memory", "communication", "compute", or "" for a row that is not of a GPU. Given."""
     name, cat = str(row.get("name")), row.get("cat")
     if cat in {"gpu_memcpy", "gpu_memset"}:
         return "memory"
