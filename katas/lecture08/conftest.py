@@ -1,6 +1,6 @@
 """A package of AOTInductor for the katas: built once per PyTorch version, then kept.
 
-``python -m katas.lecture08.conftest FILE`` builds it, too: half a minute to two.
+``python -m katas.lecture08.conftest FILE`` builds it, too, in half a minute to two minutes.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Sums(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Given: sums over the rows of x and of y, of which there may be different numbers."""
+    """Given: sums over the rows of x and of y, which may differ in number."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Return shape (3,) for x of shape (n, 3) and y of shape (m, 3)."""
@@ -57,8 +57,8 @@ def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
     """Return the constant dims, with their sizes, for each input of the caller.
 
     ``{"x": {1: 3}}`` for x of shape (n, 3), ``{}`` for an x without constants; return ints, not
-    SymInts. Leave out parameters and buffers: ``program.graph_signature.user_inputs`` has the names
-    of the caller's inputs.
+    SymInts. Leave out parameters and buffers: ``program.graph_signature.user_inputs`` lists the
+    names of the caller's inputs.
     """
     # TODO: go through the placeholders of program.graph.
     raise NotImplementedError("frozen")

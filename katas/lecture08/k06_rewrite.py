@@ -69,6 +69,6 @@ def acts(node: Node) -> bool:
 
 
 def sweep(graph: Graph) -> None:
-    """Destroy nodes that do not act and whose outputs have no uses, until there are none."""
+    """Destroy nodes that do not act and whose outputs have no uses, until none is left."""
     # TODO: the order matters.
     raise NotImplementedError("sweep")

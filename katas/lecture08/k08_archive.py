@@ -27,7 +27,7 @@ from zipfile import ZipFile
 import torch
 
 
-# Packages all of whose names count as brought.
+# Packages whose names all count as brought.
 BROUGHT = ("__builtin__", "builtins", "collections", "torch")
 CONFIG = "data/weights/model_weights_config.json"
 DTYPES = {5: torch.int64, 7: torch.float32, 8: torch.float64, 12: torch.bool, 13: torch.bfloat16}
@@ -45,7 +45,7 @@ def numbers(entries: list[dict[str, int]]) -> list[int]:
 
 
 def needs(archive: bytes) -> set[str]:
-    """Return the dotted names that unpickling ``data.pkl`` imports and that nothing brings.
+    """Return the dotted names that unpickling ``data.pkl`` imports but nothing brings.
 
     A .pt2 has no such record. The opcode GLOBAL has an argument of two words, module and name. A
     TorchScript archive brings the classes of ``__torch__.a.b`` in ``code/__torch__/a/b.py``.

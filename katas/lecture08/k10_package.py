@@ -76,7 +76,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first misfit.
+    """Return a function that runs `runner`, or calls `refuse` for the first bad input.
 
     The metadata are read once, by `serve`. The package checks the number of inputs, so pass it
     an extra one, too.

@@ -83,10 +83,10 @@ def check_frozen(function: Callable[..., torch.Tensor], n: int, m: int, expected
     with unchanged(program.state_dict):
         yours = frozen(program)
 
-    assert {"x", "y"} == {*yours}, f"yours has {[*yours]}, expected x and y: weights are not inputs"
+    assert {"x", "y"} == {*yours}, f"yours has {[*yours]}, expected x and y: leave out the weights"
     kinds = {type(size) for sizes in yours.values() for size in sizes.values()}
     assert kinds <= {int}, (
-        f"yours has {kinds}, expected int: a SymInt keeps its whole ShapeEnv alive"
+        f"yours has {kinds}, expected int, since a SymInt keeps its whole ShapeEnv alive"
     )
     assert yours == expected, f"yours    {yours}\nexpected {expected}\n{program.graph}"
 
@@ -210,7 +210,7 @@ def test_free_is_no_request() -> None:
 
 
 def test_specs_are_made_anew() -> None:
-    """The specs of a second call export too, and one can be used twice."""
+    """The specs of a second call work too, and a spec can be used twice."""
     first, second = specs(), kata.specs()
     for spec in (first["double"], second["double"], first["double"]):
         program = exported(Sums(), 4, 8, spec).module()

@@ -101,13 +101,13 @@ def test_the_product_of_the_brief() -> None:
     kinds = [node.kind() for node in graph.nodes()]
     expected = ["prim::Constant"] * 3 + ["aten::add"]
     assert kinds == expected, (
-        f"kinds of the nodes, in order: yours {kinds}, expected {expected}: the new constant goes "
-        "where the product was, and fold removes nothing else"
+        f"kinds of the nodes, in order: yours {kinds}, expected {expected}: put the new constant "
+        "where the product was, and remove nothing else"
     )
 
 
 def test_one_fold_makes_the_next_possible() -> None:
-    """(2 - 3) * 2 // 3 folds step by step, and the order of the operands counts."""
+    """(2 - 3) * 2 // 3 folds step by step, and the order of the operands matters."""
     check_fold("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()
@@ -206,7 +206,7 @@ def test_an_overflow_wraps_when_it_runs() -> None:
     ids=["0", "1", "floats", "bool first", "bool second", "texts"],
 )
 def test_constant_tensors_stay(operands: tuple[object, object]) -> None:
-    """A constant tensor is one object for all runs, and may be written to; fold only ints."""
+    """A constant tensor is shared by all runs and may be mutated, so fold only ints."""
     graph = parse("graph(%x : Tensor):\n  return (%x)")
     constants = [graph.insertConstant(each) for each in operands]
     graph.insertNode(graph.create("aten::add", constants, 1))
@@ -331,7 +331,7 @@ def test_attributes_are_written() -> None:
     ids=["print", "raise", "write", "append", "out", "warn", "compute"],
 )
 def test_what_acts(inside: str, *, expected: bool) -> None:
-    """A node acts, and so do the If around it and the If around that."""
+    """If a node acts, so do the If around it and the If around that."""
     graph = parse(f"""
 graph(%x : Tensor, %flag : bool, %m : str, %l : int[], %n : int):
   prim::If(%flag)

@@ -111,7 +111,7 @@ def test_extra_files_are_the_users() -> None:
 
 
 def test_any_top_folder() -> None:
-    """The folder is named after the file; a record whose name only ends like it is another."""
+    """The folder is named after the file; a record whose name only ends alike is unchanged."""
     archive, other = saved(Divide()), io.BytesIO()
     similar = {"extra/.data/version": b"6\n", "extra/conversion": b"1\n"}
     with zipfile.ZipFile(other, "w") as file:

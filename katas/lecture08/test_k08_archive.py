@@ -1,4 +1,4 @@
-"""Tests of k08_archive: this PyTorch writes files of a class that is gone afterwards."""
+"""Tests of k08_archive: this PyTorch writes files of a class that is then removed."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 def test_what_is_needed_decides_who_can_load(
     files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the class, only files that need no name load."""
+    """Without the class, only files that need no names can be loaded."""
     yours = {kind: "fails" if needs(archive) else "loads" for kind, archive in files.items()}
     monkeypatch.delitem(sys.modules, VANISHED)
     loaders: dict[str, Callable[[io.BytesIO], object]] = {
@@ -221,10 +221,10 @@ def test_one_record_is_one_memory(files: dict[str, bytes]) -> None:
     """A tied weight is tied again, and two halves of a tensor share its memory."""
     yours = weights(files["pt2"])
     yours["tied"][0, 0] = 8.0
-    assert yours["linear.weight"][0, 0] == 8.0, "your result has two copies of the tied weight"
+    assert yours["linear.weight"][0, 0] == 8.0, "your result contains two copies of the tied weight"
     start = {name: yours[name].untyped_storage().data_ptr() for name in ("left", "right")}
     assert start["left"] == start["right"], (
-        "your result has two copies of the memory of left and right"
+        "your result contains two copies of the memory of left and right"
     )
     again = weights(files["pt2"])
     assert again["tied"][0, 0] != 8.0, (

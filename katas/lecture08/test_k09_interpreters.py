@@ -1,4 +1,4 @@
-"""Tests of k09_interpreters: each row is tried in a process of its own, which has this command.
+"""Tests of k09_interpreters: each row is tried in a process of its own, with this command.
 
 python -m katas.lecture08.test_k09_interpreters "import os; os.chdir('/')" "os.getcwd()"
 """

@@ -1,4 +1,4 @@
-"""Tests of k10_package: a package built by this PyTorch, after a fast stand-in."""
+"""Tests of k10_package: first a fast stand-in, then a package built by this PyTorch."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ FITS = {
 
 
 class Standin:
-    """A package that computes nothing, and records what it is asked."""
+    """A package that computes nothing, and records its calls."""
 
     def __init__(self, *examples: torch.Tensor) -> None:
         entries = {f"input {place}": describe(x) for place, x in enumerate(examples)}
@@ -128,7 +128,7 @@ def test_what_fits_is_run() -> None:
 
 @pytest.mark.parametrize("kind", MISFITS)
 def test_what_does_not_fit_is_refused(kind: str) -> None:
-    """A misfit is refused, be it the first input or the second, and the package does not run."""
+    """If the first or second input does not fit, it is refused, and the package does not run."""
     x, misfit = torch.zeros(2, 4), MISFITS[kind]
     runner = Standin(x, x)
     run = serve(runner)

@@ -174,7 +174,7 @@ def test_the_file_may_be_gone(
 @needs_package
 @pytest.mark.time_limit(600)
 def test_no_module_more(request: pytest.FixtureRequest) -> None:
-    """Loading the file and answering once, a fresh process imports nothing."""
+    """A fresh process loads the file and answers once, without importing anything."""
     path = package(request)
     done = subprocess.run(  # noqa: S603 - the program above
         [sys.executable, "-c", PROGRAM, str(path)],

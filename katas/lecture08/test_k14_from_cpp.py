@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.backend("cxx", "inductor"), pytest.mark.time_limit(600)]
 # model_name, run_single_threaded, num_runners, device_index.
 DEFAULTS = ("model", False, 1, -1)
-# Operators with which an answer may make and copy its batches.
+# Operators that an answer may use to make and copy its batches.
 OPERATORS = {
     *("empty", "empty_strided", "empty_like", "zeros", "zeros_like", "new_zeros", "zero_", "fill_"),
     *("copy_", "_to_copy", "to", "clone", "contiguous", "narrow", "slice", "select", "as_strided"),
@@ -202,7 +202,7 @@ def test_no_run_too_many(request: pytest.FixtureRequest, extension: Extension) -
     x = inputs(2)
     with watched_operators() as names:
         loader.run([x])
-    # Operators that your own code may call prove nothing.
+    # Operators that your own code may call do not show that the package ran.
     inner = {name: n for name, n in Counter(names).items() if name[6:] not in OPERATORS}
     assert inner, f"a run of the package calls {names}, expected a matrix product among them"
     with Model(extension, path) as model:
@@ -282,7 +282,7 @@ def test_a_program_without_python(
         command, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
     assert done.returncode >= 0, (
-        f"{rows} rows: signal {-done.returncode} killed your code: did it leave x or y?"
+        f"{rows} rows: signal {-done.returncode} killed your code: did it go beyond x or y?"
     )
     assert not done.returncode, f"your code fails: {done.stderr[:1500]}"
     assert "was resized" not in done.stderr, (

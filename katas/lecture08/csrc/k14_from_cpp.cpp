@@ -11,7 +11,7 @@
 // This package was compiled for two rows. Give it three, and it answers with only a warning, and
 // with a ReLU that stops after the second row. So split a request of any size into batches:
 //
-//     5 rows    [0 1] [2 3] [4 pad]    three runs; the caller sees nothing of the row "pad"
+//     5 rows    [0 1] [2 3] [4 pad]    three runs; the caller never sees the row "pad"
 //
 // 1. load: the package, once for all requests.
 // 2. answer: as many runs as needed, about 8 lines.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Sums(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Given: sums over the rows of x and of y, of which there may be different numbers."""
+    """Given: sums over the rows of x and of y, which may differ in number."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Return shape (3,) for x of shape (n, 3) and y of shape (m, 3)."""

@@ -10,7 +10,7 @@ import torch
 
 @dataclass
 class Unbacked:
-    """Given: an int of which only the range is known, both ends included."""
+    """Given: an int known only by its range, both ends included."""
 
     lower: float = -inf
     upper: float = inf

@@ -53,7 +53,7 @@ def acts(node: Node) -> bool:
 
 
 def sweep(graph: Graph) -> None:
-    """Destroy nodes that do not act and whose outputs have no uses, until there are none."""
+    """Destroy nodes that do not act and whose outputs have no uses, until none is left."""
     for node in reversed(nodes_of(graph)):
         if not node.hasUses() and not acts(node):
             node.destroy()

@@ -28,7 +28,7 @@ def numbers(entries: list[dict[str, int]]) -> list[int]:
 
 
 def needs(archive: bytes) -> set[str]:
-    """Return the dotted names that unpickling ``data.pkl`` imports and that nothing brings."""
+    """Return the dotted names that unpickling ``data.pkl`` imports but nothing brings."""
     records = records_of(archive)
     found = set()
     for opcode, argument, _ in pickletools.genops(records.get("data.pkl", b".")):

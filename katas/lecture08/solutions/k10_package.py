@@ -54,7 +54,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first misfit."""
+    """Return a function that runs `runner`, or calls `refuse` for the first bad input."""
     metadata = runner.get_metadata()
 
     def run(*inputs: torch.Tensor) -> object:
