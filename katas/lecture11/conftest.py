@@ -1,4 +1,4 @@
-"""Leave out a warning of PyTorch's own, which a learner cannot act on."""
+"""Ignore a warning from PyTorch itself, which a learner cannot act on."""
 
 from __future__ import annotations
 

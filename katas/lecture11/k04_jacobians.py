@@ -16,7 +16,7 @@ pushes 2 tangents forward, for the same matrix. Each is only a combination of tw
 
 Begin on paper: f from shape (2,) to (4,). After jvp, what has vmap stacked, and along which dim?
 Afterwards compare with ``jacrev`` in ``torch/_functorch/eager_transforms.py``, in site-packages:
-what does `chunk_size` bound?
+what does `chunk_size` limit?
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def test_a_sum() -> None:
 
 
 def test_a_product() -> None:
-    """There are four products, one of which has ε ε."""
+    """Multiplying out gives four products, one of them with ε ε."""
     yours = Dual(3.0, 2.0) * Dual(10.0, 5.0)
     assert yours == Dual(30.0, 35.0), (
         f"(3 + 2 ε) (10 + 5 ε) is 30 + 20 ε + 15 ε + 10 ε ε; yours is {yours}. Drop the term"
@@ -52,7 +52,7 @@ def test_derivative() -> None:
 
 
 def test_one_call() -> None:
-    """A difference quotient takes two calls, and is not exact."""
+    """Your code calls f once: a difference quotient takes two calls, and is not exact."""
     seen: list[Any] = []
 
     def f(x: Any) -> Any:
@@ -83,7 +83,7 @@ def test_polynomials(factors: list[float], at: float) -> None:
 
 
 def test_tensors() -> None:
-    """The results are the value and the derivative along v, the Jacobian times v."""
+    """`tangent` returns the value and the derivative along v, the Jacobian times v."""
     x = torch.arange(1, 5, dtype=torch.float64).sqrt()
     v = torch.tensor([1.0, 0.0, -2.0, 0.5], dtype=torch.float64)
 

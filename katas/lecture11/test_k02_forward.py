@@ -107,7 +107,7 @@ def test_shapes_of_matmul() -> None:
 
 
 def test_a_tie() -> None:
-    """A tie gives half of each tangent, as for ``x`` and ``0 * x`` at 0; near values are not."""
+    """A tie, as of ``x`` and ``0 * x`` at 0, gives half of each tangent; near values do not."""
     x = torch.tensor([0.0, 2.0, -1.0, 1.0], dtype=DOUBLE)
     y = torch.tensor([0.0, 2.0, 5.0, 1.0 + 1e-12], dtype=DOUBLE)
     compare(torch.maximum, [x, y], [roots(4), roots(4, start=20)], "The first two are ties.")
@@ -154,7 +154,7 @@ def test_the_result_is_used_again(name: str) -> None:
         jvp(CALLS[name], [x, x], [t, t])
     ran = [each for each in names if each in ("aten::exp", "aten::tanh", "aten::softmax")]
     assert ran == [f"aten::{name}"], (
-        f"your code runs {ran}, expected {name} once: its rule gets the value as `result`"
+        f"your code runs {ran}, expected {name} once: use `result` in its rule"
     )
     options: Any = {"dim": 0} if name == "softmax" else {}
     result = getattr(torch, name)(x, **options)

@@ -148,7 +148,7 @@ def test_which_mode_runs(name: str) -> None:
 
 
 def test_many_products() -> None:
-    """Products may be asked for in any order; f is called once, before the first v."""
+    """Products may be computed in any order; f is called once, before the first v."""
     calls: list[int] = []
 
     def f(x: torch.Tensor) -> torch.Tensor:

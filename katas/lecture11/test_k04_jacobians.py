@@ -61,7 +61,7 @@ def test_basis() -> None:
         f"your tensor 4 is {yours[4]}, expected a single 1, at [1, 1]"
     )
     assert yours.sum(0).tolist() == [[1] * 3] * 2, (
-        f"your tensors sum to {yours.sum(0)}, expected ones: each has its 1 at a different element"
+        f"your tensors sum to {yours.sum(0)}, expected ones: put each 1 at a different element"
     )
     where = basis(torch.empty(2, device="meta")).device.type
     assert where == "meta", (
@@ -137,7 +137,7 @@ def flops(f: Callable[..., Any], x: torch.Tensor, way: Callable[..., Any]) -> in
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(2, 96), (96, 2), (1, 3), (3, 1)])
 def test_the_cheaper_way(inputs: int, outputs: int) -> None:
-    """A tall Jacobian has few columns, a wide one few rows; elements count, not dims."""
+    """A tall Jacobian has few columns, a wide one few rows; count elements, not dims."""
     first, second = roots(inputs, 64), roots(64, outputs)
 
     def f(x: torch.Tensor) -> torch.Tensor:

@@ -108,7 +108,7 @@ def test_an_error_one_down() -> None:
 
 @one
 def test_who_owns_what() -> None:
-    """An interpreter owns wrappers of its own level, but no others and no tensors."""
+    """An interpreter owns wrappers of its own level, but no other wrappers and no tensors."""
     x = numbers(2)
     with entered(Interpreter()), entered(Interpreter()) as middle, entered(Interpreter()):
         values = [Wrapped(level, x) for level in (1, 2, 3)]
@@ -180,7 +180,7 @@ def test_vmap_of_vmap() -> None:
 
 @three
 def test_grad_of_an_operator() -> None:
-    """With one operator, the tape has one entry."""
+    """The gradient of a single operator, with one entry on the tape, is right."""
     compare(lambda m: m.grad(lambda x: x.sin()), numbers(1)[0], "the formula of sin")
 
 
@@ -203,7 +203,7 @@ def test_grad_of_a_chain() -> None:
         kata.grad(function)(numbers(1)[0])
         return inside[0]
 
-    # The tape is freed with its grad.
+    # The tape is freed with its Grad.
     freed(wrapper)
 
 
@@ -241,7 +241,7 @@ def test_grad_with_constants() -> None:
 
 @three
 def test_grad_of_a_constant() -> None:
-    """If y does not depend on x, the gradient is zeros of the shape of x."""
+    """If y does not depend on x, the gradient is zeros, in the shape of x."""
     yours = kata.grad(lambda _: torch.tensor(2.0, dtype=torch.float64))(numbers(3))
     expected = torch.zeros(3, dtype=torch.float64)
     same = isinstance(yours, torch.Tensor) and yours.dtype == expected.dtype
@@ -265,7 +265,7 @@ def test_levels_are_not_confused() -> None:
 
 @four
 def test_grad_of_grad_of_grad() -> None:
-    """Compute the third derivative."""
+    """The third derivative, by three nested levels, is right."""
     compare(
         lambda m: m.grad(m.grad(m.grad(lambda x: x * x.sin() * x))),
         numbers(4)[3],
@@ -275,7 +275,7 @@ def test_grad_of_grad_of_grad() -> None:
 
 @four
 def test_vmap_of_grad() -> None:
-    """Compute a gradient for each example, the best-known use of torch.func's transforms."""
+    """Gradients for each example work, the best-known use of torch.func's transforms."""
     weight = numbers(4).cos()
 
     def loss(x: Any) -> Any:
@@ -303,7 +303,7 @@ def test_grad_of_vmap() -> None:
 
 @four
 def test_grad_of_vmap_of_grad() -> None:
-    """Nest three levels, in two ways."""
+    """Three nested levels work, in two ways."""
 
     def program(m: Any) -> Any:
         return m.grad(lambda x: m.vmap(m.grad(lambda z: z * z.sin() * x.sum(0)))(x).sum(0))

@@ -142,13 +142,13 @@ def test_a_write_to_what_is_saved() -> None:
                 right = torch.allclose(x.grad, slope)
                 assert right, (
                     f"{name}: the {what} was overwritten; yours is {x.grad.tolist()}, expected an "
-                    "error: a tensor counts writes to it, so what compares the counts? Read"
+                    "error: PyTorch checks a tensor for later writes only if it saved it. Read"
                     " save_for_backward"
                 )
 
 
 def test_the_graph_of_a_tanh_dies() -> None:
-    """The graph dies with the last reference to the result, without the garbage collector."""
+    """The graph is freed with the last reference to the result, without the garbage collector."""
     try:
         freed(lambda: TANH(point()))
     except AssertionError as error:

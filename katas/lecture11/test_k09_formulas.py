@@ -89,7 +89,9 @@ def test_the_rule(name: str) -> None:
         f"{'does not warn' if expected else 'warns'} of its loop; count for a few rows, and for "
         "more"
     )
-    assert not caught, f"{name}: your function warns, {caught[0].message}: count hides warnings"
+    assert not caught, (
+        f"{name}: your function warns, {caught[0].message}: use `count`, which hides warnings"
+    )
 
 
 def test_four_combinations() -> None:

@@ -184,7 +184,7 @@ def test_completed_only_once(first: Any) -> None:
     expected = [*kept, AGAIN, AGAIN]
     assert yours == expected, (
         f"completed with {first!r}, then with 2, then with an error\nyours    {yours}\n"
-        f"expected {expected}: the first outcome, one callback, two errors"
+        f"expected {expected}: keep the first outcome, and raise for each later one"
     )
 
 
@@ -417,5 +417,5 @@ def test_fork_takes_the_grad_mode_along(mode: bool) -> None:  # noqa: FBT001 - a
     with forbids(kata, "torch.futures", "torch.jit", "concurrent.futures", "asyncio"):
         yours = within(program)
     assert yours == mode, (
-        f"grad mode was {mode}, in your thread it is {yours}: each thread has its own grad mode"
+        f"grad mode was {mode}, in your thread it is {yours}: set the caller's mode in the thread"
     )

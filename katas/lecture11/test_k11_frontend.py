@@ -89,8 +89,8 @@ def test_the_parameters_have_names(extension: Extension) -> None:
     right = sorted(name for name, _ in theirs.named_parameters())
     found = sorted(yours.names())
     assert found == right, (
-        f"your parameters {found}, PyTorch's {right}: a member that is assigned but not"
-        " registered has no name, and no optimizer sees it"
+        f"your parameters {found}, PyTorch's {right}: register each member; one that is only"
+        " assigned has no name, and no optimizer sees it"
     )
 
 
@@ -161,7 +161,7 @@ def test_many_steps(extension: Extension, momentum: float) -> None:
 
 
 def test_a_second_call_begins_anew(extension: Extension) -> None:
-    """Earlier gradients and momentum do not count, but the parameters do."""
+    """Earlier gradients and momentum are not used again, but the parameters are."""
     yours, theirs = both(extension)
     x, y = data()
     why = "with gradients from before the call; is the first step's gradient its own?"

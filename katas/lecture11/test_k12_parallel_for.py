@@ -60,7 +60,7 @@ def compare(extension: Extension, span: tuple[int, int], grain: int, count: int,
 
 
 def test_one_grain_is_one_call(extension: Extension) -> None:
-    """A single grain is not worth a thread."""
+    """A range of a single grain is one call."""
     compare(extension, (0, 4), 4, 4, "four elements are one grain")
 
 

@@ -105,7 +105,7 @@ def fastest(loops: dict[str, Any], steps: int = 200) -> dict[str, float]:
 @BOTH
 @pytest.mark.parametrize("steps", [1, 2, 0])
 def test_the_first_steps(extension: Extension, name: str, steps: int) -> None:
-    """Results agree bit for bit, and zero steps give a copy."""
+    """Your results equal Python's bit for bit, and zero steps give a copy."""
     loop, x = extension.op(name), values()
     compare(loop, x, RATE, steps)
     yours = loop(x, RATE, steps)
@@ -154,7 +154,8 @@ def test_lean_runs_three_operators_in_each_step(extension: Extension, dtype: tor
     extra = operators(extension.op("lean"), dtype)
     count = extra.total()
     assert count == 30, (
-        f"{dtype}, 10 more steps: your loop runs {dict(extra)}, {count} operators, not 30. {COSTS}"
+        f"{dtype}, 10 more steps: your loop runs {dict(extra)}, {count} operators, expected 30."
+        f" {COSTS}"
     )
 
 

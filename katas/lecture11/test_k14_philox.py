@@ -107,7 +107,7 @@ def test_both_halves_of_a_product(numbers: list[int], a: int) -> None:
 
 
 def test_the_counter_0(engine: Engine) -> None:
-    """For counter 0 and seed 0, ten rounds mix only the growing key."""
+    """For counter 0 and seed 0, only the growing key is mixed in."""
     yours = philox(torch.zeros(4, dtype=torch.int64), 0)
     why = "nine rounds, eleven, or a key that grows too early give other words"
     compare(yours, engine(0, 0, 0, 4), "counter 0 0 0 0, seed 0", why)

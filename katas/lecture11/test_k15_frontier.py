@@ -90,7 +90,7 @@ def fan(width: int) -> Graph:
 
 
 def test_a_path(extension: CudaExtension, device: str) -> None:
-    """Each frontier has one node."""
+    """In a chain of nodes, each frontier has one node."""
     check(extension, Graph(5, PATH, device), 0, 4)
 
 

@@ -85,7 +85,7 @@ def reduction(func: Any, x: Batched, dim: int) -> Batched:
 def random_like(func: Any, x: Batched) -> Any:
     """Return random numbers of the shape that f sees, according to `MODE`.
 
-    "different": batched, with different numbers in each row. "same": a tensor that is not batched.
+    "different": batched, with different numbers in each row. "same": a tensor without a batch.
     """
     if MODE.get() == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode")
