@@ -17,7 +17,7 @@ nothing fails, but the answer is wrong.
    dtype.
 5. In `lifetimes` again: a view (``target.is_view``) has no bytes. Its readers read its base.
 
-Inputs and weights are somebody else's bytes: they are not in the arena.
+Inputs and weights have memory of their own, outside the arena.
 
 Begin on paper: why is d not placed where b was? About 33 lines, an hour and a quarter.
 Afterwards read ``torch/_inductor/codegen/memory_planning.py``, in site-packages (``LiveRange``).

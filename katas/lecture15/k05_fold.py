@@ -5,9 +5,9 @@ A layer with weight norm recomputes its weight on every run, from two tensors th
     aten.linalg_vector_norm(v)    known: it reads a constant only
     aten.div(g, norm)             known: its inputs are
     aten.mul(v, div)              known
-    aten.addmm(b, x, permute)     not known: x comes with the run
+    aten.addmm(b, x, permute)     not known: x arrives at run time
 
-PyTorch would say nothing if you folded too much: a random number would never change, a counter
+PyTorch would not notice if you folded too much: a random number would never change, a counter
 would stop, and a table of a few bytes, expanded, would fill the file.
 
 1. `never_written`: the tensors that are constants.
@@ -62,7 +62,7 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
 
 
 def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
-    """Return the calls to be made now, in order; `known` has the names of known placeholders.
+    """Return the calls to be made now, in order; `known` holds the names of known placeholders.
 
     A call that reads no tensor reads 0 bytes.
     """

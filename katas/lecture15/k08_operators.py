@@ -10,9 +10,9 @@ The app is built with the kernels on a list. Who writes the list? Nobody by hand
 A witness knows only what it saw. Months later, the phone lacks the kernel for a branch not taken,
 a dtype that did not occur, a Dropout in eval mode. So merge several runs.
 
-1. `Recorder.__torch_dispatch__`: write down the operator and the dtypes of the tensors it reads.
+1. `Recorder.__torch_dispatch__`: record the operator and the dtypes of the tensors it reads.
 2. `merged`: the needs of several runs or models, as one.
-3. `missing`: what a model needs that is not on a list.
+3. `missing`: a model's needs that are not on a list.
 
 Begin with ``print(func, func.name())``: a list uses the names of the schema. About 16 lines.
 Afterwards read `combine_selective_builders` in ``torchgen/selective_build/selector.py``, in
@@ -68,7 +68,7 @@ class Recorder(TorchDispatchMode):
         A key is ``aten::add.Tensor``, a dtype ``float32``. Tensors may be in lists and keywords
         too; `tree_leaves` finds them. An operator that reads none is needed without dtypes.
         """
-        # TODO: write it down, then call func.
+        # TODO: record it, then call func.
         raise NotImplementedError("Recorder")
 
 

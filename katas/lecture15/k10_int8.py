@@ -14,7 +14,7 @@ machine a NaN became -128 in `fake_quantize`, 127 in `quantize_per_tensor` and 0
 2. `quantize_weight`: a scale for each row, and 0 stays 0.
 3. `linear_int8`: a product of integers, in int32; the scales come last.
 
-Begin with ``torch.tensor([127], dtype=torch.int8) - (-128)``, and say why. About 22 lines.
+Begin with ``torch.tensor([127], dtype=torch.int8) - (-128)``, and explain it. About 22 lines.
 Afterwards read ``aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp``
 (`fake_quantize_tensor_cachemask_kernel`, and the helper that it calls).
 """
@@ -32,8 +32,8 @@ LOWEST, HIGHEST = -128, 127
 def qparams(low: float, high: float) -> tuple[float, int]:
     """Return scale and zero point for values from `low` to `high`, and for 0.
 
-    The range is widened to contain 0; its ends are `LOWEST` and `HIGHEST`. The zero point is
-    rounded as Python rounds. A range that is only 0 has scale 1.0 and zero point 0. Raise
+    The range is widened to contain 0; its ends map to `LOWEST` and `HIGHEST`. The zero point is
+    rounded as Python rounds. A range of only 0 has scale 1.0 and zero point 0. Raise
     ValueError if an end is not finite.
     """
     # TODO: 255 steps.

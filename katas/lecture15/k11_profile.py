@@ -7,7 +7,7 @@ A layer took 40 ms, and the rows of its profile add up to 110. Which is slow?
         mkldnn       3 ---------- 33                 self 30
         copy_                        35 - 37         self 2
 
-A phone's profile is read the same way: a delegate's row has rows of its own inside.
+A phone's profile is read the same way: a delegate's row contains rows of its own.
 
 Write `self_times`, 8 lines. Begin with ``events()`` of a `torch.profiler.profile`: print ``name``,
 ``time_range.start`` and ``time_range.end`` of each, for a linear layer. Afterwards read
@@ -36,7 +36,7 @@ def self_times(rows: Sequence[Row]) -> dict[str, float]:
     """Return the self time of each name, summed over its rows.
 
     A row is either inside another or entirely outside it. The rows may come in any order; of two
-    that begin together, the longer one is outside, or the one that comes first.
+    that begin together, the longer one is outside, or the first if they are equal.
     """
     # TODO: outer rows first; which rows are open when a row begins?
     raise NotImplementedError("self_times")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-# TODO: mend it. Nothing here raises NotImplementedError: this is code that lies.
+# TODO: fix it. Nothing here raises NotImplementedError: this is code that lies.
 
 
 def raw(tensor: torch.Tensor) -> bytes:
@@ -113,7 +113,7 @@ class Phone:
 
 
 def decide(scores: Sequence[float] | torch.Tensor) -> int:
-    """Return the index of the largest score; the first one among equals."""
+    """Return the index of the largest score; in a tie, the first."""
     best = 0
     for position, score in enumerate(scores):
         if score > scores[best]:

@@ -1,7 +1,7 @@
 """Ask a .pte what it needs: which kernels, and how much memory.
 
 The file is on the phone and says "kernel not found". Which one did it want? A .pte is a FlatBuffer:
-nothing is unpacked, numbers in it say how far to go. All are little-endian.
+nothing is unpacked: offsets lead from part to part. All are little-endian.
 
     root        at byte 0: uint32, where the first table begins
     table       at t: int32 s. Its vtable begins at t - s. The fields follow, in any order.
@@ -61,7 +61,7 @@ def field(data: bytes, table: int, which: int) -> int | None:
 
 
 def target(data: bytes, place: int) -> int:
-    """Return where the string, vector or table begins to which the number at `place` leads."""
+    """Return where the string, vector or table begins that the number at `place` points to."""
     # TODO: an unsigned number, counted from `place`.
     raise NotImplementedError("target")
 

@@ -49,7 +49,7 @@ EXPECTED = {
 
 @cache
 def everything() -> torch.export.ExportedProgram:
-    """Return the program of the model that has everything, exported with five rows."""
+    """Return the program of `Everything`, exported with five rows."""
     return torch.export.export(Everything().eval(), (torch.randn(5, 4),))
 
 
@@ -69,7 +69,7 @@ def test_the_conditions_are_gone() -> None:
 
 
 def test_a_linear_layer() -> None:
-    """Two parameters, by their names in the Module, and not the input."""
+    """A linear layer ships its two parameters, by their names in the Module, but no input."""
     program = torch.export.export(nn.Linear(4, 3), (torch.randn(5, 4),))
     with unchanged(program.state_dict):
         yours = ships(program)
@@ -83,7 +83,7 @@ def test_a_linear_layer() -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_what_the_program_reads(name: str) -> None:
-    """A float16 weight, a buffer that is saved, one that is not, and a plain attribute."""
+    """A float16 weight, both kinds of buffer and a plain attribute ship."""
     yours = entry(name)
 
     assert EXPECTED[name] == yours, (
@@ -93,11 +93,11 @@ def test_what_the_program_reads(name: str) -> None:
 
 
 def test_what_nothing_reads_stays_at_home() -> None:
-    """The program still lists it, and no instruction has it among its arguments."""
+    """A tensor that no instruction reads does not ship, though the program still lists it."""
     spare = {name: entry(name) for name in ("spare.weight", "spare.bias", "spare_buffer")}
     wrong = {name: found for name, found in spare.items() if found}
 
-    assert not wrong, f"your answer has {wrong}, which no instruction reads: look at node.users"
+    assert not wrong, f"your answer includes {wrong}, which no instruction reads: see node.users"
 
 
 def test_nothing_else_ships() -> None:
@@ -108,7 +108,7 @@ def test_nothing_else_ships() -> None:
 
 
 class Corners(nn.Module):
-    """Has a tensor in a list, one that is returned as it is, and part of a larger one."""
+    """Has a tensor read in a list, a tensor only returned, and a slice of a larger one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Corners(nn.Module):
 
 
 def test_tensors_in_corners() -> None:
-    """In a list, only among the outputs, and with a storage that has more bytes."""
+    """Tensors that are in a list, only returned, or a slice of a larger one ship as well."""
     yours = ships(torch.export.export(Corners(), (torch.randn(2),)))
     expected = {
         "listed": ("PARAMETER", 12),
@@ -131,13 +131,13 @@ def test_tensors_in_corners() -> None:
     }
 
     assert expected == yours, (
-        f"yours {yours}, expected {expected}: cat reads a list, an output is needed too, and five"
-        " numbers of twelve are 20 bytes"
+        f"yours {yours}, expected {expected}: include tensors in lists and among outputs, and only"
+        " the five numbers of the slice, 20 bytes"
     )
 
 
 def test_a_model_without_tensors() -> None:
-    """An activation is only code."""
+    """An activation has no tensors, so none ships."""
     yours = ships(torch.export.export(nn.ReLU(), (torch.randn(2),)))
 
     assert {} == yours, f"yours {yours}, expected {{}}: a ReLU has no weights"

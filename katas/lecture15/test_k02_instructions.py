@@ -106,14 +106,14 @@ def test_the_given_functions() -> None:
 
 
 def test_one_call() -> None:
-    """An input, and a relu that writes value 1."""
+    """A program may be one input, and one call that writes value 1."""
     text = "0  float32[2, 3] input\n1  float32[2, 3]\naten.relu.out(%0) -> %1\nreturn %1"
 
     says(program_of(torch.relu, torch.randn(2, 3)), text, "each node is a value, in its order")
 
 
 def test_a_view_is_a_copy() -> None:
-    """There is nothing to write to in a view."""
+    """A view has no out variant, so the plan copies."""
     text = "0  float64[2, 3] input\n1  float64[3, 2]\n"
     text += "aten.permute_copy.out(%0, [1, 0]) -> %1\nreturn %1"
     program = program_of(lambda x: x.permute(1, 0), torch.randn(2, 3).double())
@@ -170,7 +170,7 @@ return %8""",
 
 
 def test_it_computes_the_same() -> None:
-    """As the Module does, with any input of the shape."""
+    """The plan computes what the Module does, for any input of this shape."""
     module, program = model()
     for x in (torch.randn(2, 3), torch.tensor([[0.0, -0.0, torch.inf], [torch.nan, 1, -7]])):
         (yours,) = run(program, x)
@@ -180,7 +180,7 @@ def test_it_computes_the_same() -> None:
 
 
 def test_arguments_reach_the_kernel() -> None:
-    """A number with a name, values in a list, and an input that is an output."""
+    """Keyword numbers, values in lists, and inputs that are outputs all work."""
     x, y = torch.randn(2), torch.randn(2)
     program = program_of(lambda x, y: (torch.cat([x, torch.add(x, y, alpha=2)]), x), x, y)
     yours = run(program, x, y)
@@ -191,7 +191,7 @@ def test_arguments_reach_the_kernel() -> None:
 
 
 def test_it_writes_to_the_given_memory() -> None:
-    """The result is the memory of the last value, and each value is in its own memory."""
+    """The result is the memory of the last value, and each value is written to its own."""
     program, x = model()[1], torch.randn(2, 3)
     memory = memory_for(emit(program))
     (yours,) = run(program, x, memory=memory)
@@ -217,7 +217,7 @@ def test_it_makes_no_memory() -> None:
 
 
 def test_a_plan_runs_again() -> None:
-    """In the same memory, with another input."""
+    """A plan runs again in the same memory, with another input."""
     module, program = model()
     memory = memory_for(emit(program))
     for x in (torch.randn(2, 3), torch.randn(2, 3)):

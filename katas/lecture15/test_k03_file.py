@@ -42,8 +42,8 @@ def compare(data: bytes, program: bytes, segments: bytes, why: str) -> None:
         f"program: yours has {len(yours.program)} bytes, expected {len(program)}. {why}"
     )
     assert segments == yours.segments, (
-        f"segments: yours has {len(yours.segments)} bytes, expected {len(segments)}. {why}; a"
-        " header of 32 bytes or more has their size at 32, a shorter one has none"
+        f"segments: yours has {len(yours.segments)} bytes, expected {len(segments)}. {why}; read"
+        " their size at byte 32 if the header has 32 bytes or more"
     )
 
 
@@ -60,14 +60,14 @@ def test_a_file_with_weights() -> None:
 
 
 def test_what_is_behind_the_weights_is_none() -> None:
-    """The header says how long they are."""
+    """The header gives the size of the weights, so bytes after them are not weights."""
     compare(
         written(after=bytes(999)), written()[: 40 + len(CODE)], WEIGHTS, "bytes 32 to 39: the size"
     )
 
 
 def test_an_older_header_has_no_size() -> None:
-    """What follows the 24 bytes is already program, and the segments end with the file."""
+    """A shorter header has no size, so the segments end with the file."""
     for length in (24, 31):
         data, program = written(length=length, after=b""), 8 + length + len(CODE)
         why = f"a header of {length} bytes, as the length at 12 says, has no size in full"
@@ -76,14 +76,14 @@ def test_an_older_header_has_no_size() -> None:
 
 
 def test_a_newer_header_is_longer() -> None:
-    """Fields that you do not know come after those that you do."""
+    """In a longer header, unknown fields come after the known ones."""
     data = written(length=40)
 
     compare(data, data[: 48 + len(CODE)], WEIGHTS, "a header of 40 bytes has a size, too")
 
 
 def test_a_program_without_weights() -> None:
-    """The offset is 0, even where there is no size."""
+    """A program without weights has segment offset 0, with or without a size."""
     for length in (24, 32):
         data = written(length=length, weights=b"")
 
@@ -91,7 +91,7 @@ def test_a_program_without_weights() -> None:
 
 
 def test_a_file_without_a_header() -> None:
-    """All of it is program, and the bytes from 12 on are not header fields."""
+    """Without a header the whole file is program, and byte 12 begins no header field."""
     for magic in (b"\x10\0\0\0", b"eh\0\0"):
         data = written(magic=magic, after=b"and eh00 later")
 
@@ -107,7 +107,7 @@ def test_what_is_no_file_of_executorch(data: bytes) -> None:
 
 @pytest.mark.backend("executorch")
 def test_a_file_that_executorch_has_written() -> None:
-    """Its weights are in the segments, byte by byte."""
+    """The weights in a file from ExecuTorch are in its segments, byte by byte."""
     import torch  # noqa: PLC0415 - the other tests need none
 
     exir: Any = importlib.import_module("executorch.exir")

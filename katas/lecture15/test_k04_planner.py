@@ -76,7 +76,7 @@ def view_of_a_view(x: torch.Tensor) -> torch.Tensor:
 
 @one
 def test_a_chain() -> None:
-    """Each result is read by the next call; the last is returned."""
+    """In a chain, each result is read by the next call, and the last is returned."""
     lives(
         lambda x: torch.exp(torch.neg(torch.relu(x))),
         "relu: 128 bytes, 1 to 2\nneg: 128 bytes, 2 to 3\nexp: 128 bytes, 3 to 3",
@@ -86,7 +86,7 @@ def test_a_chain() -> None:
 
 @one
 def test_a_result_that_is_read_twice() -> None:
-    """The last reader counts, not the first; sizes are bytes."""
+    """A result lives until its last reader, not its first; sizes are in bytes."""
     lives(
         twice,
         "relu: 256 bytes, 1 to 4\nexp: 256 bytes, 2 to 3\nneg: 256 bytes, 3 to 4\n"
@@ -98,7 +98,7 @@ def test_a_result_that_is_read_twice() -> None:
 
 @one
 def test_what_is_returned_lives_to_the_end() -> None:
-    """The caller reads it after the last call, even if calls have read it before."""
+    """An output lives to the end, since the caller reads it after the last call."""
     lives(
         returned,
         "relu: 128 bytes, 1 to 3\nneg: 128 bytes, 2 to 3\nexp: 128 bytes, 3 to 3",
@@ -108,7 +108,7 @@ def test_what_is_returned_lives_to_the_end() -> None:
 
 @one
 def test_a_result_that_nobody_reads() -> None:
-    """It is written nevertheless, so it has its bytes during its own call."""
+    """A result that nobody reads is still written, and needs its bytes during that call."""
     graph = exported(lambda x: torch.exp(torch.neg(x)), X).graph
     neg = next(node for node in graph.nodes if node.name == "neg")
     with graph.inserting_before(neg):
@@ -126,7 +126,7 @@ def test_inputs_have_no_place() -> None:
     lives(lambda x: x, "", "only what a call writes is in the arena")
 
 
-# Name, bytes, first, last. A and C meet at call 3 alone, and B ends as D begins.
+# Name, bytes, first, last. A and C overlap at call 3 only, and B ends before D begins.
 MEETING = [
     Lifetime("a", 32, 1, 3),
     Lifetime("b", 64, 1, 2),
@@ -141,14 +141,14 @@ def test_the_bound() -> None:
     yours = bound(MEETING)
     one_call = [Lifetime("a", 32, 1, 2), Lifetime("b", 64, 3, 4)]
 
-    assert 128 == yours, f"yours {yours}; call 1 has 32 + 64 bytes, call 3 has 32 + 80 + 16"
-    assert 0 == bound([]), f"yours {bound([])} for no results at all"
-    assert 64 == bound(one_call), f"yours {bound(one_call)}, but no call has both alive"
+    assert 128 == yours, f"yours {yours}, expected 128: call 3 needs 32 + 80 + 16 bytes"
+    assert 0 == bound([]), f"yours {bound([])} for an empty list, expected 0"
+    assert 64 == bound(one_call), f"yours {bound(one_call)}, expected 64: no call needs both"
 
 
 @two
 def test_the_bound_may_lie_between_the_ends() -> None:
-    """Neither the first call nor the last has the most."""
+    """The bound may be reached at a call in the middle."""
     spans = [*MEETING, Lifetime("e", 83, 2, 2), Lifetime("f", 7, 5, 6)]
     yours = bound(spans)
 
@@ -175,7 +175,7 @@ def calls(span: Lifetime) -> range:
 
 
 def compare(spans: list[Lifetime]) -> None:
-    """Compare offsets; the order in which they are returned does not count."""
+    """Compare offsets; the order in which they are returned does not matter."""
     before = list(spans)
     yours, expected = place(spans), offsets_of(spans)
 
@@ -188,25 +188,25 @@ def compare(spans: list[Lifetime]) -> None:
 
 @three
 def test_two_that_never_meet() -> None:
-    """They have the same offset."""
+    """Results that are never alive together get the same offset."""
     compare([Lifetime("a", 64, 1, 2), Lifetime("b", 64, 3, 4)])
 
 
 @three
 def test_two_that_meet_at_one_call() -> None:
-    """A call reads a while it writes b."""
+    """A call that reads a while it writes b needs both."""
     compare([Lifetime("a", 64, 1, 2), Lifetime("b", 64, 2, 3)])
 
 
 @three
 def test_the_largest_comes_first() -> None:
-    """Otherwise a small one is in its way; among equals the first comes first."""
+    """Results are placed largest first, and results of one size in the order of the list."""
     compare([Lifetime("z", 16, 1, 3), Lifetime("b", 96, 2, 3), Lifetime("c", 16, 3, 3)])
 
 
 @three
 def test_a_gap_that_is_large_enough() -> None:
-    """The last one fits between two that are there; it is not put at the end."""
+    """The last result fits into a gap between two others, and does not go to the end."""
     compare(
         [
             *(Lifetime("a", 96, 1, 2), Lifetime("b", 80, 1, 1), Lifetime("c", 64, 1, 3)),
@@ -217,7 +217,7 @@ def test_a_gap_that_is_large_enough() -> None:
 
 @three
 def test_a_block_that_ends_higher_than_the_next() -> None:
-    """The last one meets a block from 0 to 96, and one from 48 to 80 that begins higher."""
+    """Two blocks are in the way of the last result: 0 to 96, and 48 to 80."""
     compare(
         [
             *(Lifetime("a", 96, 1, 1), Lifetime("b", 48, 3, 3), Lifetime("c", 32, 3, 3)),
@@ -228,7 +228,7 @@ def test_a_block_that_ends_higher_than_the_next() -> None:
 
 @three
 def test_offsets_are_aligned() -> None:
-    """Three bytes, then the next multiple of 16; an end that is a multiple needs no padding."""
+    """Offsets are rounded up to `ALIGN`; an end that is a multiple needs no padding."""
     compare([Lifetime("a", 3, 1, 2), Lifetime("b", 33, 1, 2), Lifetime("c", 32, 1, 2)])
 
 
@@ -239,14 +239,14 @@ SPANS = st.lists(st.tuples(st.integers(1, 90), st.integers(1, 9), st.integers(0,
 @given(SPANS)
 @example([])
 def test_any_results(some: list[tuple[int, int, int]]) -> None:
-    """As by trying one offset after the other."""
+    """Your offsets are those found by trying each offset in turn."""
     compare([Lifetime(f"r{9 - n}", size, a, a + d) for n, (size, a, d) in enumerate(some)])
 
 
 @four
 @pytest.mark.parametrize("name", ["uint8", "float16", "float32", "int64"])
 def test_a_tensor_in_the_arena(name: str) -> None:
-    """It has the shape and dtype, shares the arena's bytes, and no other byte is its own."""
+    """The tensor has the shape and dtype, and writing to it changes only its own bytes."""
     dtype = getattr(torch, name)
     arena, like = torch.zeros(256, dtype=torch.uint8), torch.empty(2, 3, dtype=dtype)
     yours = tensor_at(arena, 32, like)
@@ -263,20 +263,21 @@ def test_a_tensor_in_the_arena(name: str) -> None:
 
 @four
 def test_other_shapes() -> None:
-    """A scalar; and a tensor like a transposed one is contiguous."""
+    """A scalar has no dims, and a tensor like a transposed one is contiguous."""
     arena = torch.zeros(256, dtype=torch.uint8)
     scalar = tensor_at(arena, 16, torch.tensor(1.5))
     turned = tensor_at(arena, 64, torch.empty(3, 2).t())
 
     assert () == tuple(scalar.shape), f"yours has shape {tuple(scalar.shape)}, expected ()"
     assert ((2, 3), (3, 1)) == (tuple(turned.shape), turned.stride()), (
-        f"yours has shape {tuple(turned.shape)} and strides {turned.stride()}"
+        f"yours has shape {tuple(turned.shape)} and strides {turned.stride()}, expected (2, 3) and"
+        " (3, 1)"
     )
 
 
 @five
 def test_a_view_has_no_bytes() -> None:
-    """It has a number among the calls; whatever reads it reads its base."""
+    """A view is numbered like any call; whatever reads the view reads its base."""
     lives(
         lambda x: torch.exp(torch.neg(torch.relu(x).t()) * 2),
         "relu: 128 bytes, 1 to 3\nneg: 128 bytes, 3 to 4\nmul: 128 bytes, 4 to 5\n"
@@ -298,7 +299,7 @@ def test_a_view_of_a_view() -> None:
 
 @five
 def test_a_view_that_is_returned() -> None:
-    """Its base is alive to the end, through two views. One of an input has no base here."""
+    """The base of a returned view lives to the end; a view of an input has no base here."""
     lives(
         viewed,
         "relu: 128 bytes, 1 to 6\nneg: 128 bytes, 5 to 6\nexp: 128 bytes, 6 to 6",
@@ -362,7 +363,7 @@ def test_it_runs_in_your_arena() -> None:
 
 
 def test_a_plan_as_text() -> None:
-    """The arena of the program above, and its bound."""
+    """The arena of the program above is drawn as text, with its bound."""
     spans = lifetimes(exported(branches, torch.ones(6, 6), w=torch.ones(6, 6)).graph)
     spans = [each._replace(name=f"{n}") for n, each in enumerate(spans)]
     offsets = place(spans)

@@ -42,12 +42,12 @@ def folds(
 
 
 def test_a_call_of_a_constant() -> None:
-    """It reads the weight only; the other reads the input as well."""
+    """A call that reads only the weight is folded; one that also reads the input is not."""
     folds(lambda x, w: x + torch.exp(w[0]), ["select", "exp"], "only add reads the input")
 
 
 def test_a_chain_of_calls() -> None:
-    """What is folded is known to the next, through several inputs and a list."""
+    """Folded results are known to later calls, through several inputs and a list."""
     folds(
         lambda x, w: x @ torch.cat([w.neg(), w.neg().exp()]).t(),
         ["neg", "neg", "exp", "cat", "t"],
@@ -56,7 +56,7 @@ def test_a_chain_of_calls() -> None:
 
 
 def test_a_call_that_reads_the_input_too() -> None:
-    """And so does what follows it, whatever else that reads."""
+    """A call that reads the input is not folded, and no call that depends on it is."""
     folds(lambda x, w: w[0] * (w[1] + x).exp(), ["select", "select"], "x comes with the run")
 
 
@@ -70,7 +70,7 @@ def test_numbers_are_not_folded() -> None:
 
 
 def test_random_numbers_are_not_folded() -> None:
-    """They differ in each run, although their probabilities are constants."""
+    """Random numbers differ in each run, although their probabilities are constants."""
     folds(
         lambda x, w: x * torch.bernoulli(w[0]).neg(),
         ["select"],
@@ -80,7 +80,7 @@ def test_random_numbers_are_not_folded() -> None:
 
 
 def test_what_would_make_the_file_larger() -> None:
-    """An expanded table has more bytes than the table. With equal bytes it is folded."""
+    """A result with more bytes than its inputs is not folded; one with as many bytes is."""
     folds(
         lambda x, w: x + w.t().expand(8, 3, 4).sum((0, 2)),
         ["t"],
@@ -104,7 +104,7 @@ class Counter(nn.Module):
         self.table = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Add what has been counted."""
+        """Add the count."""
         self.count.add_(1)
         return x * self.weight.exp() + self.count.neg() + self.table.neg()
 
@@ -126,7 +126,7 @@ def test_constants_are_what_is_never_written() -> None:
     }
 
     assert {*expected} == {*yours}, (
-        f"yours {[*yours]}, expected {[*expected]}: each run writes `count`"
+        f"yours {[*yours]}, expected {[*expected]}: leave out `count`, which each run writes"
     )
     for name, tensor in expected.items():
         assert tensor is yours[name], f"{name}: yours is a different tensor from the program's"
@@ -173,7 +173,7 @@ def model() -> torch.export.ExportedProgram:
 
 
 def test_the_program_stays_as_it_is() -> None:
-    """Its graph has as many calls, and its weights are what they were."""
+    """Folding changes neither the program's graph nor its weights."""
     program = model()
     text, weights = str(program.graph), dict(program.state_dict)
     with unchanged(weights):
@@ -183,7 +183,7 @@ def test_the_program_stays_as_it_is() -> None:
 
 
 def test_it_computes_the_same() -> None:
-    """For any input, to the last bits."""
+    """The folded program gives the same results for any input, up to rounding."""
     program = model()
     folded = fold(program)
     for x in (torch.randn_like(X), torch.full_like(X, torch.nan)):
@@ -196,7 +196,7 @@ def test_it_computes_the_same() -> None:
 
 
 def test_the_folded_work_is_gone() -> None:
-    """Three of the calls need the input."""
+    """Only the three calls that need the input are left."""
     program = model()
     before, after = len(calls_of(program.graph)), calls_of(fold(program).graph)
     names = [str(node.target).split(".")[1] for node in after]
@@ -208,7 +208,7 @@ def test_the_folded_work_is_gone() -> None:
 
 
 def test_the_file_is_no_larger() -> None:
-    """Nobody reads the inputs of the folded calls any more: they do not ship."""
+    """Constants that only folded calls read do not ship."""
     program = model()
     before, yours = never_written(program), fold(program)
     bytes_before = sum(tensor.nbytes for tensor in before.values())
@@ -226,14 +226,14 @@ def test_the_file_is_no_larger() -> None:
 
 
 def test_constants_need_no_gradient() -> None:
-    """A phone has no autograd; a graph of functions would be kept alive."""
+    """A phone has no autograd, so no constant requires a gradient."""
     guilty = [name for name, tensor in fold(model()).constants.items() if tensor.requires_grad]
 
     assert not guilty, f"yours has constants that require a gradient: {guilty}"
 
 
 def test_a_buffer_that_is_written() -> None:
-    """Folding it would freeze the count: each run reads what the last one wrote."""
+    """Folding the buffer would freeze the count: each run reads what the last one wrote."""
     program = counter()
     folded = fold(program)
     with torch.no_grad():
@@ -248,7 +248,7 @@ def test_a_buffer_that_is_written() -> None:
 
 
 def test_an_output_that_is_known() -> None:
-    """It is a placeholder, and it ships, though no call reads it."""
+    """A known output becomes a placeholder and ships, though no call reads it."""
     program = exported(lambda x, w: (x.neg(), w.exp()), X, w=W)
     folded = fold(program)
     yours = run(folded, program, X)[1]
@@ -258,7 +258,7 @@ def test_an_output_that_is_known() -> None:
 
 
 def test_nothing_but_a_known_output() -> None:
-    """The input is read by nobody; it stays an input."""
+    """An input that no call reads stays an input."""
     program = exported(lambda _, w: w.exp(), X, w=W)
     folded = fold(program)
     (yours,) = run(folded, program, X)

@@ -78,7 +78,7 @@ def test_a_range_is_checked() -> None:
 
 
 def test_each_program_is_there() -> None:
-    """A row for each, and no other."""
+    """There is one row for each program, and no other."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has {[*yours]}, expected {[*PROGRAMS]}"
@@ -86,7 +86,7 @@ def test_each_program_is_there() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_batches(name: str) -> None:
-    """The batches that run, out of those of the kata."""
+    """Your row lists the batch sizes in `BATCHES` that run."""
     yours, right = predicted()[name], measured(name)
     wrong = sorted({*yours} ^ {*right})
 

@@ -34,7 +34,7 @@ LISTED = ("add.Tensor", "relu", "tanh_backward")
 
 
 def ask(extension: Extension, name: str, items: str, what: str) -> bool:
-    """Return what `contains` or `selected` says."""
+    """Return the result of `contains` or `selected`."""
     __tracebackhide__ = True
     answer: int = extension.symbol(f"kata_{name}")(items.encode(), what.encode())
     if answer < 0:
@@ -43,37 +43,37 @@ def ask(extension: Extension, name: str, items: str, what: str) -> bool:
 
 
 def check_contains(extension: Extension, items: str, item: str, *, expected: bool) -> None:
-    """Compare what `contains` says about one item."""
+    """Compare the result of `contains` for one item."""
     yours = ask(extension, "contains", items, item)
 
     assert expected == yours, (
-        f'contains("{items}", "{item}"): yours {yours}, expected {expected}: an item is all that'
-        " is between two semicolons; the ends of the list count as semicolons"
+        f'contains("{items}", "{item}"): yours {yours}, expected {expected}: an item is everything'
+        " between two semicolons; the ends of the list count as semicolons"
     )
 
 
 def test_a_list_of_one(extension: Extension) -> None:
-    """It has this item and no other."""
+    """A list of one item contains that item and no other."""
     check_contains(extension, "aten::relu", "aten::relu", expected=True)
     check_contains(extension, "aten::relu", "aten::tanh", expected=False)
 
 
 def test_each_place_in_a_list(extension: Extension) -> None:
-    """First, in the middle, last."""
+    """An item may be the first, in the middle, or the last."""
     for item in ("aten::add", "aten::mm", "aten::relu"):
         check_contains(extension, "aten::add;aten::mm;aten::relu", item, expected=True)
     check_contains(extension, "aten::add;aten::mm;aten::relu", "aten::bmm", expected=False)
 
 
 def test_a_part_of_an_item(extension: Extension) -> None:
-    """A beginning, an end, and what two items have between them are not in the list."""
+    """The beginning or end of an item, or two items together, are not an item."""
     items = "aten::tanh_backward;aten::add.Tensor"
     for item in ("", "aten::tanh", "backward", "aten::add", "aten::tanh_backward;aten::add.Tensor"):
         check_contains(extension, items, item, expected=False)
 
 
 def test_an_empty_list(extension: Extension) -> None:
-    """Nothing is in it. Of two items, one may be empty."""
+    """An empty list contains no item; other lists may contain empty items."""
     check_contains(extension, "", "aten::relu", expected=False)
     check_contains(extension, ";aten::relu;;aten::mm;", "aten::mm", expected=True)
     check_contains(extension, ";aten::relu;;aten::mm;", "aten::relu", expected=True)
@@ -86,29 +86,29 @@ def test_an_empty_list(extension: Extension) -> None:
 @example(["ab", "a"], "a")
 @example(["b", "ab"], "b")
 def test_any_list(extension: Extension, items: list[str], item: str) -> None:
-    """As Python splits it."""
+    """The items are those that Python's split returns."""
     check_contains(extension, ";".join(items), item, expected=item in items)
 
 
 def check_selected(extension: Extension, items: str, schema: str, *, expected: bool) -> None:
-    """Compare what `selected` says about one schema."""
+    """Compare the result of `selected` for one schema."""
     yours = ask(extension, "selected", items, schema)
 
     assert expected == yours, (
-        f'selected("{items}", "{schema}"): yours {yours}, expected {expected}: the name goes up to'
-        " the parenthesis, and .Tensor belongs to it"
+        f'selected("{items}", "{schema}"): yours {yours}, expected {expected}: take the name up to'
+        " the parenthesis, including .Tensor"
     )
 
 
 def test_the_operator_of_a_schema(extension: Extension) -> None:
-    """Its name ends where the arguments begin; a schema may have none."""
+    """A schema's name ends where its arguments begin; a schema may have no arguments."""
     for schema in ("aten::relu(Tensor self) -> Tensor", "aten::relu() -> ()", "aten::relu"):
         check_selected(extension, "aten::mm;aten::relu", schema, expected=True)
         check_selected(extension, "aten::mm;aten::relu6", schema, expected=False)
 
 
 def test_overloads_are_operators(extension: Extension) -> None:
-    """The name without an overload selects none of them."""
+    """A name without an overload selects no overload."""
     schema = SCHEMAS["add.Tensor"]
 
     check_selected(extension, "aten::add.Tensor", schema, expected=True)
@@ -125,7 +125,7 @@ def run(extension: Extension, name: str, x: float) -> tuple[str, float]:
 
 
 def test_what_is_registered(extension: Extension) -> None:
-    """The listed kernels are, under their whole schemas, and no others."""
+    """The listed kernels are registered under their whole schemas, and no others are."""
     yours = [name for name in SCHEMAS if run(extension, name, 3.0)[0]]
 
     assert [*LISTED] == yours, f"your library registers {yours}, but the list has {[*LISTED]}"
@@ -134,7 +134,7 @@ def test_what_is_registered(extension: Extension) -> None:
 
 
 def test_what_is_not_listed_leaves_nothing(extension: Extension) -> None:
-    """Neither its code, nor a text that its code uses, nor its schema."""
+    """A kernel that is not listed leaves no code, no text and no schema in the library."""
     extension.check()
     library = extension.path.read_bytes()
     rest = [name for name in SCHEMAS if name not in LISTED]
@@ -142,8 +142,8 @@ def test_what_is_not_listed_leaves_nothing(extension: Extension) -> None:
     found = [text.rstrip("\0") for text in texts if text.encode() in library]
 
     assert not found, (
-        f"the library of {len(library)} bytes still has {found}: a condition that is checked at run"
-        " time keeps both branches. The compiler decides an `if constexpr`"
+        f"the library of {len(library)} bytes still has {found}: a condition checked at run"
+        " time keeps both branches, unlike an `if constexpr`"
     )
     text = source("katas.lecture15", "csrc/k07_selective.cpp").read_text(encoding="utf-8")
     macro = re.search(r"#define OFFER(?:.*\\\n)*.*", text)
@@ -152,7 +152,7 @@ def test_what_is_not_listed_leaves_nothing(extension: Extension) -> None:
 
 
 def test_the_list_is_asked_by_your_function(extension: Extension) -> None:
-    """PyTorch's own is in the headers of every kata."""
+    """The library uses your function, not PyTorch's own from the headers."""
     extension.check()
     forbids_tokens(
         source("katas.lecture15", "csrc/k07_selective.cpp"),

@@ -61,7 +61,7 @@ def compare(yours: Needs, expected: Needs, why: str) -> None:
 
 
 def test_one_operator() -> None:
-    """Its name with the overload, as in the schema, and the dtype of what it reads."""
+    """An operator is recorded by its name in the schema, with the dtype of what it reads."""
     x = torch.randn(3)
     yours = recorded(lambda: x + 1)
 
@@ -69,7 +69,7 @@ def test_one_operator() -> None:
 
 
 def test_the_result_is_pytorchs() -> None:
-    """The model that is watched notices nothing."""
+    """Recording does not change the result."""
     x = torch.randn(3, dtype=torch.float64)
     with unchanged(x=x), Recorder():
         yours = torch.add(x, x, alpha=3)
@@ -78,7 +78,7 @@ def test_the_result_is_pytorchs() -> None:
 
 
 def test_each_dtype_that_occurs() -> None:
-    """From several calls and several arguments; the dtype of the result does not count."""
+    """All calls and arguments add their dtypes; results do not."""
     x = torch.ones(3, dtype=torch.int64)
     half, double = x.half(), x.double()
     yours = recorded(lambda: (x + 0.5, half.neg(), double.neg()))
@@ -88,7 +88,7 @@ def test_each_dtype_that_occurs() -> None:
 
 
 def test_tensors_in_lists_and_keywords() -> None:
-    """Cat has its tensors in a list; the condition of a where is a bool."""
+    """Tensors in lists, conditions and out= are recorded as well."""
     x, where = torch.ones(2), torch.tensor([True, False])
     whole, out = x.int(), torch.empty(2, dtype=torch.float64)
     yours = recorded(lambda: (torch.cat([x, whole]), torch.where(where, x, x)))
@@ -103,14 +103,14 @@ def test_tensors_in_lists_and_keywords() -> None:
 
 
 def test_an_operator_that_reads_no_tensor() -> None:
-    """It is needed all the same."""
+    """An operator that reads no tensor is needed all the same."""
     yours = recorded(lambda: torch.zeros(2))
 
     compare(yours, {"aten::zeros": set()}, "zeros has numbers as its arguments, and no tensor")
 
 
 def test_nothing_is_recorded_afterwards() -> None:
-    """And two Recorders have two lists."""
+    """Nothing is recorded after the `with`, and two Recorders have separate needs."""
     x = torch.ones(2)
     with Recorder() as first:
         torch.neg(x)
@@ -123,7 +123,7 @@ def test_nothing_is_recorded_afterwards() -> None:
 
 
 def test_a_model_as_a_file() -> None:
-    """What the linear layer is made of, as text for the build."""
+    """The operators of a linear layer and a ReLU are listed as text for the build."""
     needs = recorded(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), torch.ones(2, 3))
     assert_expected_inline(
         as_yaml(needs),
@@ -150,7 +150,7 @@ kernel_metadata:
 
 
 def test_two_runs_are_merged() -> None:
-    """Operators of both, and all dtypes of one that both call."""
+    """The merged list has the operators of both runs, and all dtypes of a shared one."""
     one = {"aten::neg": {"float32"}, "aten::mm": {"float32"}}
     two = {"aten::neg": {"float16"}, "aten::rand": set[str]()}
     yours = merged(one, two)
@@ -161,7 +161,7 @@ def test_two_runs_are_merged() -> None:
 
 
 def test_merging_changes_no_list() -> None:
-    """Neither at once nor when the result is changed later."""
+    """Merging changes no list, even if the result is changed later."""
     one, two = {"aten::neg": {"float32"}}, {"aten::neg": {"float16"}}
     yours = merged(one, two)
     alone = merged(one)
@@ -183,7 +183,7 @@ def check_missing(needs: Needs, listed: Needs, expected: list[str]) -> None:
 
 
 def test_what_is_missing() -> None:
-    """An operator, or one of its dtypes; what else is listed does not matter."""
+    """An operator or one of its dtypes may be missing; extra entries do not matter."""
     listed = {"aten::neg": {"float32", "int8"}, "aten::exp": {"float32"}, "aten::rand": set[str]()}
 
     check_missing({"aten::neg": {"float32"}, "aten::rand": set()}, listed, [])
@@ -209,7 +209,7 @@ def test_another_overload_is_missing() -> None:
 
 
 def test_a_witness_saw_one_run() -> None:
-    """Training mode, a longer input and another dtype each miss something; merged, nothing."""
+    """One run misses training mode, longer inputs and other dtypes; merged runs do not."""
     net = Net().eval()
     seen = recorded(net, torch.ones(2, 3))
     longer = recorded(net, torch.ones(6, 3))

@@ -56,7 +56,7 @@ def test_neighbours_only() -> None:
 
 
 def test_two_calls_wait_for_each_other() -> None:
-    """Each partition alone is good, and no other node is on the way."""
+    """Each partition alone is valid, but the two calls wait for each other."""
     graph = {"a1": [], "b1": ["a1"], "b2": [], "a2": ["b2"]}
 
     check_cycle(graph, [["a1", "a2"]], expected=False, why="b1 and b2 are two calls")
@@ -64,7 +64,7 @@ def test_two_calls_wait_for_each_other() -> None:
 
 
 def test_a_long_way_round() -> None:
-    """Three partitions, and two nodes between them."""
+    """A cycle may go through three partitions and the two nodes between them."""
     graph = {
         "a1": [],
         "n": ["a1"],
@@ -94,7 +94,7 @@ def parts_of(graph: Graph, supported: set[str]) -> list[set[str]]:
 
 
 def test_a_chain() -> None:
-    """All of it is one call; if a node in the middle is not supported, there are two."""
+    """A chain is one call, or two if a node in the middle is not supported."""
     graph: Graph = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"]}
     for supported, expected in (
         ({"a", "b", "c", "d"}, [{"a", "b", "c", "d"}]),
@@ -107,7 +107,7 @@ def test_a_chain() -> None:
 
 
 def test_the_graph_of_the_brief() -> None:
-    """Relu stays alone."""
+    """In the graph of the brief, relu stays alone."""
     yours = parts_of(BRIEF, {"relu", "relu_1", "add"})
     expected = [{"relu_1", "add"}, {"relu"}]
 
@@ -129,7 +129,7 @@ def test_a_merge_that_another_makes_possible() -> None:
     yours = parts_of(graph, {*graph})
 
     assert [{*graph}] == yours, (
-        f"yours {yours}: expected one partition: after each merge, look at all pairs again"
+        f"yours {yours}, expected one partition: after each merge, look at all pairs again"
     )
 
 
@@ -166,7 +166,7 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, set[str]]:
 
 
 def check_partition(graph: Graph, supported: set[str]) -> None:
-    """Check that there is no cycle, and that no two could be merged."""
+    """Check that there is no cycle, and that no two partitions could be merged."""
     yours = parts_of(graph, supported)
 
     assert not reaches(graph, yours), f"{graph}\nyours {yours} has a cycle"
@@ -179,7 +179,7 @@ def check_partition(graph: Graph, supported: set[str]) -> None:
 
 
 def test_two_merges_each_of_which_is_good() -> None:
-    """Each is good alone; together they wait for each other, although no node is in both."""
+    """Each merge alone is valid, but after both, the two calls wait for each other."""
     graph: Graph = {"a": [], "n": ["a"], "c": ["n"], "d": [], "e": [], "f": ["e"]}
 
     check_partition(graph, {"a", "c", "d", "e", "f"})
@@ -188,13 +188,13 @@ def test_two_merges_each_of_which_is_good() -> None:
 
 @given(graphs())
 def test_any_graph(drawn: tuple[Graph, set[str]]) -> None:
-    """No cycle, and no two that could be merged."""
+    """Your partitions have no cycle, and no two of them could be merged."""
     check_partition(*drawn)
 
 
 @given(graphs(), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_any_partitions(drawn: tuple[Graph, set[str]], numbers: list[int]) -> None:
-    """has_cycle says what following each path says."""
+    """`has_cycle` agrees with following each path."""
     graph, supported = drawn
     groups: dict[int, list[str]] = {}
     for name, number in zip(graph, numbers, strict=False):
@@ -224,7 +224,7 @@ class Takes:
 
 
 def test_as_pytorch_does() -> None:
-    """PyTorch's partitions of a traced network have no cycle; neither has more calls."""
+    """PyTorch's partitions of a traced network have no cycle, and yours are no more."""
     traced = fx.symbolic_trace(Network())
     found = CapabilityBasedPartitioner(
         traced,
@@ -237,14 +237,14 @@ def test_as_pytorch_does() -> None:
     yours = parts_of(graph, supported)
 
     assert not has_cycle(graph, theirs), f"{graph}\nyour has_cycle finds one in {theirs}"
-    assert len(theirs) >= len(yours), f"your partitions {yours} are more than PyTorch's {theirs}"
+    assert len(theirs) >= len(yours), f"yours {yours} has more partitions than PyTorch's {theirs}"
     joined = [name for each in theirs for name in each]
     assert has_cycle(graph, [joined]), f"{graph}\nyour has_cycle finds none in [{joined}]"
 
 
 @pytest.mark.given
 def test_the_delegate_takes_five_nodes() -> None:
-    """Three relus, a sum and a product; sin and cos stay."""
+    """The delegate takes three relus, a sum and a product, but not sin and cos."""
     nodes = [
         n.name for n in fx.symbolic_trace(Network()).graph.nodes if Takes().is_node_supported(0, n)
     ]

@@ -27,7 +27,7 @@ def check_qparams(low: float, high: float, expected: tuple[float, int], why: str
 
 
 def test_a_range_around_zero() -> None:
-    """255 steps from end to end; the zero point is where 0 is."""
+    """The range has 255 steps, and the zero point stands for 0."""
     check_qparams(-64.0, 191.0, (1.0, -64), "-64 is -128, so 0 is -64")
     check_qparams(-51.0, 76.5, (0.5, -26), "-51 is 102 steps below 0")
     check_qparams(-64.25, 190.75, (1.0, -64), "-63.75 is rounded, not cut off")
@@ -36,7 +36,7 @@ def test_a_range_around_zero() -> None:
 
 
 def test_a_range_without_zero() -> None:
-    """It is widened: after a relu everything is positive, and 0 has to be exact."""
+    """A range without 0 is widened: after a relu nothing is negative, and 0 has to be exact."""
     check_qparams(20.0, 127.5, (0.5, -128), "the range is 0 to 127.5")
     check_qparams(-255.0, -100.0, (1.0, 127), "the range is -255 to 0")
     check_qparams(0.0, 0.0, (1.0, 0), "nothing but 0")
@@ -44,7 +44,7 @@ def test_a_range_without_zero() -> None:
 
 @pytest.mark.parametrize("ends", [(nan, 1.0), (0.0, nan), (-inf, 1.0), (0.0, inf)])
 def test_a_range_that_is_none(ends: tuple[float, float]) -> None:
-    """One NaN among a thousand activations, and every scale would be NaN."""
+    """A range with a NaN or infinite end is refused: it would spoil the scale."""
     with pytest.raises(ValueError, match=r"."):
         qparams(*ends)
 
@@ -58,7 +58,7 @@ def compare(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
 
 
 def test_ties_go_to_even() -> None:
-    """Half a step up would move each mean."""
+    """Ties go to even: always rounding them up would shift the mean."""
     x = torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 1.2, -1.3])
     with unchanged(x=x):
         yours = quantize(x, 0.5, 3)
@@ -67,7 +67,7 @@ def test_ties_go_to_even() -> None:
 
 
 def test_times_one_over_the_scale() -> None:
-    """Near a tie it differs from x / scale, and PyTorch uses this one."""
+    """Near a tie x * (1 / scale) differs from x / scale, and PyTorch uses the first."""
     x = torch.tensor([-9.149999618530273, -3.250000238418579])
     theirs = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127).tolist()
 
@@ -75,34 +75,34 @@ def test_times_one_over_the_scale() -> None:
 
 
 def test_what_does_not_fit() -> None:
-    """It is clamped to the end, and does not wrap around."""
+    """A number beyond an end is clamped, and does not wrap around."""
     yours = quantize(torch.tensor([300.0, -300.0, inf, -inf, 1e30]), 1.0, 10)
 
     compare(yours, torch.tensor([127, -128, 127, -128, 127]), "an int8 has ends")
 
 
 def test_a_nan_is_refused() -> None:
-    """PyTorch's own functions return three different numbers for it."""
+    """A NaN is refused; PyTorch's own functions return three different numbers for it."""
     with pytest.raises(ValueError, match=r"."):
         quantize(torch.tensor([1.0, nan]), 1.0, 0)
 
 
 def test_what_a_number_stands_for() -> None:
-    """From one end to the other: 127 - (-128) is 255."""
+    """A difference from the zero point may be 127 - (-128), which is 255."""
     q = torch.tensor([-128, -1, 0, 127], dtype=torch.int8)
     yours = dequantize(q, 0.5, -128)
     expected = torch.tensor([0.0, 63.5, 64.0, 127.5])
 
     assert torch.float32 == yours.dtype, f"yours has dtype {yours.dtype}, expected torch.float32"
     assert expected.tolist() == yours.tolist(), (
-        f"yours {yours.tolist()}, expected {expected.tolist()}; int8 has no room for q - zero_point"
+        f"yours {yours.tolist()}, expected {expected.tolist()}; int8 cannot hold q - zero_point"
     )
 
 
 @given(st.integers(0, 2**31), st.floats(0.01, 1e4), st.floats(-3, 3))
 @example(0, 1.0, 0.0)
 def test_as_pytorch_quantizes(seed: int, width: float, shift: float) -> None:
-    """To the last bit what fake_quantize returns, for random values; 0 is exact."""
+    """Random values give the same bits as in fake_quantize, and 0 is exact."""
     x = (torch.randn(64, generator=torch.Generator().manual_seed(seed)) + shift) * width
     x[0] = 0.0
     scale, zero = qparams(x.min().item(), x.max().item())
@@ -114,7 +114,7 @@ def test_as_pytorch_quantizes(seed: int, width: float, shift: float) -> None:
         f"scale {scale}, zero point {zero}: {x[worst]} is {yours[worst]} in yours, {theirs[worst]}"
         " in PyTorch's"
     )
-    assert 0.0 == yours[0].item(), f"0 becomes {yours[0]}: padding would be a different number"
+    assert 0.0 == yours[0].item(), f"0 becomes {yours[0]}, expected exactly 0, as in padding"
 
 
 def test_a_scale_for_each_row() -> None:
@@ -130,7 +130,7 @@ def test_a_scale_for_each_row() -> None:
 
 
 def test_a_product() -> None:
-    """Input 0 has the zero point, and adds nothing."""
+    """An input equal to the zero point stands for 0, and adds nothing."""
     q = torch.tensor([[5, 5], [7, 4]], dtype=torch.int8)
     weight = torch.tensor([[1, 2], [-3, 4], [0, 10]], dtype=torch.int8)
     yours = linear_int8(q, 0.5, 5, weight, torch.tensor([2.0, 1.0, 4.0]))
@@ -141,7 +141,7 @@ def test_a_product() -> None:
 
 
 def test_a_sum_that_int8_cannot_hold() -> None:
-    """Nor int16: a thousand products of 255 times 127, and as many of 255."""
+    """A sum of a thousand products of 255 and 127 fits neither int8 nor int16."""
     q = torch.full((1, 2001), 127, dtype=torch.int8)
     weight = torch.full((1, 2001), 127, dtype=torch.int8)
     weight[0, ::2] = 1
@@ -170,7 +170,7 @@ def test_a_sum_that_float32_cannot_hold() -> None:
 
 @given(st.integers(0, 2**31))
 def test_close_to_the_float_layer(seed: int) -> None:
-    """Within half a step for each of the factors, and the weight has a quarter of the bytes."""
+    """The error is within half a step of each factor, and the weight is a quarter as large."""
     g = torch.Generator().manual_seed(seed)
     x, weight = torch.randn(5, 16, generator=g).relu(), torch.randn(3, 16, generator=g)
     scale, zero = qparams(x.min().item(), x.max().item())

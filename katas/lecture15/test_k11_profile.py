@@ -50,7 +50,7 @@ INSPECTED = [
 
 
 def test_one_row() -> None:
-    """Nothing is inside."""
+    """A row with no row inside has its whole time as self time."""
     compare([Row("relu", 5, 12)], {"relu": 7}, "from 5 to 12")
     compare([], {}, "no rows at all")
 
@@ -61,7 +61,7 @@ def test_the_picture_of_the_brief() -> None:
 
 
 def test_rows_beside_each_other() -> None:
-    """One may begin at the moment when the other ends; a name has the sum of its rows."""
+    """A row may begin at the moment another ends; a name gets the sum of its rows."""
     rows = [Row("relu", 0, 10), Row("relu", 10, 30), Row("neg", 30, 31), Row("net", 40, 50)]
     rows += [Row("relu", 42, 45)]
 
@@ -69,14 +69,14 @@ def test_rows_beside_each_other() -> None:
 
 
 def test_a_name_inside_itself() -> None:
-    """An operator that calls itself: each moment counts once."""
+    """If an operator calls itself, each moment counts once."""
     rows = [Row("cat", 0, 20), Row("cat", 5, 15), Row("copy_", 6, 9), Row("cat", 10, 11)]
 
     compare(rows, {"cat": 17, "copy_": 3}, "20 in all, and copy_ has 3 of them")
 
 
 def test_rows_that_begin_or_end_together() -> None:
-    """The longer one is outside, and among equals the first."""
+    """The longer row is outside; of two equal rows, the first is."""
     rows = [Row("inner", 0, 6), Row("outer", 0, 10), Row("last", 8, 10)]
     same = [Row("outer", 0, 4), Row("inner", 0, 4), Row("next", 4, 5)]
 
@@ -85,7 +85,7 @@ def test_rows_that_begin_or_end_together() -> None:
 
 
 def test_any_order() -> None:
-    """Rows by name instead of by time."""
+    """Rows may come in any order, such as in reverse."""
     compare(
         [*reversed(BRIEF)],
         {"linear": 2, "addmm": 6, "mkldnn": 30, "copy_": 2},
@@ -105,7 +105,7 @@ def test_a_profile_of_executorch() -> None:
 
 
 def test_as_pytorch_says() -> None:
-    """For a real profile, within a nanosecond; and the sum is the time that was covered."""
+    """For a real profile, self times are PyTorch's, and add up to the time covered."""
     net = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4), nn.Softmax(1))
     with profile(activities=[ProfilerActivity.CPU]) as found, torch.no_grad():
         with record_function("network"):

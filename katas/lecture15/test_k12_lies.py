@@ -90,15 +90,15 @@ def refuses(call: Callable[[], object], what: str) -> None:
 
 @pytest.mark.given
 def test_on_the_bench() -> None:
-    """A contiguous input of the exported shape, a model in eval mode."""
+    """A contiguous input of the exported shape, and a model in eval mode, work."""
     x = photo()
     check(Phone(packed())(x), expected_of(x), "on the bench")
     for scores, best in (([0.5, -1.0, 3.0, 3.0], 2), ([3.0, 3.0], 0), ([-1.0], 0)):
-        assert best == decide(scores), f"{scores}: the first maximum is {best}"
+        assert best == decide(scores), f"{scores}: expected {best}, the index of the first maximum"
 
 
 def test_packed_after_an_epoch() -> None:
-    """A trainer packs now and then. The phone is not in training mode."""
+    """A model packed in training mode runs in eval mode on the phone."""
     x = photo()
     with torch.random.fork_rng():
         yours = Phone(pack(copy.deepcopy(trained()).train(), x))(x)
@@ -107,7 +107,7 @@ def test_packed_after_an_epoch() -> None:
 
 
 def test_the_training_goes_on() -> None:
-    """Nothing that the trainer holds is changed by packing, its mode included."""
+    """Packing changes nothing that the trainer holds, including the mode."""
     net = copy.deepcopy(trained()).train()
     net.body[1].eval()
     with unchanged(net, but=("torch.get_rng_state()",)):
@@ -119,7 +119,7 @@ def test_the_training_goes_on() -> None:
 
 @pytest.mark.parametrize("layout", ["channels_last", "turned", "every_second"])
 def test_photos_from_elsewhere(layout: str) -> None:
-    """They show the same pixels, in a different order in memory."""
+    """Photos with the same pixels in a different memory order get the same scores."""
     x = photo()
     same = {
         "channels_last": x.to(memory_format=torch.channels_last),
@@ -135,7 +135,7 @@ def test_photos_from_elsewhere(layout: str) -> None:
 
 
 def test_a_model_from_elsewhere() -> None:
-    """Its weights are stored in a different order as well."""
+    """A model whose weights are in a different memory order gives the same scores."""
     net = copy.deepcopy(trained()).eval()
     net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     x = photo()
@@ -145,21 +145,21 @@ def test_a_model_from_elsewhere() -> None:
 
 @pytest.mark.parametrize("batch", [3, 4])
 def test_more_photos_than_were_exported(batch: int) -> None:
-    """The app sent three and got two answers."""
+    """More photos than were exported are refused, instead of answering only the first two."""
     phone = Phone(packed())
     refuses(lambda: phone(torch.randn(batch, 3, 6, 6)), f"{batch} photos for a program of 2")
 
 
 @pytest.mark.parametrize("kind", ["float64", "another shape"])
 def test_pixels_of_another_kind(kind: str) -> None:
-    """They have as many bytes, or more, but would be read as something else."""
+    """Another dtype or shape has enough bytes, but would be misread, and is refused."""
     phone, x = Phone(packed()), photo()
     other = x.double() if kind == "float64" else x.view(2, 6, 6, 3)
     refuses(lambda: phone(other), f"{other.dtype} of {[*other.shape]}, for float32 of [2, 3, 6, 6]")
 
 
 def test_a_batch_of_one_at_a_time() -> None:
-    """Two answers are compared; the first must not have changed."""
+    """The first answer must not change when the second photo comes."""
     phone, first, second = Phone(packed()), photo(), photo()
     one = phone(first)
     two = phone(second)
@@ -169,14 +169,14 @@ def test_a_batch_of_one_at_a_time() -> None:
 
 
 def test_a_lens_cap() -> None:
-    """Black is divided by its brightness, and each score is NaN. No cat can be seen."""
+    """A black photo is divided by its brightness: its scores are NaN, and are refused."""
     for scores in ([nan, nan], [1.0, nan, 2.0], torch.tensor([nan, 1.0])):
         refuses(partial(decide, scores), f"the scores are {scores}")
 
 
 @pytest.mark.parametrize("where", ["weights", "header", "end"])
 def test_a_download_that_broke(where: str) -> None:
-    """One byte has changed, or the last ones are missing."""
+    """A file with a changed byte, or with one too many, is refused."""
     data = bytearray(packed())
     position = {"weights": len(data) - 40, "header": data.index(b'"calls"') + 1, "end": -1}[where]
     if where == "end":

@@ -87,7 +87,7 @@ def check(yours: torch.Tensor, x: torch.Tensor, symptom: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_answers_as_the_network(kind: str) -> None:
-    """In eval mode, though it was shipped in training mode."""
+    """The program answers in eval mode, though it was shipped in training mode."""
     x = photo()
     data = shipped(kind).buffer
     with unchanged(x=x):
@@ -101,7 +101,7 @@ def test_a_delegate_has_its_part() -> None:
     plans = {kind: shipped(kind).executorch_program.execution_plan[0] for kind in KINDS}
     calls = {kind: len(plan.chains[0].instructions) for kind, plan in plans.items()}
 
-    assert not plans["portable"].delegates, "the portable program has a delegate"
+    assert not plans["portable"].delegates, "the portable program has a delegate, expected none"
     assert plans["xnnpack"].delegates, f"no delegate; did you pass `delegates` on? Calls: {calls}"
     assert calls["xnnpack"] < calls["portable"], (
         f"instructions {calls}, expected fewer with XNNPACK"
@@ -124,7 +124,7 @@ def test_the_inspector_says_who_ran() -> None:
 
 
 def test_a_delegate_is_faster() -> None:
-    """The shortest of many runs of each, in turn, in this process."""
+    """With XNNPACK the shortest of many interleaved runs takes less than half as long."""
     x = photo()
     programs = {kind: runtime().load_program(shipped(kind).buffer) for kind in KINDS}
     methods = {kind: program.load_method("forward") for kind, program in programs.items()}
@@ -141,7 +141,7 @@ def test_a_delegate_is_faster() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_photo_in_channels_last(kind: str) -> None:
-    """It shows the same picture, and ExecuTorch accepts it without an error."""
+    """A channels-last photo gives the same answer; ExecuTorch itself would misread it."""
     x = photo()
     yours = answer(shipped(kind).buffer, x.to(memory_format=torch.channels_last))
 
@@ -149,7 +149,7 @@ def test_a_photo_in_channels_last(kind: str) -> None:
 
 
 def test_other_strides() -> None:
-    """A slice and a transposed photo show the same picture."""
+    """A slice and a transposed photo give the same answer."""
     x = photo()
     data = shipped("portable").buffer
 
@@ -159,7 +159,7 @@ def test_other_strides() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_photo_with_a_nan(kind: str) -> None:
-    """One broken pixel. On x86 both max poolings, XNNPACK's too, drop it and answer a number."""
+    """A NaN is refused: on x86 both max poolings, XNNPACK's too, would drop it."""
     data, x = shipped(kind).buffer, photo()
     x[1, 2, 3, 4] = nan
     with pytest.raises(ValueError, match=r"."):
@@ -168,7 +168,7 @@ def test_a_photo_with_a_nan(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_that_was_not_exported(kind: str) -> None:
-    """ExecuTorch refuses it: its error must reach the caller."""
+    """ExecuTorch refuses another batch size, and its error must reach the caller."""
     data = shipped(kind).buffer
     for count in (1, 3):
         with pytest.raises(RuntimeError, match=r"set_inputs"):
@@ -177,7 +177,7 @@ def test_a_batch_that_was_not_exported(kind: str) -> None:
 
 @pytest.mark.given
 def test_a_file_that_has_changed() -> None:
-    """One bit of a weight has changed: ExecuTorch loads it, and answers something else."""
+    """If one bit of a weight has changed, ExecuTorch loads the file and answers differently."""
     net, x = nn.Linear(8, 2).eval(), torch.ones(1, 8)
     data = bytearray(lowering()(torch.export.export(net, (x,))).to_executorch().buffer)
     # The header that k03 reads: where the weights begin.
@@ -191,7 +191,7 @@ def test_a_file_that_has_changed() -> None:
 
 
 def test_an_earlier_answer_stays() -> None:
-    """The next input is computed elsewhere."""
+    """The next answer does not overwrite an earlier one."""
     data, first, second = shipped("portable").buffer, photo(), photo()
     one = answer(data, first)
     answer(data, second)
@@ -232,7 +232,7 @@ def check_conflicts(plan: Any, expected: list[tuple[int, int]], why: str) -> Non
 
 
 def test_lifetimes_of_instructions() -> None:
-    """An instruction reads while it writes; what is read for the last time may be replaced."""
+    """An instruction reads while it writes; after its last reader a value may be overwritten."""
     steps = [[0, 1, 1], [1, 2, 2], [2, 3, 3]]
     good = by_hand({0: 0, 1: 16, 2: 0, 3: 16}, steps, [0], [3])
     bad = by_hand({0: 0, 1: 0, 2: 8, 3: 48}, steps, [0], [3])
@@ -249,7 +249,7 @@ def test_lifetimes_of_instructions() -> None:
 
 
 def test_inputs_and_outputs() -> None:
-    """The caller writes an input before the first instruction, and reads after the last."""
+    """The caller writes inputs before the first instruction, and reads outputs after the last."""
     steps = [[1, 2, 2], [2, 3, 3], [0, 3, 4]]
     early = by_hand({0: 0, 2: 0, 3: 16, 4: 32}, steps, [0], [4])
     late = by_hand({0: 0, 1: 16, 2: 32, 3: 16}, [[0, 1], [0, 2], [2, 3]], [0], [1, 3])
@@ -259,7 +259,7 @@ def test_inputs_and_outputs() -> None:
 
 
 def test_a_list_among_the_arguments() -> None:
-    """The values in it are read."""
+    """Values in a list among the arguments are read, too."""
     steps = [[0, 1], [0, 2], [1, 3], [5, 6, 4]]
     plan = by_hand({0: 0, 1: 16, 2: 32, 3: 32, 4: 48}, steps, [0], [4], {5: [2, 3]})
 
@@ -268,7 +268,7 @@ def test_a_list_among_the_arguments() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_their_plan_has_no_conflict(kind: str) -> None:
-    """ExecuTorch's offsets, and your lifetimes."""
+    """ExecuTorch's offsets and your lifetimes give no conflict."""
     plan = shipped(kind).executorch_program.execution_plan[0]
     yours = conflicts(plan)
 
@@ -276,7 +276,7 @@ def test_their_plan_has_no_conflict(kind: str) -> None:
 
 
 def test_a_plan_that_is_wrong() -> None:
-    """All values at offset 0: those alive at the same time are in conflict, and no others."""
+    """With all values at offset 0, those alive at the same time are in conflict."""
     plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
     for number in placed(plan):
         plan.values[number].val.allocation_info.memory_offset_low = 0
@@ -302,7 +302,7 @@ def test_a_plan_that_is_wrong() -> None:
 
 
 def test_one_byte_is_enough() -> None:
-    """A value is moved so that its first byte is the last of another; then to just after it."""
+    """One shared byte is a conflict; a value that begins where another ends is not."""
     plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
     spans = placed(plan)
     far = max(span.stop for span in spans.values())

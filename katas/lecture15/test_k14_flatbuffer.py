@@ -58,14 +58,14 @@ def check_field(made: tuple[bytes, int], number: int, expected: int | None, why:
 
 
 def test_a_field() -> None:
-    """The vtable says how far after the table's start it is, in any order."""
+    """The vtable gives each field's distance from the table's start, in any order."""
     for before in (b"", b"something"):
         check_field(table(8, 4, before=before), 0, 8, "field 0 is at vtable + 4")
         check_field(table(8, 4, before=before), 1, 4, "field 1 is two bytes further")
 
 
 def test_a_field_that_is_absent() -> None:
-    """Its number is 0, or the vtable ends before it: the file is older than the field."""
+    """A field is absent if its entry is 0 or beyond the vtable, as in an older file."""
     check_field(table(4, 0, 8), 1, None, "0 behind the table would be the table itself")
     check_field(table(4, 0, 8), 2, 8, "the next one is there")
     for number in (2, 3, 9):
@@ -73,19 +73,19 @@ def test_a_field_that_is_absent() -> None:
 
 
 def test_a_vtable_behind_its_table() -> None:
-    """The number in the table has a sign."""
+    """A vtable may come after its table, since the number in the table has a sign."""
     check_field(table(8, 4, behind=True), 1, 4, "int32, and table - number")
     check_field(table(8, 4, behind=True), 2, None, "the vtable has two fields")
 
 
 def test_a_target() -> None:
-    """Counted from the number itself, and never back."""
+    """A target is counted from the number itself, and only forwards."""
     data = b"...." + struct.pack("<I", 9) + bytes(20)
     far = struct.pack("<I", 0x80000010)
     yours = target(data, 4), target(far, 0)
 
     assert (13, 0x80000010) == yours, (
-        f"yours {yours}; 9 at byte 4 leads to 13, 0x80000010 is unsigned"
+        f"yours {yours}, expected 13 for 9 at byte 4, and 0x80000010 as unsigned"
     )
 
 
@@ -97,7 +97,7 @@ def vector(*, count: int, width: int) -> tuple[bytes, int]:
 
 @pytest.mark.parametrize("width", [1, 4, 8])
 def test_elements(width: int) -> None:
-    """They follow the count, one after the other."""
+    """Elements follow the count, one after the other."""
     data, at = vector(count=3, width=width)
     yours, expected = elements(data, at, 0, width), [20 + width * n for n in range(3)]
 
@@ -105,7 +105,7 @@ def test_elements(width: int) -> None:
 
 
 def test_no_elements() -> None:
-    """The vector is empty, or there is none."""
+    """An empty vector has no elements, and neither has an absent one."""
     data, at = vector(count=0, width=4)
     yours = elements(data, at, 0, 4), elements(data, at, 1, 4)
 
@@ -113,7 +113,7 @@ def test_no_elements() -> None:
 
 
 def test_a_count_that_is_none() -> None:
-    """It exceeds the file: the offset is wrong, and the given `counted` says so."""
+    """A count that exceeds the file shows a wrong offset: the given `counted` raises."""
     data, at = vector(count=3, width=4)
     wrong = data.replace(struct.pack("<I", 3), struct.pack("<I", 2**31))
     with pytest.raises(ValueError, match="no count"):
@@ -131,7 +131,7 @@ def check(data: bytes, expected: dict[str, Any]) -> None:
 
 
 def test_a_file_of_executorch() -> None:
-    """Its kernels write to out=, and the first arena is reserved for nothing."""
+    """The kernels of a file from ExecuTorch write to out=, and its first arena is empty."""
     data = zlib.decompress(base64.b85decode("".join(WRITTEN)))
     operators = ["aten::permute_copy.out", "aten::add.out", "aten::relu.out", "aten::mm.out"]
 
@@ -139,7 +139,7 @@ def test_a_file_of_executorch() -> None:
 
 
 def test_an_operator_without_an_overload() -> None:
-    """In an older file the field is absent, or an empty string."""
+    """In an older file an overload is absent, or an empty string."""
     data = bytearray(zlib.decompress(base64.b85decode("".join(WRITTEN))))
     # Each of these strings "out" becomes an empty one.
     while (at := data.find(struct.pack("<I", 3) + b"out")) >= 0:
@@ -155,7 +155,7 @@ def method(name: bytes) -> bytes:
 
 
 def test_the_first_of_two_methods() -> None:
-    """It has only a name, and no other field."""
+    """The first of two methods has only a name, and no other field."""
     first, second = method(b"forward"), method(b"prefill")
     # The program's table is at 12, the vector of plans at 20, and the first plan begins at 32.
     root = struct.pack("<IHHHHiI", 12, 8, 8, 0, 4, 8, 4)
@@ -166,14 +166,14 @@ def test_the_first_of_two_methods() -> None:
 
 
 def add_vector(data: bytearray, place: int, count: int, rest: bytes) -> int:
-    """Append a vector to which the number at `place` leads; return where its elements begin."""
+    """Append a vector, point the number at `place` to it; return where its elements begin."""
     data[place : place + 4] = struct.pack("<I", len(data) - place)
     data += struct.pack("<I", count) + rest
     return len(data) - len(rest)
 
 
 def add_table(data: bytearray, place: int, *numbers: int) -> list[int]:
-    """Append a table to which the number at `place` leads; return where its fields are."""
+    """Append a table, point the number at `place` to it; return where its fields are."""
     count = max(numbers) + 1
     behind = {number: 4 + 4 * n for n, number in enumerate(numbers)}
     vtable = struct.pack(f"<{count}H", *(behind.get(number, 0) for number in range(count)))
@@ -206,7 +206,7 @@ def test_large_numbers() -> None:
 @pytest.mark.time_limit(120)
 @pytest.mark.backend("executorch")
 def test_as_executorch_says() -> None:
-    """For a file that ExecuTorch writes now, compared with its own plan."""
+    """The needs of a file that ExecuTorch writes now agree with its own plan."""
     exir: Any = importlib.import_module("executorch.exir")
     net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
     manager = exir.to_edge(torch.export.export(net, (torch.randn(2, 4),))).to_executorch()

@@ -125,7 +125,7 @@ def rows(count: int) -> torch.Tensor:
 
 
 def test_the_kernels_alone(program: Program) -> None:
-    """For three numbers in the middle of five: the others belong to somebody else."""
+    """The kernels write three numbers in the middle of five, and leave the other two alone."""
     found = [float(line) for line in program.call()[0]]
     yours = {"mul": found[:5], "relu": found[5:]}
     expected = {"mul": [7, -4, 2.5, 18, 7], "relu": [7, 0, 0.5, 3, 7]}
@@ -134,18 +134,18 @@ def test_the_kernels_alone(program: Program) -> None:
 
 
 def test_four_rows(program: Program) -> None:
-    """As many rows as `out` has from the start."""
+    """Four rows are as many as `out` has from the start."""
     check(program, rows(MOST), "mul.out has two inputs: x * x, and then that times x")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_fewer_rows(program: Program, count: int) -> None:
-    """Each kernel resizes its output."""
+    """For fewer rows, each kernel resizes its output."""
     check(program, rows(count), "the file plans for 4 rows, and resize_tensor says how many it is")
 
 
 def test_a_nan(program: Program) -> None:
-    """A NaN is neither below nor above 0; an infinity is."""
+    """A NaN stays a NaN, being neither below nor above 0; infinities are handled as usual."""
     x = rows(2)
     x[0, 0], x[1, 1], x[1, 2] = math.nan, math.inf, -math.inf
     check(program, x, "torch.relu leaves a NaN as it is")
@@ -162,12 +162,12 @@ def refused(program: Program, name: str, x: torch.Tensor, error: str) -> str:
 
 
 def test_more_rows_than_were_exported(program: Program) -> None:
-    """The file says how many there may be: forward returns an error, NotSupported."""
+    """For more rows than the file allows, forward returns an error, NotSupported."""
     refused(program, "cube", rows(MOST + 1), "0x10")
 
 
 def test_a_kernel_that_nobody_has_written(program: Program) -> None:
-    """OperatorMissing, when the file is loaded; the log has the name."""
+    """Loading returns OperatorMissing, and the log contains the kernel's name."""
     log = refused(program, "tanh", rows(2), "0x14")
 
     assert "kernel 'aten::tanh.out' not found" in log, log[-800:]
@@ -175,5 +175,5 @@ def test_a_kernel_that_nobody_has_written(program: Program) -> None:
 
 @pytest.mark.parametrize(("name", "error"), [("zip", "0x23"), ("nowhere", "0x22")])
 def test_what_is_no_program(program: Program, name: str, error: str) -> None:
-    """InvalidProgram for a different kind of file, AccessFailed for a missing one."""
+    """A different kind of file gives InvalidProgram, a missing file AccessFailed."""
     refused(program, name, rows(2), error)

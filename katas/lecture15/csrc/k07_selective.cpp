@@ -12,8 +12,8 @@
 //     aten::add.Scalar(Tensor self, Scalar other)    not: another overload
 //     aten::relu6(Tensor self)                       not: relu is only a part of it
 //
-// 1. contains: whether a list has an item, as a whole.
-// 2. selected: whether a list has the operator of a schema.
+// 1. contains: whether a list contains an item, as a whole.
+// 2. selected: whether a list contains the operator of a schema.
 // 3. OFFER: here each kernel is registered. One that ALLOWLIST does not select must leave nothing in
 //    the library, even at -O0, which is how this file is built.
 //
@@ -55,14 +55,14 @@ inline double tanh_backward(double x);
 // ---- the exercise ------------------------------------------------------------------------
 
 // Whether `item` is one of the items of `list`, which are separated by ';'. Part of an item
-// does not count.
+// does not match.
 constexpr bool contains(std::string_view list, std::string_view item) {
   // TODO: from one ';' to the next.
   return list.empty() ? false : throw NotImplementedError{};
 }
 
-// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that comes
-// before "(", overload included. A schema may be only the name.
+// Whether `list` contains the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor":
+// everything before "(", overload included. A schema may be only the name.
 constexpr bool selected(std::string_view list, std::string_view schema) {
   // TODO: take the name alone, and ask contains.
   return list.empty() ? false : throw NotImplementedError{};

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def ships(program: ExportedProgram) -> dict[str, tuple[str, int]]:
     """Return kind and bytes of each tensor that the program needs and the caller does not pass.
 
-    Keys are the names in the Module (``spec.target``), kinds those of PyTorch's `InputKind`
+    Keys are the names in the Module (``spec.target``); kinds are those of PyTorch's `InputKind`
     ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"). Leave out a tensor that no instruction reads and
     the program does not return.
     """

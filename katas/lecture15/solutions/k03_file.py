@@ -18,7 +18,7 @@ def sections(data: bytes) -> Sections:
     """Take a file apart; raise ValueError if bytes 4 and 5 are not ``ET``.
 
     A file without ``eh00`` is all program. A header of fewer than 32 bytes gives no size for the
-    segments: they extend to the end. An offset of 0 means that there are none.
+    segments: they extend to the end. An offset of 0 means that there are no segments.
     """
     if data[4:6] != b"ET":
         raise ValueError(f"no ExecuTorch file: bytes 4 and 5 are {data[4:6]!r}")

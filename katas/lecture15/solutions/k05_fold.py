@@ -43,7 +43,7 @@ def never_written(program: ExportedProgram) -> dict[str, torch.Tensor]:
 
 
 def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
-    """Return the calls to be made now, in order; `known` has the names of known placeholders.
+    """Return the calls to be made now, in order; `known` holds the names of known placeholders.
 
     A call that reads no tensor reads 0 bytes.
     """

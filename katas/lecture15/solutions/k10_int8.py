@@ -13,8 +13,8 @@ LOWEST, HIGHEST = -128, 127
 def qparams(low: float, high: float) -> tuple[float, int]:
     """Return scale and zero point for values from `low` to `high`, and for 0.
 
-    The range is widened to contain 0; its ends are `LOWEST` and `HIGHEST`. The zero point is
-    rounded as Python rounds. A range that is only 0 has scale 1.0 and zero point 0. Raise
+    The range is widened to contain 0; its ends map to `LOWEST` and `HIGHEST`. The zero point is
+    rounded as Python rounds. A range of only 0 has scale 1.0 and zero point 0. Raise
     ValueError if an end is not finite.
     """
     if not (math.isfinite(low) and math.isfinite(high)):

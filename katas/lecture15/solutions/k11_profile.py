@@ -22,7 +22,7 @@ def self_times(rows: Sequence[Row]) -> dict[str, float]:
     """Return the self time of each name, summed over its rows.
 
     A row is either inside another or entirely outside it. The rows may come in any order; of two
-    that begin together, the longer one is outside, or the one that comes first.
+    that begin together, the longer one is outside, or the first if they are equal.
     """
     own, outside = dict[str, float](), list[Row]()
     for row in sorted(rows, key=lambda row: (row.start, -row.end)):

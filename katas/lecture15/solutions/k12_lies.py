@@ -98,7 +98,7 @@ class Phone:
 
 
 def decide(scores: Sequence[float] | torch.Tensor) -> int:
-    """Return the index of the largest score; the first one among equals."""
+    """Return the index of the largest score; in a tie, the first."""
     if any(math.isnan(score) for score in scores):
         raise ValueError("a score is NaN")
     best = 0

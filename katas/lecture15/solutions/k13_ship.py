@@ -89,7 +89,7 @@ def conflicts(plan: Any) -> list[tuple[int, int]]:
     """Return the pairs of values, sorted, that share a byte while both are alive.
 
     Instructions are those of ``plan.chains[0].instructions``, numbered from 1. A value is alive
-    from the first that has it among its `arguments` to the last. Those in ``plan.inputs`` are alive
+    from the first to the last that has it among its `arguments`. Those in ``plan.inputs`` are alive
     from 0 on, those in ``plan.outputs`` until after the last.
     """
     used = [arguments(plan, each) for each in plan.chains[0].instructions]

@@ -46,7 +46,7 @@ def field(data: bytes, table: int, which: int) -> int | None:
 
 
 def target(data: bytes, place: int) -> int:
-    """Return where the string, vector or table begins to which the number at `place` leads."""
+    """Return where the string, vector or table begins that the number at `place` points to."""
     return place + number(data, place, "<I")
 
 

@@ -35,7 +35,7 @@ inline double tanh_backward(double x);
 // ---- the exercise ------------------------------------------------------------------------
 
 // Whether `item` is one of the items of `list`, which are separated by ';'. Part of an item
-// does not count.
+// does not match.
 constexpr bool contains(std::string_view list, std::string_view item) {
   while (true) {
     const auto end = list.find(';');
@@ -49,8 +49,8 @@ constexpr bool contains(std::string_view list, std::string_view item) {
   }
 }
 
-// Whether `list` has the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor": all that comes
-// before "(", overload included. A schema may be only the name.
+// Whether `list` contains the operator of a schema, "aten::add.Tensor(Tensor self) -> Tensor":
+// everything before "(", overload included. A schema may be only the name.
 constexpr bool selected(std::string_view list, std::string_view schema) {
   return contains(list, schema.substr(0, schema.find('(')));
 }
