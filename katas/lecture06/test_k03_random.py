@@ -20,7 +20,7 @@ from katas.lecture06.k03_random import PIPELINES
 from plugins.kit import forbids
 
 
-# The rule that decides each pipeline; the answer itself is not stored, PyTorch computes it.
+# The rule behind each pipeline. The answer itself is not stored: PyTorch computes it.
 RULES = {
     "numpy": "the global generators of random, NumPy and torch are seeded in each worker",
     "own": "a generator of your own is copied into each worker, and seeded by no one",
@@ -85,7 +85,7 @@ def predicted() -> dict[str, tuple[bool, bool]]:
         rows = {name: tuple(row) for name, row in fresh.predictions().items()}
     for name, row in rows.items():
         kinds = [type(each).__name__ for each in row]
-        assert kinds == ["bool", "bool"], f"{name}: expected two bools, yours is {row}"
+        assert kinds == ["bool", "bool"], f"{name}: your row is {row}, expected two bools"
     return rows
 
 
@@ -98,13 +98,11 @@ def fetching() -> set[str]:
 
 
 def test_every_pipeline_is_predicted() -> None:
-    """Each pipeline has a row of two bools, there are no others, and none comes from torch."""
+    """There is one row of two bools for each pipeline, and no row comes from torch."""
     yours = set(predicted())
     words = fetching()
 
-    assert not words, (
-        f"your file uses {sorted(words)}: six rows need none of that; work them out on paper"
-    )
+    assert not words, f"your file uses {sorted(words)}: work the six rows out on paper"
     assert set(PIPELINES) == yours, f"yours has rows for {sorted(yours)}; expected {[*PIPELINES]}"
 
 

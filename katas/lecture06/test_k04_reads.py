@@ -100,7 +100,7 @@ def test_the_real_loader_asks_for_batches() -> None:
     naive = 64
 
     assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), "the samples are wrong"
-    assert 4 == len(file.reads), f"reads: yours {len(file.reads)}, bar 4, one by one {naive}"
+    assert 4 == len(file.reads), f"your code made {len(file.reads)} reads, expected 4"
     file.reads.clear()
     generator = torch.Generator().manual_seed(0)
     sampler = BatchSampler(RandomSampler(records, generator=generator), 16, drop_last=False)
@@ -108,5 +108,5 @@ def test_the_real_loader_asks_for_batches() -> None:
 
     assert sorted(flat(batches)) == sorted(flat(shuffled)), "shuffled: some samples are missing"
     assert len(file.reads) < naive, (
-        f"shuffled: yours {len(file.reads)} reads, expected fewer than {naive}"
+        f"shuffled: your code made {len(file.reads)} reads, expected fewer than {naive}"
     )

@@ -121,7 +121,9 @@ def test_items_may_be_anything() -> None:
     yours = list(ahead(iter(items), 2))
 
     assert len(items) == len(yours), f"yours {yours}, expected {items}: what marks the end?"
-    assert all(a is b for a, b in zip(items, yours, strict=True)), f"yours {yours}, not {items}"
+    assert all(a is b for a, b in zip(items, yours, strict=True)), (
+        f"yours {yours}, expected the objects in {items}"
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 3])

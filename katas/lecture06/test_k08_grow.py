@@ -161,7 +161,7 @@ def test_a_worker_that_reads_grows_by_next_to_nothing() -> None:
     for name, most in naive.items():
         bar = most // 4
         assert yours[name] <= bar, (
-            f"a forked worker read {COUNT} captions, and its {name} grew by: yours {yours[name]}"
-            f" kB, bar {bar} kB, a list of texts {most} kB. Reading an object writes its reference"
-            " count"
+            f"a forked worker read {COUNT} captions, and its {name} grew by {yours[name]} kB,"
+            f" expected at most {bar}; with a list of texts {most}. Reading an object writes its"
+            " reference count"
         )
