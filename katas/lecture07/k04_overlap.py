@@ -70,10 +70,10 @@ def overlap(a: Sequence[Interval], b: Sequence[Interval]) -> int:
 def breakdown(rows: Sequence[Mapping[str, object]]) -> Breakdown:
     """Return how the GPU spent the time between its first start and last end.
 
-    Each row is an event from a Chrome trace, with "ts" and "dur"; at least one is a GPU's. `compute`
-    is the time during which a compute kernel runs, `busy` the time during which anything runs on
-    the GPU, `idle` the rest, and `overlap` the time during which communication and compute both
-    run.
+    Each row is an event from a Chrome trace, with "ts" and "dur"; at least one is a GPU's.
+    `compute` is the time during which a compute kernel runs, `busy` the time during which anything
+    runs on the GPU, `idle` the rest, and `overlap` the time during which communication and compute
+    both run.
     """
     # TODO: one list of intervals for each kind.
     raise NotImplementedError("breakdown")

@@ -92,7 +92,7 @@ def test_the_times_of_the_picture() -> None:
 
 
 def test_a_name_that_calls_itself() -> None:
-    """Both calls count for the name, so the inner one is not lost."""
+    """If a name calls itself, the self times of both calls are added."""
     calls = [Call("f", 1, 0, 10), Call("f", 1, 2, 6), Call("f", 1, 20, 25)]
     compare_times(calls, {"f": 15}, "10 + 5 for f")
 
@@ -212,7 +212,7 @@ def test_a_long_trace() -> None:
         "the parents are wrong: expected `all` as the parent of all other calls"
     )
     assert count <= bar, (
-        f"time comparisons for {size} calls: yours {count}, limit {bar}, all pairs {size**2}"
+        f"{size} calls: your code compares times {count} times, expected at most {bar}"
     )
 
 
@@ -245,6 +245,6 @@ def test_a_trace_four_times_as_long() -> None:
             counts[function.__name__] += count
     for name, (short, long) in counts.items():
         assert long <= 6 * short, (
-            f"{name}: {short} steps for 50 calls, {long} for 200: yours {long / short:.1f} times"
-            " as many, bar 6, all pairs 16"
+            f"{name}: {short} steps for 50 calls, {long} for 200, {long / short:.1f} times"
+            " as many; expected at most 6 times, and comparing all pairs takes 16"
         )

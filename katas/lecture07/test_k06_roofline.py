@@ -55,7 +55,7 @@ def test_two_sides_of_the_ridge() -> None:
 
 
 def test_every_operator_is_there() -> None:
-    """There is one row for each operator, there are no others, and none comes from torch."""
+    """There is exactly one row for each operator, and no row comes from torch."""
     yours = set(predicted())
     assert yours == set(OPERATORS), (
         f"yours has rows for {sorted(yours)}, expected those of OPERATORS"

@@ -95,7 +95,8 @@ def test_six_launches() -> None:
     """Every operator counts, and so do copies."""
     yours, plain = count(step).names, count(plain_step).names
     assert len(yours) <= 6, (
-        f"launches: yours {len(yours)}, bar 6, plain {len(plain)}\nyours: {', '.join(yours)}"
+        f"your step makes {len(yours)} launches, expected at most 6: {', '.join(yours)};"
+        f" plain_step makes {len(plain)}"
     )
 
 
@@ -117,4 +118,6 @@ def test_no_launch_is_hidden() -> None:
 def test_one_new_tensor() -> None:
     """Only the square root needs a new tensor."""
     yours, plain = len(count(step).fresh), len(count(plain_step).fresh)
-    assert yours <= 1, f"new tensors: yours {yours}, bar 1, plain {plain}"
+    assert yours <= 1, (
+        f"your step makes {yours} new tensors, expected at most 1; plain_step makes {plain}"
+    )

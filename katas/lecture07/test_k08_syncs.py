@@ -156,7 +156,7 @@ def test_one_wait(count: int) -> None:
     """There is one wait, however many batches there are."""
     yours = waits(*setting(count))
     assert len(yours) <= 1, (
-        f"{count} batches: your code waits {len(yours)} times, bar 1: {', '.join(yours)}."
+        f"{count} batches: your code waits {len(yours)} times, expected 1: {', '.join(yours)}."
         " _local_scalar_dense reads a value of a tensor; indexing with a mask asks for a size"
     )
 

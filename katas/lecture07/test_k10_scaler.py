@@ -163,7 +163,7 @@ def test_any_training(slopes: list[float], interval: int) -> None:
 
 
 def test_scales_as_text() -> None:
-    """Of eight steps, the fourth and the seventh are bad."""
+    """The scales of eight steps, of which the fourth and seventh are bad, are as expected."""
     pair = Pair()
     lines = []
     for step in range(8):
