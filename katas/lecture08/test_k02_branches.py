@@ -14,7 +14,7 @@ from katas.lecture08.k02_branches import PROGRAMS
 from plugins.kit import forbids
 
 
-# The rule that decides each row; the answer itself is not stored, PyTorch computes it.
+# The rule behind each row. The answer itself is not stored: PyTorch computes it.
 RULES = {
     "sign": "a tensor becomes a bool of Python: a trace cannot see what Python does with it",
     "total": "a loop of Python is gone from a trace: what it did for four rows is written down",
@@ -58,7 +58,7 @@ def predicted() -> dict[str, tuple[float, float]]:
     for name, row in rows.items():
         kinds = [type(each) for each in row]
         numbers = len(kinds) == 2 and {*kinds} <= {int, float}
-        assert numbers, f"{name}: expected two numbers, yours is {row}"
+        assert numbers, f"{name}: your row is {row}, expected two numbers"
     return rows
 
 
@@ -75,7 +75,7 @@ def test_a_trace_only_warns() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """Each program has a row of two numbers, there are no other rows, and none calls torch."""
+    """There is exactly one row of two numbers for each program, and no row calls torch."""
     yours = {*predicted()}
 
     assert {*NAMES} == yours, f"yours has rows for {sorted(yours)}; expected {NAMES}"

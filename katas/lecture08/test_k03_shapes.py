@@ -83,10 +83,12 @@ def check_frozen(function: Callable[..., torch.Tensor], n: int, m: int, expected
     with unchanged(program.state_dict):
         yours = frozen(program)
 
-    assert {"x", "y"} == {*yours}, f"yours has {[*yours]}, expected x and y: leave out the weights"
+    assert {"x", "y"} == {*yours}, (
+        f"your keys are {[*yours]}, expected x and y: leave out the weights"
+    )
     kinds = {type(size) for sizes in yours.values() for size in sizes.values()}
     assert kinds <= {int}, (
-        f"yours has {kinds}, expected int, since a SymInt keeps its whole ShapeEnv alive"
+        f"your sizes are {kinds}, expected int, since a SymInt keeps its whole ShapeEnv alive"
     )
     assert yours == expected, f"yours    {yours}\nexpected {expected}\n{program.graph}"
 
@@ -156,9 +158,9 @@ def test_sizes_that_depend_on_each_other() -> None:
 def test_every_contract_has_a_spec() -> None:
     """Each contract has one spec, which covers x and y."""
     yours = specs()
-    assert CONTRACTS.keys() == yours.keys(), f"yours has {[*yours]}, expected {[*CONTRACTS]}"
+    assert CONTRACTS.keys() == yours.keys(), f"your keys are {[*yours]}, expected {[*CONTRACTS]}"
     for name, spec in yours.items():
-        assert {"x", "y"} == {*spec}, f"{name}: yours has {[*spec]}, expected x and y"
+        assert {"x", "y"} == {*spec}, f"{name}: your keys are {[*spec]}, expected x and y"
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

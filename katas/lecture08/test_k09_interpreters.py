@@ -92,7 +92,9 @@ def predicted() -> set[str]:
 def test_some_are_shared() -> None:
     """Some rows are shared and some are not, and your file starts no interpreter."""
     yours = predicted()
-    assert 0 < len(yours) < len(ROWS), f"yours has {len(yours)} of {len(ROWS)} rows"
+    assert 0 < len(yours) < len(ROWS), (
+        f"yours has {len(yours)} of {len(ROWS)} rows, expected some, but not all"
+    )
 
 
 @pytest.mark.parametrize("row", ROWS)
