@@ -91,7 +91,7 @@ def test_each_interpreter_from_the_top() -> None:
         depth = len(STACK)
     seen = [*top.seen, *below.seen]
     expected = [(2, "sin", 1), (1, "sin", 0)]
-    assert seen == expected, f"yours: (level, operator, depth below) {seen}, expected {expected}"
+    assert seen == expected, f"(level, operator, depth below): yours {seen}, expected {expected}"
     assert depth == 2, f"afterwards your stack has {depth} interpreters, expected 2"
     assert torch.equal(yours, x.sin()), f"yours {yours}, expected the sine of {x}"
 

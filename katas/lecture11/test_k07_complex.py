@@ -12,7 +12,7 @@ from katas.lecture11.k07_complex import LOSSES
 from plugins.kit import forbids
 
 
-# The rule that decides each row; the answer itself is not stored, PyTorch computes it.
+# The rule behind each row. The answer itself is not stored: PyTorch computes it.
 RULES = {
     "real": "a step along a changes L, a step along b does not",
     "imag": "a step along b changes L; along which axis of the plane does z.grad point?",
@@ -53,7 +53,7 @@ def test_a_step_against_it_goes_down() -> None:
 
 
 def test_every_loss_is_predicted() -> None:
-    """Each loss has a number, there are no other rows, and none needs torch."""
+    """There is exactly one number for each loss, and none needs torch."""
     yours = {*predicted()}
 
     assert {*LOSSES} == yours, f"yours has rows for {sorted(yours)}; expected {sorted(LOSSES)}"

@@ -204,7 +204,9 @@ def test_single_precision(extension: Extension) -> None:
     x, y = (each.float() for each in data())
     kinds = [parameter.dtype for parameter in yours.parameters()]
     kinds.append(yours.forward(x).dtype)
-    assert {*kinds} == {torch.float32}, f"yours has {kinds}, expected the default, float32"
+    assert {*kinds} == {torch.float32}, (
+        f"your parameters are {kinds}, expected the default, float32"
+    )
     losses, right = yours.train(x, y, 3, 0.1, 0.9), train(theirs, 3, 0.1, 0.9)
     says = "losses: yours in float32 against PyTorch's in float64\n".__add__
     torch.testing.assert_close(
