@@ -81,7 +81,7 @@ def test_each_program_is_there() -> None:
     """There is one row for each program, and no other."""
     yours = predicted()
 
-    assert {*PROGRAMS} == {*yours}, f"yours has {[*yours]}, expected {[*PROGRAMS]}"
+    assert {*PROGRAMS} == {*yours}, f"your keys are {[*yours]}, expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

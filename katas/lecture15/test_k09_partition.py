@@ -170,7 +170,9 @@ def check_partition(graph: Graph, supported: set[str]) -> None:
     yours = parts_of(graph, supported)
 
     assert not reaches(graph, yours), f"{graph}\nyours {yours} has a cycle"
-    assert not has_cycle(graph, [sorted(each) for each in yours]), f"{graph}\nyours {yours}"
+    assert not has_cycle(graph, [sorted(each) for each in yours]), (
+        f"{graph}\nyour has_cycle finds a cycle in {yours}"
+    )
     for one, other in combinations(yours, 2):
         rest = [each for each in yours if each is not one and each is not other]
         assert reaches(graph, [*rest, one | other]), (

@@ -111,8 +111,8 @@ def test_as_pytorch_quantizes(seed: int, width: float, shift: float) -> None:
     worst = (yours - theirs).abs().argmax()
 
     assert torch.equal(theirs, yours), (
-        f"scale {scale}, zero point {zero}: {x[worst]} is {yours[worst]} in yours, {theirs[worst]}"
-        " in PyTorch's"
+        f"scale {scale}, zero point {zero}: {x[worst]} becomes {yours[worst]}, expected"
+        f" {theirs[worst]}, as in PyTorch"
     )
     assert 0.0 == yours[0].item(), f"0 becomes {yours[0]}, expected exactly 0, as in padding"
 
