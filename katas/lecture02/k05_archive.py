@@ -75,7 +75,7 @@ class Reader(pickle.Unpickler):
         """Return the whole storage as a flat, writable, row-major tensor of its dtype.
 
         `pid` is ("storage", dtype, key, device, number of elements); the bytes are in the file
-        ``data/`` + key. It is called once for each tensor in the pickle. The device is always the
+        ``data/`` + key. The unpickler calls this once for each tensor. The device is always the
         CPU.
         """
         # TODO: read bytes, once for each key. (torch.frombuffer refuses an empty buffer.)

@@ -2,7 +2,7 @@
 
     x.expand(3, 4).add_(1)           # one element at three indices: refused
     torch.neg(x[:-1], out=x[1:])     # read at one index, written at another: refused
-    x.unfold(0, 3, 1).add_(1)        # overlaps, and PyTorch goes on
+    x.unfold(0, 3, 1).add_(1)        # overlaps, but is allowed
 
 The result would depend on the order in which a kernel visits the elements. PyTorch checks before it
 writes, but only with cheap tests on sizes and strides; whatever they cannot decide is `TOO_HARD`,
@@ -55,7 +55,7 @@ def is_dense(window: Window) -> bool:
 def internal_overlap(window: Window) -> Overlap:
     """Return whether one element appears at two indices.
 
-    `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
+    Return `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
     """
     # TODO: two cases are cheap and certain; the rest is not.
     raise NotImplementedError("internal_overlap")
@@ -64,7 +64,7 @@ def internal_overlap(window: Window) -> Overlap:
 def overlap_status(a: Window, b: Window) -> Overlap:
     """Return how two windows on one storage overlap. The first rule that applies wins.
 
-    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges do not meet,
+    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges are disjoint,
     `FULL` if range and strides are equal (each element is read, then written), else `PARTIAL`.
     """
     # TODO: dense windows are intervals.

@@ -5,7 +5,7 @@
 
 All code here is written, and it mostly works on new row-major tensors. It fails, usually silently,
 on slices and transposes, and where somebody mistook a view for a copy or a copy for a view. Nothing
-raises NotImplementedError: run the tests, read what came out, and ask where the elements are.
+raises NotImplementedError: run the tests, read the failures, and ask where the elements are.
 `windows` has two bugs. Each bug takes one line to fix.
 
 Begin with `marked`: print the strides of its table.

@@ -1,7 +1,7 @@
 """Broadcasting: the shape of the result, without a copy of anything.
 
 ``((predictions - targets) ** 2).mean()`` of shapes (64, 1) and (64,) is far too large for good
-predictions, and no error tells you (`F.mse_loss` would warn): the difference has shape (64, 64).
+predictions, and no error is raised (`F.mse_loss` would warn): the difference has shape (64, 64).
 The rule behind it aligns shapes at their last dims:
 
     predictions   64  1            a size of 1 becomes any other size,
@@ -53,8 +53,8 @@ def expand_strides(
 def reduce_dims(sizes: tuple[int, ...], new_sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the dims of `new_sizes` to sum over to get back to `sizes`, in increasing order.
 
-    `sizes` broadcasts to `new_sizes`. Sum a new dim even if its size is 1; an old size of 1 that
-    stays 1 needs no sum.
+    `sizes` broadcasts to `new_sizes`. Sum over a new dim even if its size is 1; an old size of 1
+    that stays 1 needs no sum.
     """
     # TODO: which dims are new, and which were repeated?
     raise NotImplementedError("reduce_dims")

@@ -1,7 +1,7 @@
 """Take a key apart: the half of ``x[0, :, rows, None, mask]`` that costs nothing.
 
 Ints, slices, ``None`` and ``...`` move strides and give a view. Index tensors pick elements one by
-one and copy. PyTorch does the first half first, and keeps whole the dims that the second half
+one and copy. PyTorch does the first half first, and keeps intact the dims that the second half
 needs:
 
     x (2, 3, 4, 5)     x[1, ..., rows, None]
@@ -65,7 +65,7 @@ def apply_basic(
 ) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
     """Return the view that the basic entries give, and a list with one entry for each of its dims.
 
-    The dims of index tensors stay whole in the view; the list has the tensor, or None.
+    The dims of index tensors stay whole in the view; the list contains the tensor, or None.
     """
     # TODO: which entry leaves a dim whole, and which leaves none?
     raise NotImplementedError("apply_basic")

@@ -10,7 +10,7 @@ result. If the indexed dims are neighbours, the block takes their place. If anot
 them, the block goes to the front.
 
 1. `block_start`: at which dim of the result does it start?
-2. `positions`: where in the storage each element of the result is: a sum of one term per dim, index
+2. `positions`: the storage position of each element of the result, a sum of one term per dim, index
    times stride, as always. Shape each term so that all of them broadcast.
 
 `gather`, which then reads them, is given. About 15 lines, without indexing with a tensor.
@@ -27,17 +27,18 @@ import torch
 def block_start(indices: list[torch.Tensor | None]) -> int:
     """Return the dim of the result at which the block starts.
 
-    There is an entry for each dim of the view, None if it is not indexed; at least one is a tensor.
+    `indices` has an entry for each dim of the view, None if the dim is not indexed; at least one
+    entry is a tensor.
     """
     # TODO: are the indexed dims neighbours?
     raise NotImplementedError("block_start")
 
 
 def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
-    """Return where in the storage the elements of the result are: int64, of the result's shape.
+    """Return the storage position of each element of the result: int64, of the result's shape.
 
     The index tensors are int64 of one dim or more, and broadcast. -1 is the last index. The dims
-    that are not indexed follow in order around the block. The answer is on the view's device.
+    that are not indexed follow in order around the block. Return a tensor on the view's device.
     """
     for entry, size in zip(indices, view.shape, strict=True):
         if entry is not None and ((entry < -size) | (entry >= size)).any():

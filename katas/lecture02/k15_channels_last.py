@@ -1,7 +1,7 @@
 """Channels-last is nothing but strides: compute them, and recognise the format.
 
 ``x.to(memory_format=torch.channels_last)`` keeps the shape (N, C, H, W) and sets no flag. So where
-does it say channels-last?
+is the format recorded?
 
     print(x.stride())     # (60, 1, 15, 3) for (2, 3, 4, 5): from fast to slow C, W, H, N
 

@@ -5,13 +5,13 @@
     x.cumsum(1).is_contiguous(memory_format=torch.channels_last)     # guess first
 
 A network stays in channels-last only as long as each operator keeps the format; one that does not
-costs a copy, and no table lists them. Write the experiment, about 10 lines:
+costs a copy, and no table lists those. Write the experiment, about 10 lines:
 
 1. `survey`: give each operator channels-last images; which format does its result have?
 2. `deciders`: for two operands, whose format does the result take?
 
-- Which sizes make the format unambiguous? A tensor of ``(2, 1, 4, 5)`` can be in both.
-- An operator may write to its input, so each call gets its own.
+- Which sizes make the format unambiguous? A ``(2, 1, 4, 5)`` tensor can be in both.
+- An operator may write to its input, so give each call its own.
 
 Begin with a guess for each row of `OPERATORS`; then print ``survey(OPERATORS)``. Ask `deciders`
 about ``torch.add``, ``torch.cat`` of two tensors, ``lambda a, b: F.conv2d(a, b, padding=1)``.
@@ -92,7 +92,7 @@ def deciders(
     """Return which operand, alone in channels-last, makes the result ``"channels_last"``.
 
     Return a set of "first" and "second": empty if neither does, both if each does on its own. The
-    other operand is row-major; both have the sizes that `survey` uses. Each call gets new ones.
+    other operand is row-major; both have the sizes that `survey` uses. Give each call new operands.
     """
     # TODO: two experiments.
     raise NotImplementedError("deciders")

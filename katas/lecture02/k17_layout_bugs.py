@@ -4,7 +4,7 @@
     torch.ones(1, 3, 3, 3) * gains              # silently scales the columns
 
 All six functions run (nothing raises NotImplementedError), the shapes fit, but the result is wrong,
-or right and slow. Square images, one-column predictions and in-place writes through a mask cause
+or right but slow. Square images, one-column predictions and in-place writes through a mask cause
 such bugs. Images are (N, C, H, W). One or two lines fix each function; its docstring says what it
 should do.
 
@@ -30,7 +30,7 @@ def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Ten
 
 
 def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Return the images at every pair of one of R rows and one of K columns: (N, C, R, K).
+    """Return the pixels at all pairs of one of R rows and one of K columns: (N, C, R, K).
 
     `rows` and `columns` are int64 vectors in any order.
     """
@@ -58,8 +58,8 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
     """Return the images with `count` channels of zeros appended, in the same dtype.
 
-    Channels-last images stay channels-last, row-major ones row-major, slices of such images too;
-    `count` is 1 or more.
+    Keep channels-last images channels-last, row-major ones row-major, and slices of either as they
+    are; `count` is 1 or more.
     """
     n, _, h, w = images.shape
     zeros = torch.zeros(n, count, h, w, dtype=images.dtype, device=images.device)

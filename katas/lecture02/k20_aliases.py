@@ -35,7 +35,7 @@ class Effects:
 
 
 def schema_of(name: str) -> Any:
-    """Return the schema of, say, "aten::add_.Tensor", or "aten::relu" with overload "". Given."""
+    """Return the schema of an overload, such as "aten::add_.Tensor" or "aten::relu". Given."""
     operator, _, overload = name.partition(".")
     return torch._C._get_schema(operator, overload)  # noqa: SLF001 - the only access
 

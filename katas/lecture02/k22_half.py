@@ -86,5 +86,5 @@ EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
 
 def predictions() -> dict[str, float]:
     """Return the value of every expression in `EXPRESSIONS`."""
-    # TODO: 15 rows: return {"half 2049": ..., and so on}; math.inf and 2.0**-24 write some.
+    # TODO: 15 rows: return {"half 2049": ..., and so on}; use math.inf and 2.0**-24 if needed.
     raise NotImplementedError("predictions")

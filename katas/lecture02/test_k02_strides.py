@@ -122,7 +122,7 @@ def test_no_tensor_is_made() -> None:
     with forbids(kata) as fresh:
         for sizes, strides, contiguous in facts:
             yours = fresh.is_contiguous(sizes, strides)
-            assert contiguous is yours, f"{sizes}, {strides}: yours {yours}, not {contiguous}"
+            assert contiguous is yours, f"{sizes}, {strides}: yours {yours}, expected {contiguous}"
         for sizes, strides, _ in facts[: len(tensors)]:
             new = fresh.contiguous_strides(sizes)
             assert strides == new, f"{sizes}: yours {new}, PyTorch's {strides}"

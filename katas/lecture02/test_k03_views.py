@@ -65,4 +65,4 @@ def test_prediction(device: str, name: str) -> None:
     # In Python True equals 1, but an offset is not a bool.
     is_right = repr(row) == repr((shares, result.stride(), result.storage_offset()))
 
-    assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"
+    assert is_right, f"your row for {name!r} is {row}, not what PyTorch gives. Rule: {RULES[name]}"

@@ -96,11 +96,11 @@ def test_shared_storages_stay_shared() -> None:
     yours["a"][0, 2] = 5.0
 
     assert 5.0 == float(yours["b"][2, 0]), (
-        "saved as views of one storage, but yours are two copies: a write to one must show in the "
+        "saved as views of one storage, but you load two copies: a write to one must show in the "
         "other"
     )
     assert 0.0 == float(yours["other"][0, 2]), (
-        "the third tensor must have a storage of its own, key '1'"
+        "the third tensor must have a storage of its own (key '1')"
     )
 
 
@@ -128,9 +128,9 @@ def test_objects_keep_their_structure() -> None:
     layers = [torch.tensor([n, n + 0.5]) for n in range(12)]
     yours = load(saved({"step": 3, "layers": layers}))
 
-    assert 3 == yours["step"], f"yours {yours['step']}, expected 3"
+    assert 3 == yours["step"], f"you load the step as {yours['step']}, expected 3"
     numbers = [x.tolist() for x in yours["layers"]]
-    assert [x.tolist() for x in layers] == numbers, f"keys '0' to '11': yours {numbers}"
+    assert [x.tolist() for x in layers] == numbers, f"storages '0' to '11' are loaded as {numbers}"
 
 
 def test_a_file_has_its_own_root(tmp_path: Path) -> None:

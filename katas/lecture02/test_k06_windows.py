@@ -100,7 +100,7 @@ def test_windows_share_the_storage() -> None:
     answer = windows(x, 3, 1)
     x[2] = 1.0
 
-    assert x.data_ptr() == answer.data_ptr(), "yours is a copy; the windows must be a view of x"
+    assert x.data_ptr() == answer.data_ptr(), "your windows are a copy; return a view of x"
     same(answer, [[0, 0, 1], [0, 1, 0], [1, 0, 0]], "x[2] = 1 after the windows were made")
 
 
@@ -129,7 +129,7 @@ def test_windows_are_those_of_unfold(
         answer = windows(x, size, step)
     same(answer, x.unfold(-1, size, step), f"{size=}, {step=} of {described(x)}")
     assert x.untyped_storage().data_ptr() == answer.untyped_storage().data_ptr(), (
-        f"yours is a copy of {described(x)}; the windows must be a view"
+        f"your windows are a copy of {described(x)}; return a view"
     )
 
 
@@ -148,7 +148,7 @@ def test_patches_of_an_image() -> None:
     answer = patches(image, 2, 2)
 
     assert (1, 1, 2, 3, 2, 2) == answer.shape, (
-        f"yours {tuple(answer.shape)}, expected 2 by 3 of 2 by 2"
+        f"yours {tuple(answer.shape)}, expected 2 by 3 patches of 2 by 2"
     )
     same(answer[0, 0, 0, 0], [[0, 1], [4, 5]], "the patch at row 0, column 0")
     same(answer[0, 0, 1, 2], [[6, 7], [10, 11]], "the patch at row 1, column 2")
@@ -169,7 +169,7 @@ def test_patches_are_views_of_any_layout(
     theirs = image.unfold(2, height, 1).unfold(3, width, 1)
     same(answer, theirs, f"{height} by {width} of {described(image)}")
     assert image.data_ptr() == answer.data_ptr(), (
-        f"yours is a copy of {described(image)}; the patches must be a view"
+        f"your patches are a copy of {described(image)}; return a view"
     )
 
 
@@ -260,7 +260,7 @@ def test_columns_are_copied_once() -> None:
             im2col(x, 2, 2)
 
         assert not {"im2col", "unfold"} & set(seen.names), (
-            "your code calls F.unfold, which is the kata itself"
+            "your code calls F.unfold, which this kata asks you to write"
         )
         assert "convolution" not in seen.names, (
             "your code calls a convolution: build the columns that it would use"

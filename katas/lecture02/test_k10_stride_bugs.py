@@ -75,7 +75,7 @@ def test_columns_of_a_part_are_cleared(device: str) -> None:
     clear_columns_(whole[1:3, 2:], 1)
     zeros = (whole == 0).nonzero()
     same(zeros, [[1, 2], [2, 2]], "clear_columns_ of whole[1:3, 2:], 1: where whole is 0")
-    assert not whole.isnan().any(), f"0 times NaN is NaN: the matrix is now {whole.tolist()}"
+    assert not whole.isnan().any(), f"a NaN is left in {whole.tolist()}: 0 times NaN is NaN"
 
 
 @pytest.mark.given
@@ -105,7 +105,9 @@ def test_windows_are_views_of_any_signal(start: int, step: int, size: int) -> No
         with unchanged(signal=signal):
             result = windows(signal, size)
         same(result, signal.unfold(0, size, 1).tolist(), case)
-        assert signal.data_ptr() == result.data_ptr(), f"{case}: yours is a copy, not a view"
+        assert signal.data_ptr() == result.data_ptr(), (
+            f"{case}: your windows are a copy, expected a view"
+        )
 
 
 @pytest.mark.given

@@ -45,7 +45,7 @@ def shape_of(shapes: tuple[tuple[int, ...], ...], why: str) -> None:
         yours = None
 
     assert theirs == yours, (
-        f"{shapes}: yours {yours}, PyTorch's {theirs}; None is a refusal.\n{why}"
+        f"{shapes}: yours {yours}, PyTorch's {theirs}; None means an error.\n{why}"
     )
 
 

@@ -86,7 +86,7 @@ def agree(x: torch.Tensor, key: tuple[object, ...]) -> None:
         entries = spell_out(key, tuple(x.shape))
         view, indices = apply_basic(x, entries)
     assert view.dim() == len(indices), (
-        f"{case}: your view has {view.dim()} dims, but your list {len(indices)} entries"
+        f"{case}: your view has {view.dim()} dims, but your list has {len(indices)} entries"
     )
     yours = view[tuple(ALL if entry is None else entry for entry in indices)]
     theirs = x[key]
@@ -168,8 +168,12 @@ def test_basic_entries_make_a_view() -> None:
     theirs = x[1, 1:, ::2]
 
     assert theirs.tolist() == view.tolist(), f"x[1, 1:, ::2]: yours {view}, PyTorch's {theirs}"
-    assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), "yours is a copy"
-    assert [None, None] == indices, f"an int removes its dim: yours {indices}, expected two None"
+    assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), (
+        "your view is a copy"
+    )
+    assert [None, None] == indices, (
+        f"your list is {indices}, expected two None: an int removes its dim"
+    )
     assert 3 == len(entries), f"do not change the list that is passed in; it is now {entries}"
 
 
@@ -185,7 +189,7 @@ def test_the_dims_of_index_tensors_stay_whole() -> None:
         f"{(tuple(theirs.shape), theirs.stride())}"
     )
     expected = [ROWS, None, COLUMN, None]
-    assert len(indices) == 4, f"your list has {len(indices)} entries, the view 4 dims"
+    assert len(indices) == 4, f"your list has {len(indices)} entries, but the view has 4 dims"
     assert all(a is b for a, b in zip(expected, indices, strict=True)), (
         f"yours {text(indices)}, expected {text(expected)}: the same tensor objects as in the key"
     )

@@ -97,10 +97,10 @@ def test_other_numbers_of_dims_have_no_channels_last(sizes: tuple[int, ...]) -> 
         channels_last_strides(sizes)
     strides = (1,) * len(sizes)
 
-    assert is_channels_last_contiguous(sizes, strides) is False, "without C, no channels-last"
-    assert is_strides_like_channels_last(sizes, strides) is False, "without C, no channels-last"
+    assert is_channels_last_contiguous(sizes, strides) is False, "4 or 5 dims only"
+    assert is_strides_like_channels_last(sizes, strides) is False, "4 or 5 dims only"
     assert torch.contiguous_format == suggest_memory_format(sizes, strides), (
-        "without channels-last, suggest row-major"
+        "suggest row-major for other numbers of dims"
     )
 
 
@@ -218,4 +218,4 @@ def test_no_tensor_is_made() -> None:
             fresh.is_strides_like_channels_last((2, 3, 4, 5), strides),
         )
 
-    assert (True, True) == yours, f"of a new channels-last tensor: yours {yours}, expected True"
+    assert (True, True) == yours, f"both questions about a new channels-last tensor: yours {yours}"

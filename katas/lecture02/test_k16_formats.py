@@ -67,7 +67,7 @@ def test_each_operator_gets_images_in_channels_last(device: str) -> None:
     with torch.device("meta"):  # the default device, not the device that was asked for
         found = survey({"look": look}, device)
     assert {"look": "channels_last"} == found, (
-        f"for an operator that returns its input, yours is {found}"
+        f"an operator that returns its input: yours {found}, expected channels_last"
     )
     (x,) = seen
     n, c, h, w = x.shape
@@ -107,7 +107,7 @@ def test_each_operator_gets_an_input_of_its_own() -> None:
     """The first operator here reverses its input in place."""
     operators = {"turn": lambda x: x.transpose_(1, 3), "look": lambda x: x}
 
-    assert "channels_last" == survey(operators)["look"], "the first operator changed this input"
+    assert "channels_last" == survey(operators)["look"], "the first operator changed the second one's input"
     seen: list[torch.Tensor] = []
 
     def look(x: torch.Tensor) -> torch.Tensor:
@@ -153,7 +153,7 @@ def test_each_experiment_has_operands_of_its_own() -> None:
 
     yours = deciders(turn)
 
-    assert yours == {"first"}, f"the result is a clone of the first operand; yours: {yours}"
+    assert yours == {"first"}, f"the result is a clone of the first operand, but yours is {yours}"
 
     def turn_back(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         result = b.clone()
@@ -162,7 +162,7 @@ def test_each_experiment_has_operands_of_its_own() -> None:
 
     yours = deciders(turn_back)
 
-    assert yours == {"second"}, f"the result is a clone of the second operand; yours: {yours}"
+    assert yours == {"second"}, f"the result is a clone of the second operand, but yours is {yours}"
 
 
 def test_some_operators_need_both_and_some_one() -> None:
@@ -185,7 +185,9 @@ def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
         return a
 
     yours = deciders(look, device)
-    assert {"first"} == yours, f"for an operator that returns its first operand, yours is {yours}"
+    assert {"first"} == yours, (
+        f"an operator that returns its first operand: yours {yours}, expected first"
+    )
     formats = sorted((ordered(a), ordered(b)) for a, b in seen)
     assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats, (
         f"make two calls, each with one operand in channels-last; yours: {formats}"

@@ -139,7 +139,9 @@ def test_each_row_has_its_score(device: str) -> None:
     scores = torch.arange(6.0, device=device).reshape(2, 3)
 
     yours = scores_of(scores, torch.tensor([2, 0], device=device)).tolist()
-    assert [2.0, 3.0] == yours, f"labels 2 and 0 of [[0, 1, 2], [3, 4, 5]]: yours {yours}"
+    assert [2.0, 3.0] == yours, (
+        f"labels 2, 0 of [[0, 1, 2], [3, 4, 5]]: yours {yours}, expected [2, 3]"
+    )
     # A class that is ruled out has the score -inf, which must not affect the others.
     scores = torch.tensor([[-torch.inf, 1.0, 2.0], [3.0, torch.nan, -torch.inf]])
     yours = scores_of(scores, torch.tensor([2, 0])).tolist()
@@ -225,7 +227,9 @@ def test_new_channels_are_zeros_beside_infinity(kind: str) -> None:
     x[0, 1] = torch.nan
     new = add_channels(x, 1)[:, 4:]
 
-    assert new.count_nonzero() == 0, f"0 times inf is NaN; your new channels are {new.tolist()}"
+    assert new.count_nonzero() == 0, (
+        f"your new channels are {new.tolist()}, expected zeros: 0 times inf is NaN"
+    )
 
 
 @pytest.mark.parametrize("kind", FORMATS)

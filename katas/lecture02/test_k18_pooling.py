@@ -127,9 +127,9 @@ def test_each_layer_gets_channels_last(last: bool) -> None:  # noqa: FBT001
     run(layers, x)
     formats = [x.is_contiguous(memory_format=LAST) for x in seen]
     assert formats == [True] * 4, (
-        "whether layers got channels-last images at the start, after a pooling, after a layer "
-        f"that gives row-major images and after one that cuts columns off: yours {formats}, "
-        "expected True each time. Gaps matter too: `to` leaves them, `contiguous` does not"
+        "the tests looked at the images at the start, after a pooling, after a layer that drops "
+        f"the format and after one that cuts off columns: channels-last without gaps {formats}, "
+        "expected True each time. `to` may leave gaps, `contiguous` does not"
     )
 
 
@@ -161,7 +161,7 @@ def test_gradients_reach_the_images() -> None:
     with torch.enable_grad():
         result = run([pool, part], x)
 
-    assert result.requires_grad, "yours is cut off from the images: no gradient can reach them"
+    assert result.requires_grad, "your result is detached: no gradient can reach the images"
 
 
 def test_doubles_stay_doubles_and_the_images_stay() -> None:

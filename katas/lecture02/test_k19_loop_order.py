@@ -156,7 +156,7 @@ def test_each_step_works_on_neighbours() -> None:
 
     count, names = len(scattered.names), sorted(set(scattered.names))
     assert count <= 2, (
-        f"yours has {count} operators that read or write scattered elements: {', '.join(names)}; "
+        f"you call {count} operators that read or write scattered elements: {', '.join(names)}; "
         f"the bar is 2. In which shape is a step a contiguous row?"
     )
 
@@ -168,7 +168,9 @@ def test_the_naive_loop_scatters_at_every_step() -> None:
     with Scattered(37) as scattered:
         naive(x, 0.9)
 
-    assert 50 <= len(scattered.names), f"{len(scattered.names)} scattered, expected 50 or more"
+    assert 50 <= len(scattered.names), (
+        f"counted only {len(scattered.names)} scattered operators, expected 50"
+    )
 
 
 @pytest.mark.given

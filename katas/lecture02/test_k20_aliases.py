@@ -97,7 +97,7 @@ def test_the_survey_is_what_torch_believes() -> None:
         yours = (bool(found.writes), bool(found.views))
         assert theirs == yours, f"{name} (writes, views): yours {yours}, PyTorch's {theirs}"
         assert not (found.writes and found.views), (
-            f"{name}: your answer is that it writes and returns a view; no operator does both"
+            f"{name}: you say that it writes and returns a view, but no operator does both"
         )
 
 
@@ -173,7 +173,7 @@ def test_a_schema_can_keep_a_secret() -> None:
     says("aten::native_batch_norm")
     honest = effects("aten::_native_batch_norm_legit").writes
     assert seen.writes == honest, (
-        f"the schema of the operator that replaces it announces both writes: yours {set(honest)}"
+        f"_native_batch_norm_legit declares these two writes in its schema: yours {set(honest)}"
     )
 
 

@@ -48,4 +48,4 @@ def test_prediction(name: str) -> None:
     # In Python True equals 1, and an instance of a custom class could equal everything.
     is_right = [type(each) for each in row] == [bool, str] and row == (shares, bit)
 
-    assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"
+    assert is_right, f"your row for {name!r} is {row}, not what PyTorch gives. Rule: {RULES[name]}"

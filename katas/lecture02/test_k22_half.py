@@ -53,4 +53,4 @@ def test_prediction(device: str, name: str) -> None:
     row = predicted()[name]
     is_right = type(row) in {float, int} and row == EXPRESSIONS[name](device).item()
 
-    assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"
+    assert is_right, f"your row for {name!r} is {row}, not what PyTorch gives. Rule: {RULES[name]}"

@@ -51,4 +51,6 @@ def test_prediction(name: str) -> None:
     # An instance of a custom class could equal everything.
     is_right = type(row) is str and row == found(name)
 
-    assert is_right, f"not what PyTorch gives for {name!r}, yours is {row!r}. Rule: {RULES[name]}"
+    assert is_right, (
+        f"your row for {name!r} is {row!r}, not what PyTorch gives. Rule: {RULES[name]}"
+    )

@@ -6,8 +6,8 @@ from __future__ import annotations
 def storage_size(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> int:
     """Return the smallest number of elements that a storage needs to hold this tensor.
 
-    Elements before the offset count. Strides are 0 or more. For a tensor without elements, return
-    0.
+    Include the elements before the offset. Strides are 0 or more. For a tensor without elements,
+    the answer is 0.
     """
     if 0 in sizes:
         return 0

@@ -46,7 +46,7 @@ def is_dense(window: Window) -> bool:
 def internal_overlap(window: Window) -> Overlap:
     """Return whether one element appears at two indices.
 
-    `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
+    Return `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
     """
     if is_dense(window):
         return Overlap.NO
@@ -58,7 +58,7 @@ def internal_overlap(window: Window) -> Overlap:
 def overlap_status(a: Window, b: Window) -> Overlap:
     """Return how two windows on one storage overlap. The first rule that applies wins.
 
-    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges do not meet,
+    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges are disjoint,
     `FULL` if range and strides are equal (each element is read, then written), else `PARTIAL`.
     """
     if 0 in a.sizes or 0 in b.sizes:

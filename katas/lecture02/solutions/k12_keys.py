@@ -54,7 +54,7 @@ def apply_basic(
 ) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
     """Return the view that the basic entries give, and a list with one entry for each of its dims.
 
-    The dims of index tensors stay whole in the view; the list has the tensor, or None.
+    The dims of index tensors stay whole in the view; the list contains the tensor, or None.
     """
     tensors = [entry if isinstance(entry, torch.Tensor) else None for entry in entries]
     pairs = list(zip(entries, tensors, strict=True))

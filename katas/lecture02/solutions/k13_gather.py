@@ -8,7 +8,8 @@ import torch
 def block_start(indices: list[torch.Tensor | None]) -> int:
     """Return the dim of the result at which the block starts.
 
-    There is an entry for each dim of the view, None if it is not indexed; at least one is a tensor.
+    `indices` has an entry for each dim of the view, None if the dim is not indexed; at least one
+    entry is a tensor.
     """
     indexed = [dim for dim, entry in enumerate(indices) if entry is not None]
     adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
@@ -17,10 +18,10 @@ def block_start(indices: list[torch.Tensor | None]) -> int:
 
 
 def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
-    """Return where in the storage the elements of the result are: int64, of the result's shape.
+    """Return the storage position of each element of the result: int64, of the result's shape.
 
     The index tensors are int64 of one dim or more, and broadcast. -1 is the last index. The dims
-    that are not indexed follow in order around the block. The answer is on the view's device.
+    that are not indexed follow in order around the block. Return a tensor on the view's device.
     """
     for entry, size in zip(indices, view.shape, strict=True):
         if entry is not None and ((entry < -size) | (entry >= size)).any():

@@ -84,7 +84,7 @@ def deciders(
     """Return which operand, alone in channels-last, makes the result ``"channels_last"``.
 
     Return a set of "first" and "second": empty if neither does, both if each does on its own. The
-    other operand is row-major; both have the sizes that `survey` uses. Each call gets new ones.
+    other operand is row-major; both have the sizes that `survey` uses. Give each call new operands.
     """
     results = {
         "first": operator(_channels_last(device), _row_major(device)),

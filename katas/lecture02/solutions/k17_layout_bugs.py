@@ -19,7 +19,7 @@ def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Ten
 
 
 def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Return the images at every pair of one of R rows and one of K columns: (N, C, R, K).
+    """Return the pixels at all pairs of one of R rows and one of K columns: (N, C, R, K).
 
     `rows` and `columns` are int64 vectors in any order.
     """
@@ -51,8 +51,8 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
     """Return the images with `count` channels of zeros appended, in the same dtype.
 
-    Channels-last images stay channels-last, row-major ones row-major, slices of such images too;
-    `count` is 1 or more.
+    Keep channels-last images channels-last, row-major ones row-major, and slices of either as they
+    are; `count` is 1 or more.
     """
     # cat keeps the format only if its inputs agree; pad has only one input.
     return F.pad(images, (0, 0, 0, 0, 0, count))

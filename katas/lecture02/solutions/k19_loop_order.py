@@ -11,7 +11,7 @@ def recurrence(x: torch.Tensor, decay: float) -> torch.Tensor:
     """Return ``out`` with ``out[:, s] = x[:, s] + decay * out[:, s - 1]``.
 
     `x` is (sequences, steps), at least one each, with any strides; do not change it. The result has
-    its shape and dtype; strides are up to you, and rounding may differ.
+    `x`'s shape and dtype; strides are up to you, and rounding may differ.
     """
     # One row per step. Use clone, because contiguous would return x itself if it is already
     # transposed.
