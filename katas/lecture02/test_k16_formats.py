@@ -107,7 +107,9 @@ def test_each_operator_gets_an_input_of_its_own() -> None:
     """The first operator here reverses its input in place."""
     operators = {"turn": lambda x: x.transpose_(1, 3), "look": lambda x: x}
 
-    assert "channels_last" == survey(operators)["look"], "the first operator changed the second one's input"
+    assert "channels_last" == survey(operators)["look"], (
+        "the first operator changed the second one's input"
+    )
     seen: list[torch.Tensor] = []
 
     def look(x: torch.Tensor) -> torch.Tensor:
