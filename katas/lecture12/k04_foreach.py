@@ -52,7 +52,7 @@ class Launches(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the operator and run it."""
+        """Record the operator and run it."""
         if func.namespace == "aten":
             self.names.append(str(func))
         return func(*args, **(kwargs or {}))

@@ -28,7 +28,7 @@ def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
     """Load the state dict `saved` so that each parameter gets the state saved under its name.
 
     Both optimizers have named parameters, in any order and group. The options of a group, such as
-    ``lr``, go to the group at the same place; the optimizer keeps its names and order. Raise
+    ``lr``, go to the group at the same index; the optimizer keeps its names and order. Raise
     ``KeyError`` for a name that `saved` lacks, before loading anything. A name without state is not
     an error. Nor is a name that has been removed: drop its state.
     """

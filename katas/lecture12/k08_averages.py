@@ -46,7 +46,7 @@ def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
 def update(averaged: nn.Module, model: nn.Module, count: int, decay: float | None = None) -> None:
     """Add `model` to the average of `count` models of the same architecture.
 
-    Without `decay`, all models weigh the same (SWA). With it, the old average has the weight
+    Without `decay`, all models have equal weight (SWA). With it, the old average has the weight
     `decay` (EMA), but the first model becomes the whole average. Copy the buffers from `model`.
     """
     # TODO: what is the weight of the new model?

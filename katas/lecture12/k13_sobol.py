@@ -85,7 +85,7 @@ def sobol(count: int, dimension: int) -> torch.Tensor:
 
 
 def cells(points: torch.Tensor, cuts: Sequence[int]) -> torch.Tensor:
-    """Return how many points each cell has, int64 of size (2**cuts[0], 2**cuts[1], ...).
+    """Return how many points each cell contains, int64 of size (2**cuts[0], 2**cuts[1], ...).
 
     `points` has size (count, len(cuts)) and coordinates in [0, 1). Dimension d is cut into
     2**cuts[d] equal parts; a point on a cut belongs to the upper part.

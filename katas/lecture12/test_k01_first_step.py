@@ -58,4 +58,4 @@ def test_move(name: str) -> None:
     """How far the parameter moves, in units of lr."""
     yours = predicted()[name]
     near = yours == pytest.approx(measure(STEPS[name]), abs=0.01)
-    assert near, f"{name}: yours {yours} is not PyTorch's. {RULES[name]}"
+    assert near, f"{name}: your {yours} differs from PyTorch's value. {RULES[name]}"

@@ -75,7 +75,7 @@ class Pair:
         self.theirs.step()
         same = all(p.grad is grad for p, grad in zip(self.mine, grads, strict=True))
         assert same, (
-            "your code drops or replaces a .grad, expected the same tensors: leave that to"
+            "your code drops or replaces a .grad: keep the same tensors, and leave clearing to"
             " zero_grad"
         )
         for n, (mine, right) in enumerate(zip(self.mine, self.right, strict=True)):
@@ -159,7 +159,7 @@ def test_no_momentum_no_state() -> None:
     pair.step(0)
     yours = sum(len(state) for state in pair.yours.state.values())
     assert yours == 0, (
-        f"your code keeps {yours} tensors, PyTorch's none: each costs as much memory as its"
+        f"your code keeps {yours} tensors, PyTorch keeps none: each costs as much memory as its"
         " parameter"
     )
 

@@ -79,7 +79,7 @@ class Pair:
         self.theirs.step()
         same = all(p.grad is grad for p, grad in zip(self.mine, grads, strict=True))
         assert same, (
-            "your code drops or replaces a .grad, expected the same tensors: leave that to"
+            "your code drops or replaces a .grad: keep the same tensors, and leave clearing to"
             " zero_grad"
         )
         for n, (mine, right) in enumerate(zip(self.mine, self.right, strict=True)):
@@ -224,7 +224,9 @@ def test_the_state_changes_in_place() -> None:
         p.grad = gradient(p, t)
         adam.step()
     swapped = [key for key, value in adam.state[p].items() if value is not held[key]]
-    assert not swapped, f"your code stores new tensors under {swapped}, PyTorch writes in place"
+    assert not swapped, (
+        f"your code stores new tensors under {swapped}; write in place, as PyTorch does"
+    )
     assert held["step"].item() == 2, f"step: yours {held['step'].item()}, expected 2"
 
 

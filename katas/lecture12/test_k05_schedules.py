@@ -157,7 +157,7 @@ def test_the_state_is_made_of_numbers() -> None:
         text = json.dumps(yours.state_dict())
     except TypeError as error:
         raise AssertionError(f"your state cannot be written as JSON: {error}") from None
-    assert json.loads(text), f"yours is {text}, expected what a resumed run needs"
+    assert json.loads(text), f"your state is {text}, expected all that a resumed run needs"
 
 
 def test_the_state_is_a_snapshot() -> None:

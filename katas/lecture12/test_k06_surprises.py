@@ -69,4 +69,4 @@ def test_lr(name: str) -> None:
     """The lr at the end of the program."""
     yours = predicted()[name]
     near = yours == pytest.approx(measure(PROGRAMS[name]), abs=1e-4)
-    assert near, f"{name}: yours {yours} is not PyTorch's. {RULES[name]}"
+    assert near, f"{name}: your {yours} differs from PyTorch's lr. {RULES[name]}"

@@ -108,8 +108,8 @@ def test_what_is_saved_stays() -> None:
     assert before == saved["param_groups"], "your code changes the groups of `saved`"
     first = momenta(new)
     resume(new, saved)
-    assert first == momenta(new), f"resumed twice, yours has {momenta(new)}; resumed once, {first}"
-    assert "cab" == "".join(first), f"yours has state for {[*first]}, expected c, a, b"
+    assert first == momenta(new), f"after resuming twice: yours {momenta(new)}, once: {first}"
+    assert "cab" == "".join(first), f"your optimizer has state for {[*first]}, expected c, a, b"
     resume(new, built("abc", step=False).state_dict())
     assert not new.state, (
         "a checkpoint from before the first step has no state: your code keeps the optimizer's old"
@@ -133,8 +133,8 @@ def test_a_name_that_is_new() -> None:
     except KeyError as error:
         said = str(error)
     assert "x" in said, (
-        f"`saved` has a and b, the optimizer a and x: yours {said}, expected a KeyError that names "
-        "x"
+        f"`saved` has a and b, the optimizer has a and x: yours {said}, expected a KeyError that "
+        "names x"
     )
     yours = (new.param_groups[0]["lr"], len(new.state))
     assert (0.5, 0) == yours, f"lr and states of the optimizer: yours {yours}, expected (0.5, 0)"

@@ -107,7 +107,9 @@ def test_epochs() -> None:
     """Eight samples in each of two epochs, and an evaluation after each."""
     calls: list[int] = []
     yours = epochs(1, lambda: calls.append(1))
-    assert [[*range(8)]] * 2 == list(map(sorted, yours)), f"yours {yours}"
+    assert [[*range(8)]] * 2 == list(map(sorted, yours)), (
+        f"yours {yours}, expected 0 to 7 twice, in any order"
+    )
     assert len(calls) == 2, f"your code evaluates {len(calls)} times, expected 2"
 
 

@@ -120,7 +120,7 @@ def test_each_part_is_back(part: str) -> None:
     yours = PARTS[part](new)
 
     assert alike(expected, yours), (
-        f"{part}: not the value before the stop\nexpected {str(expected)[:200]}\n"
+        f"{part} differs from its value before the stop\nexpected {str(expected)[:200]}\n"
         f"yours    {str(yours)[:200]}"
     )
 
@@ -138,8 +138,8 @@ def test_a_state_is_plain() -> None:
     weights = run.model.state_dict().items()
     missing = [name for name, weight in weights if not {*weight.flatten().tolist()} <= numbers]
     assert not missing, (
-        f"expected the model's numbers in the state, your code lacks those of {missing}: whoever"
-        " opens the file should read numbers and unpickle nothing"
+        f"your state lacks the numbers of {missing}: whoever opens the file should read numbers"
+        " and unpickle nothing"
     )
 
 
@@ -181,7 +181,7 @@ def test_saving_changes_nothing() -> None:
         with unchanged(model=run.model, optimizer=run.optimizer.state_dict()["state"]):
             state = save(run)
         yours.append(run.step())
-    assert expected == yours, f"expected {expected}, yours, saving at each step, {yours}"
+    assert expected == yours, f"saving at each step gives {yours}, never saving gives {expected}"
     new = Run(9)
     load(new, state)
     again = new.step()
@@ -208,7 +208,7 @@ def test_two_runs_load_one_state() -> None:
             f"a run that loaded the state writes to {apart} in it: an optimizer's"
             " load_state_dict keeps the tensors it is given"
         )
-    assert [expected] * 2 == found, f"expected twice {expected}, yours {found}"
+    assert [expected] * 2 == found, f"yours {found}, expected {expected} from each of the two runs"
 
 
 def test_another_process_goes_on(tmp_path: Path, pytestconfig: pytest.Config) -> None:

@@ -189,7 +189,7 @@ def test_killed_at_any_call(
             f"{where}: {right} are left, expected {keep} complete checkpoints"
         )
         assert right[-1] in {"step-2.pt", "step-3.pt"}, (
-            f"{where}: the newest is gone, only {right} are left"
+            f"{where}: the newest is missing, only {right} are left"
         )
 
 
@@ -206,7 +206,7 @@ def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) ->
                 " only step-4.pt: what is your unfinished file called?"
             )
             assert not torn, (
-                f"killed at {place}, then step 4: your {torn} holds other bytes than were saved."
+                f"killed at {place}, then step 4: your {torn} differs from the bytes passed in."
                 " What was in the unfinished file when you opened it?"
             )
 

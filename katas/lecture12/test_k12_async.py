@@ -143,11 +143,11 @@ def test_buffers_are_made_at_the_first_save(disk: Disk, tmp_path: Path) -> None:
         own = {x.data_ptr() for x in state.values()}
         shared = [name for name, x in disk.given[-1].items() if x.data_ptr() in own]
         assert not shared, (
-            f"your code passes to write tensors that share memory with the state: {shared}"
+            f"the tensors that your code passes to write share memory with the state: {shared}"
         )
     places = [{name: x.data_ptr() for name, x in given.items()} for given in disk.given]
     assert places == [places[0]] * 3, (
-        f"in three saves, your code passes memory at {places} to write, expected one place per name"
+        f"three saves pass tensors at these addresses: {places}, expected one address per name"
     )
     # Averaged weights may have their own saver, with the same names.
     other = Saver(disk.write)

@@ -121,7 +121,7 @@ def test_one_in_each_cell() -> None:
         for cuts in CUTS:
             yours = cells(points, cuts)
             assert yours.tolist() == torch.ones(*yours.shape).tolist(), (
-                f"cut {cuts}: yours\n{yours}\nexpected one in each cell, for the points\n{points}"
+                f"cut {cuts}: yours\n{yours}\nexpected one point in each cell, for\n{points}"
             )
 
 

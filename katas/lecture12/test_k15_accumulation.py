@@ -143,9 +143,7 @@ def test_gradients_are_added() -> None:
 def test_the_loss_has_no_graph() -> None:
     """The loss is for logging: a list of losses must not keep graphs alive."""
     yours = accumulate(Model(), batches_of([[1, 5], [6, 2]]))
-    assert not yours.requires_grad, (
-        "your loss requires grad, expected a loss without a graph: detach"
-    )
+    assert not yours.requires_grad, "your loss requires grad: detach it"
 
 
 def test_one_graph_at_a_time() -> None:

@@ -102,10 +102,10 @@ def test_row(name: str) -> None:
     )
     about_gradients, about_state = RULES[name]
     assert gradients == right.gradients, (
-        f"{name}: yours {gradients} bytes of gradients is not PyTorch's: {about_gradients}"
+        f"{name}: your {gradients} bytes of gradients differ from PyTorch's: {about_gradients}"
     )
     assert state == right.state, (
-        f"{name}: yours {state} bytes of state is not PyTorch's: {about_state}"
+        f"{name}: your {state} bytes of state differ from PyTorch's: {about_state}"
     )
 
 

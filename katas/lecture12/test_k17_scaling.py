@@ -88,7 +88,7 @@ def test_a_line_without_a_floor() -> None:
         yours = fit(SIZES, losses)
     close(yours, law, "a loss of 90 / size**0.25", "slope -0.25, and a start of log(90)")
     kinds = {type(each) for each in yours}
-    assert kinds == {float}, f"your code returns {kinds}, expected three Python floats: item()"
+    assert kinds == {float}, f"your code returns {kinds}, expected three Python floats: call item()"
 
 
 @pytest.mark.parametrize("fraction", [0.5, 399 / 400])

@@ -34,7 +34,7 @@ class Schedule:
     """Multiplies each group's lr, so that it is base * factor(t) unless something else sets it."""
 
     def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]) -> None:
-        """Record each lr as its base, unless a schedule already has; then multiply. Given."""
+        """Record each lr as its base, unless a schedule already did; then multiply. Given."""
         self.optimizer, self.factor, self.t = optimizer, factor, 0
         groups = optimizer.param_groups
         self.base_lrs = [group.setdefault("initial_lr", group["lr"]) for group in groups]

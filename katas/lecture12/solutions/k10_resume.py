@@ -29,7 +29,7 @@ class Run:
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 4, gamma=0.5)
 
     def step(self) -> float:
-        """Train on the next four samples of a shuffled epoch, or on its last ones."""
+        """Train on the next four samples of a shuffled epoch, or on those that are left."""
         if not self.order:
             self.order = torch.randperm(len(DATA), generator=self.shuffle).tolist()
         x = DATA[self.order[:4]]

@@ -33,7 +33,7 @@ class Schedule:
     """Multiplies the lr of each group, so that it is base * factor(t) if others leave it alone."""
 
     def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]) -> None:
-        """Take note of each lr as its base, unless a schedule has; then multiply. Given."""
+        """Record each lr as its base, unless a schedule already did; then multiply. Given."""
         self.optimizer, self.factor, self.t = optimizer, factor, 0
         groups = optimizer.param_groups
         self.base_lrs = [group.setdefault("initial_lr", group["lr"]) for group in groups]

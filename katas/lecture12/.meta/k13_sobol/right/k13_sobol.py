@@ -59,7 +59,7 @@ def sobol(count: int, dimension: int) -> torch.Tensor:
 
 
 def cells(points: torch.Tensor, cuts: Sequence[int]) -> torch.Tensor:
-    """Return how many points each cell has, int64 of size (2**cuts[0], 2**cuts[1], ...)."""
+    """Return how many points each cell contains, int64 of size (2**cuts[0], 2**cuts[1], ...)."""
     found = torch.zeros([2**cut for cut in cuts], dtype=torch.int64)
     for point in points.tolist():
         found[tuple(int(x * 2**cut) for x, cut in zip(point, cuts, strict=True))] += 1
