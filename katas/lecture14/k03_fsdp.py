@@ -73,7 +73,7 @@ class Unit:
         """Start filling each `whole` from the ranks' parts, unless that has already started.
 
         Put the handles of the asynchronous calls in `works`. Receive into ``whole.data``: backward
-        would raise after a ``copy_`` into `whole` itself, and separate buffers cost memory too.
+        would raise after a ``copy_`` into `whole` itself, and separate buffers cost extra memory.
         """
         # TODO: allocate memory first; then receive into chunks of whole.data.
         raise NotImplementedError("Unit.gather")
@@ -104,7 +104,7 @@ class Unit:
 def fully_shard(layers: Sequence[nn.Module]) -> list[Unit]:
     """Return a `Unit` for each of `layers`, which run in this order; hooks do the rest.
 
-    ``whole.register_post_accumulate_grad_hook`` tells you when a gradient is complete.
+    ``whole.register_post_accumulate_grad_hook`` calls you when a gradient is complete.
     """
     # TODO: register_forward_pre_hook, register_forward_hook, register_full_backward_pre_hook.
     raise NotImplementedError("fully_shard")

@@ -10,7 +10,7 @@ Each file holds one box of the tensor, and each rank wants a different box:
        3 3 3 3 3 3                0 0 0 1 1 1
 
 No rank needs the whole tensor: rank 1 needs half a row from each file.
-``torch.distributed.checkpoint`` computes the same, but its `FileSystemReader` loads whole shards
+``torch.distributed.checkpoint`` does the same, but its `FileSystemReader` loads whole shards
 and narrows them; your code reads only the pieces.
 
 1. `reads`: find where boxes overlap, in the coordinates of each.

@@ -15,7 +15,7 @@ with which placement?
 
 1. `RULES`: fill in the rules of each operator that need no other rank.
 2. `result`: apply them. An operand R can become S0, S1 or P for free: each rank slices its copy, or
-   takes 1/n of it. Any other change has to be sent.
+   takes 1/n of it. Any other change needs communication.
 
 Begin on paper: which pairs does `add` accept, and which of those does `mul` reject?
 Real life differs: where no rule fits, DTensor redistributes, at the lowest estimated cost.

@@ -16,7 +16,7 @@ Afterwards see ``ScheduleInterleaved1F1B`` in ``torch/distributed/pipelining/sch
 from __future__ import annotations
 
 
-# The schedule, the ranks, the stages on each, the micro-batches.
+# Schedule, number of ranks, stages on each rank, micro-batches.
 PIPELINES: dict[str, tuple[str, int, int, int]] = {
     "one": ("GPipe", 4, 1, 1),
     "gpipe": ("GPipe", 4, 1, 8),

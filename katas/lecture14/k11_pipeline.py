@@ -42,7 +42,7 @@ CPU = torch.device("cpu")
 def library() -> ModuleType:
     """Return torch.distributed.pipelining, which takes seconds to import. Given.
 
-    It has `PipelineStage`; its `schedules` has `get_schedule_class`, which takes a name, and
+    It contains `PipelineStage`; its `schedules` has `get_schedule_class`, which takes a name, and
     `PipelineScheduleSingle`, the base class of schedules that take one stage. The others take a
     list.
     """
@@ -61,8 +61,8 @@ def parts_of(
 ) -> dict[int, nn.Sequential]:
     """Return the parts that a rank holds, by stage: `chunks` of them, stage s on rank s % ranks.
 
-    Stages have consecutive layers, the given objects and no copies. Their lengths differ by at most
-    1; longer stages come first.
+    A stage consists of consecutive layers: the given objects, not copies. The lengths of stages
+    differ by at most 1; longer stages come first.
     """
     # TODO: divmod gives the lengths.
     raise NotImplementedError("parts_of")

@@ -48,9 +48,9 @@ def matched(dumps: Sequence[Dump], *, p2p: bool) -> dict[tuple[str, int], dict[i
 
     The key is the group's name and the number of the call among such calls in the group; the value
     holds the entry of each rank that has one. ``dumps[rank]["entries"]`` are a rank's latest calls:
-    a full recorder drops the oldest, so ranks start at different ones.
+    a full recorder drops the oldest, so ranks start at different calls.
     """
-    # TODO: which of the two numbers counts?
+    # TODO: which of the two numbers do you need?
     raise NotImplementedError("matched")
 
 
@@ -66,8 +66,8 @@ def wrong_rank(dumps: Sequence[Dump]) -> int:
 def slow_link(dumps: Sequence[Dump]) -> tuple[int, int]:
     """Return sender and receiver of the link that is slow most of the time, in that direction.
 
-    A transfer counts if both ends recorded it and both have ended. It runs from the later of the
-    two calls to the later of the two ends; a link's time is the median over its transfers.
+    Count a transfer only if both ranks recorded it and it has ended on both. It runs from the later
+    of the two calls to the later of the two ends; a link's time is the median over its transfers.
     """
     # TODO: a list of times for each link.
     raise NotImplementedError("slow_link")

@@ -107,7 +107,7 @@ def test_the_model_is_sharded(world: World) -> None:
     why = "the root has a parameter of its own, `scale`"
     for rank, found in enumerate(compare(world, deep(), 2, 1, why)):
         lost = [name for name, part in found["parts"].items() if not part[3]]
-        assert not lost, f"rank {rank}: these no longer hold this rank's rows of the model: {lost}"
+        assert not lost, f"rank {rank}: these parameters do not hold this rank's rows: {lost}"
 
 
 def test_nothing_is_sent(world: World) -> None:

@@ -160,7 +160,7 @@ def test_the_whole_is_freed(world: World) -> None:
         assert found["whole"], f"rank {rank}: `whole` must be the module's original parameter"
         assert not any(found["freed"]), (
             f"rank {rank}: bytes left for the whole parameters: {found['freed']}, expected 0:"
-            " resize_"
+            " call resize_"
         )
         yours, expected = found["shapes"]
         assert expected == yours, (
@@ -278,11 +278,11 @@ def test_a_gather_in_flight_is_waited_for(world: World) -> None:
     """`free` waits before it takes away the memory that the gather writes to."""
     for rank, (waited, sizes, left) in enumerate(world(in_flight, 2)):
         assert [True, True] == waited, (
-            f"rank {rank}: gather, then free; waits for the two all-gathers: {waited}, expected all"
-            " True. They write to memory that free takes away"
+            f"rank {rank}: did your free wait for each of the two all-gathers? {waited}, expected"
+            " True for both: they write to memory that free takes away"
         )
         assert all(sizes), (
-            f"rank {rank}: before the wait, `whole` has {sizes} bytes: freed too early"
+            f"rank {rank}: `whole` has {sizes} bytes before the wait: you free it too early"
         )
         assert 0 == left, (
             f"rank {rank}: {left} bytes still allocated for `whole` after free, expected 0"
@@ -406,7 +406,7 @@ def test_a_layer_is_whole_while_it_computes(world: World) -> None:
         )
         for what, number, whole in log:
             assert number in whole, (
-                f"rank {rank}: {what} of layer {number} finds it freed; yours has {whole} in memory"
+                f"rank {rank}: layer {number} is freed during its {what}; whole layers: {whole}"
             )
             assert what == "backward" or len(whole) <= 2, (
                 f"rank {rank}: in forward of layer {number}, your layers {whole} are whole,"
@@ -512,13 +512,13 @@ def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
     for rank, found in enumerate(results):
         for number, each in enumerate(found):
             where = f"rank {rank}, gradient {number + 1} of 2, of ones and threes"
-            assert each["grad"] is not None, f"{where}: no part.grad after reduce"
+            assert each["grad"] is not None, f"{where}: part.grad is None after reduce"
             close(each["grad"], torch.full_like(each["grad"], 2.0), where)
             assert each["dropped"], f"{where}: whole.grad still exists"
             assert 0 == each["bytes"], f"{where}: {each['bytes']} extra bytes behind part.grad"
             freed = [size == 0 for size in each["sizes"]]
             assert [number == 1] * 2 == freed, (
-                f"{where}: which are freed: {freed}; free both after the last"
+                f"{where}: your code has freed {freed}; free both after the last gradient"
             )
         names = [call.name for call in results.calls[rank] if "reduce" in call.name]
         where = f"rank {rank}: for two gradients, yours calls {names}, expected two reduce_scatter"

@@ -113,7 +113,7 @@ def compare_grads(world: World, max_norm: float, norm_type: float, spoilt: float
         where = f"rank {rank}, type {norm_type}, max_norm {max_norm}"
         close(norm, total, f"{where}, the norm that is returned")
         assert there, (
-            f"{where}: your code creates new gradients, but the optimizer has the old ones"
+            f"{where}: your code creates new gradients, but the optimizer reads the old ones"
         )
         for yours, expected in zip(mine, grads, strict=False):
             each = -(-len(expected) // 3)

@@ -130,6 +130,6 @@ def test_row(world: World, name: str) -> None:
         right = found[name]
         for what, yours in zip(Held._fields, row, strict=True):
             assert yours == getattr(right, what), (
-                f"{name}: yours has {yours} bytes of {what}, which is not what rank {rank} has"
-                f" in PyTorch. {RULES[name][what]}"
+                f"{name}: your row has {yours} bytes of {what}, but rank {rank} holds a different"
+                f" number in PyTorch. {RULES[name][what]}"
             )

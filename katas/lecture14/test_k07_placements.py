@@ -130,8 +130,8 @@ def test_dtensor_has_the_same(world: World, name: str) -> None:
         if yours[each] != theirs[each]
     }
     assert not wrong, (
-        f"(yours, PyTorch's), where None means that something is sent: {wrong}; for a result that"
-        " no rule gives, add a rule, or let an R become something else"
+        f"(yours, PyTorch's), where None means that something is sent: {wrong}; if no rule gives"
+        " a result, add a rule, or let an R become something else"
     )
 
 
@@ -162,5 +162,5 @@ def test_it_is_worked_out() -> None:
     with forbids(kata) as fresh:
         yours = [fresh.result(*each) for each in every]
     expected = [result(*each) for each in every]
-    assert expected == yours, f"results without torch {yours}, those with torch {expected}"
+    assert expected == yours, f"without torch your results are {yours}, with torch {expected}"
     assert result("relu", "P") is None, "relu of P: expected None, because relu is not linear"

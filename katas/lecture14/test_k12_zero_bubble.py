@@ -72,7 +72,7 @@ def test_the_input_comes_first() -> None:
     torch.nn.functional.linear(a, b).backward(grad)
 
     close(x.grad, a.grad, "the gradient of x")
-    assert weight.grad is None, "after backward yours has a weight.grad; expected None until later"
+    assert weight.grad is None, "weight.grad is set after backward; expected None until later[0]()"
     assert len(later) == 1, f"your code appended {len(later)} functions, expected 1"
     later[0]()
     close(weight.grad, b.grad, "the gradient of the weight, after later[0]()")

@@ -120,7 +120,7 @@ def test_one_product() -> None:
         for each in (line.inputs for line in lines)
     ]
     expected: list[Any] = [[[(None, 0)]], [[(0, 0)]], [[(1, 1)]], [[(2, 0)]]]
-    assert places == expected, f"inputs: yours {places}, expected {expected}: line and result"
+    assert places == expected, f"inputs as (line, result): yours {places}, expected {expected}"
 
 
 def test_nothing_runs_yet() -> None:
@@ -194,7 +194,7 @@ def test_each_comes_right_behind_what_it_needs(name: str) -> None:
     every = leaves()
     lines = capture(LOSSES[name](*every), {every[1]: doubled, every[2]: doubled})
     called = [line.kind for line in lines].count("hook")
-    assert called == 2, f"yours has {called} hooks, expected 2, one per leaf: {kinds(lines)}"
+    assert called == 2, f"your lines have {called} hooks, expected one per leaf: {kinds(lines)}"
     yours = early(lines)
     assert sorted(map(id, yours)) == sorted(map(id, lines)), (
         f"yours: {kinds(yours)}, expected the same lines in a different order: {kinds(lines)}"

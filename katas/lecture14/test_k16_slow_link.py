@@ -173,7 +173,9 @@ def test_entries_of_one_call() -> None:
         f"transfers, and which ranks have each: yours {yours}, expected {expected}"
     )
     found = matched(both, p2p=True)["100", 2]
-    assert found[0] is run.entries[0][2], f"rank 0's entry: yours {found[0]}, expected the dump's"
+    assert found[0] is run.entries[0][2], (
+        f"rank 0's entry: yours {found[0]}, expected that of the dump"
+    )
 
 
 def test_groups_count_for_themselves() -> None:
@@ -235,7 +237,7 @@ def test_what_has_no_partner_or_no_end_is_no_transfer() -> None:
     run.note(7, ("106", "pp"), "nccl:recv 1<-0", p2p=True)
     yours = slow_link([{"entries": mine} for mine in run.entries])
     assert yours == (0, 1), (
-        f"yours is {yours}, expected (0, 1): a transfer counts if both ends have it, and both ended"
+        f"yours is {yours}, expected (0, 1): skip a transfer that has not ended on both ranks"
     )
 
 

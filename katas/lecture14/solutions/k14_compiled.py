@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Line:
     """One call. Given.
 
-    `kind` is "node", "hook" or "accumulate". `inputs` has a tuple for each argument: the values
+    `kind` is "node", "hook" or "accumulate". `inputs` has one tuple per argument: the values
     whose sum is the argument, each as a line and an index into its results; () means None. The line
     None stands for the gradient passed to `replay`.
     """
