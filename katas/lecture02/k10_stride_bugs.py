@@ -49,5 +49,5 @@ def peak(matrix: torch.Tensor) -> tuple[int, int]:
 
 
 def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether `a` and `b`, both not empty, share a storage, at any offset."""
+    """Return whether two tensors, neither empty, share a storage, at any offset."""
     return a.data_ptr() == b.data_ptr()

@@ -45,7 +45,7 @@ def agree(x: torch.Tensor, why: str) -> torch.Tensor:
     """Save a tensor, load it with both readers, and compare; return yours."""
     theirs, yours = torch.load(saved(x)), load(saved(x))
     case = f"{x.dtype}, sizes {tuple(x.shape)}, strides {x.stride()}, offset {x.storage_offset()}"
-    assert isinstance(yours, torch.Tensor), f"{case}: yours is a {type(yours)}, expected a tensor"
+    assert isinstance(yours, torch.Tensor), f"{case}: you load a {type(yours)}, expected a tensor"
     for name, fact in {
         "type": type,
         "dtype": lambda t: t.dtype,

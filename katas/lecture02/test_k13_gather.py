@@ -60,15 +60,14 @@ def agree(view: torch.Tensor, indices: Indices) -> None:
         yours = positions(view, indices)
 
     assert theirs.shape == yours.shape, (
-        f"{case}: yours has shape {tuple(yours.shape)}, PyTorch's {tuple(theirs.shape)}. Where "
-        "does "
-        f"the block of the index tensors go?"
+        f"{case}: your result has shape {tuple(yours.shape)}, PyTorch's {tuple(theirs.shape)}. "
+        "Where does the block of the index tensors go?"
     )
     assert theirs.tolist() == yours.tolist(), (
         f"{case}, offset {view.storage_offset()}: yours {yours.tolist()}, PyTorch reads at "
         f"{theirs.tolist()}"
     )
-    assert yours.dtype == torch.int64, f"{case}: yours is {yours.dtype}, expected int64"
+    assert yours.dtype == torch.int64, f"{case}: you return {yours.dtype}, expected int64"
 
 
 @st.composite
@@ -158,7 +157,9 @@ def test_positions_are_on_the_device_of_the_view(device: str) -> None:
     with torch.device("meta"):
         found = positions(x, [rows, None])
 
-    assert x.device == found.device, f"yours is on {found.device}, the view on {x.device}"
+    assert x.device == found.device, (
+        f"your result is on {found.device}, but the view is on {x.device}"
+    )
     assert x[rows].tolist() == found.tolist(), f"yours {found.tolist()}, PyTorch's {x[rows]}"
 
 

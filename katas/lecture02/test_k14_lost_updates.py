@@ -23,7 +23,7 @@ def counts_agree(values: torch.Tensor, bins: int, why: str) -> None:
         f"{values.tolist()} in {bins} bins: yours {yours.tolist()}, PyTorch's bincount "
         f"{theirs.tolist()}.\n{why}"
     )
-    assert yours.dtype == torch.int64, f"counts must be int64, yours are {yours.dtype}"
+    assert yours.dtype == torch.int64, f"your counts are {yours.dtype}, expected int64"
 
 
 def totals_agree(values: torch.Tensor, groups: torch.Tensor, count: int, why: str) -> None:
@@ -106,6 +106,4 @@ def test_what_a_sum_leaves_out_comes_back() -> None:
     doubles = torch.tensor([1.0, 2.0**-40, 1e300], dtype=torch.float64)
     totals_agree(doubles, torch.tensor([0, 0, 1]), 3, "float64 in, float64 within.")
     yours = totals(halves, groups, 1).dtype
-    assert yours == torch.float16, (
-        f"the result must have the values' dtype, float16; yours is {yours}"
-    )
+    assert yours == torch.float16, f"your result is {yours}, expected the values' dtype, float16"

@@ -155,7 +155,9 @@ def test_each_experiment_has_operands_of_its_own() -> None:
 
     yours = deciders(turn)
 
-    assert yours == {"first"}, f"the result is a clone of the first operand, but yours is {yours}"
+    assert yours == {"first"}, (
+        f"an operator that clones its first operand: yours {yours}, expected first"
+    )
 
     def turn_back(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         result = b.clone()
@@ -164,7 +166,9 @@ def test_each_experiment_has_operands_of_its_own() -> None:
 
     yours = deciders(turn_back)
 
-    assert yours == {"second"}, f"the result is a clone of the second operand, but yours is {yours}"
+    assert yours == {"second"}, (
+        f"an operator that clones its second operand: yours {yours}, expected second"
+    )
 
 
 def test_some_operators_need_both_and_some_one() -> None:
@@ -192,19 +196,19 @@ def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
     )
     formats = sorted((ordered(a), ordered(b)) for a, b in seen)
     assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats, (
-        f"make two calls, each with one operand in channels-last; yours: {formats}"
+        f"your calls have operands {formats}; make two, each with one in channels-last"
     )
     storages = {x.untyped_storage().data_ptr() for pair in seen for x in pair}
     assert len(storages) == 4, (
-        f"the four operands need storages of their own; yours have {len(storages)} storages"
+        f"your four operands share {len(storages)} storages, expected one for each"
     )
     for a, b in seen:
         assert a.shape == b.shape, (
-            f"operands must have equal sizes; yours are {a.shape} and {b.shape}"
+            f"your operands have sizes {a.shape} and {b.shape}, expected equal sizes"
         )
         kinds = {(x.dtype, x.device.type) for x in (a, b)}
         assert {(torch.float32, device)} == kinds, (
-            f"operands must be float32 on {device}; yours are {kinds}"
+            f"your operands are {kinds}, expected float32 on {device}"
         )
 
 

@@ -94,7 +94,9 @@ def test_the_error_is_the_mean_of_squares(values: list[tuple[int, int]]) -> None
     error = squared_error(predictions[:, None], targets)
     shaped(error, (), "squared_error")
     yours = error.item()
-    assert yours == pytest.approx(by_hand), f"summed by hand it is {by_hand}, yours is {yours}"
+    assert yours == pytest.approx(by_hand), (
+        f"your error is {yours}, expected {by_hand}, summed by hand"
+    )
 
 
 @pytest.mark.given
@@ -146,9 +148,7 @@ def test_each_row_has_its_score(device: str) -> None:
     scores = torch.tensor([[-torch.inf, 1.0, 2.0], [3.0, torch.nan, -torch.inf]])
     yours = scores_of(scores, torch.tensor([2, 0])).tolist()
 
-    assert yours == [2.0, 3.0], (
-        f"next to -inf and NaN: expected the scores [2.0, 3.0], yours are {yours}"
-    )
+    assert yours == [2.0, 3.0], f"your scores next to -inf and NaN are {yours}, expected [2.0, 3.0]"
 
 
 @pytest.mark.given
@@ -182,7 +182,7 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
     blank_(x, torch.tensor([[[True, False]]]))
     pixel = x[0, :, 0, 0].tolist()
 
-    assert pixel == [0, 0], f"the masked pixel must be 0 in both channels; yours is {pixel}"
+    assert pixel == [0, 0], f"your masked pixel is {pixel}, expected 0 in both channels"
 
 
 @pytest.mark.given
@@ -195,7 +195,7 @@ def test_more_channels_are_zeros(device: str) -> None:
     same(more[:, :4], x, "add_channels, the old ones")
     same(more[:, 4:], torch.zeros_like(more[:, 4:]), "add_channels, the new ones")
     assert more.is_contiguous(), (
-        f"row-major images must stay row-major, but yours have the strides {more.stride()}"
+        f"your images have strides {more.stride()}, but row-major ones must stay row-major"
     )
 
 
@@ -213,7 +213,7 @@ def test_channels_last_stays(device: str, count: int) -> None:
         same(more[:, :old], x, "add_channels, the old ones")
         same(more[:, old:], torch.zeros_like(more[:, old:]), "add_channels, the new ones")
         assert more.is_contiguous(memory_format=torch.channels_last), (
-            f"images of strides {x.stride()}, {count} new channels: the strides of yours are "
+            f"images of strides {x.stride()}, {count} new channels: your result has strides "
             f"{more.stride()}, not channels-last. {why}"
         )
 

@@ -56,8 +56,8 @@ def agree(yours: torch.Tensor, layers: list[Layer], x: torch.Tensor) -> None:
         msg=lambda text: f"yours (actual) differs from the result of the layers.\n{text}",
     )
     assert yours.is_contiguous(), (
-        f"the result must be row-major; yours has shape {tuple(yours.shape)} and strides "
-        f"{yours.stride()}"
+        f"your result has shape {tuple(yours.shape)} and strides {yours.stride()}, expected "
+        "row-major order"
     )
 
 

@@ -40,6 +40,6 @@ def peak(matrix: torch.Tensor) -> tuple[int, int]:
 
 
 def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether `a` and `b`, both not empty, share a storage, at any offset."""
+    """Return whether two tensors, neither empty, share a storage, at any offset."""
     # A tensor's data_ptr points to its first element, offset included.
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
