@@ -45,7 +45,7 @@ RATE, BETA1, BETA2, EPS = 0.01, 0.9, 0.99, 1e-8
 
 
 class Launches(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Lists the ATen operators called inside a ``with``. Given."""
+    """Lists the ATen operators called inside a ``with`` block. Given."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]

@@ -1,7 +1,7 @@
 """Write a chain of learning-rate schedules, and resume it.
 
 You halve the lr by hand at step 400, and the schedule continues from there; at the next milestone
-your edit is gone. Most of PyTorch's schedulers store no curve, but multiply ``group["lr"]``:
+your edit is lost. Most of PyTorch's schedulers store no curve, but multiply ``group["lr"]``:
 
     chained      lr = lr * factor(t) / factor(t - 1)      each step
     closed form  lr = base_lr * factor(t)                 at a milestone, with t = 0

@@ -61,7 +61,7 @@ def norms(model: nn.Module) -> list[nn.BatchNorm1d]:
 def refresh(model: nn.Module, batches: Iterable[torch.Tensor]) -> None:
     """Make the running statistics of `norms` the plain mean over all batches.
 
-    In training mode and with ``momentum`` None, a layer computes that mean since its last
+    In training mode and with ``momentum`` None, a layer averages all batches since its last
     ``reset_running_stats()``. Restore each momentum and each module's mode, and build no graph.
     """
     # TODO: remember the momenta, run the batches, restore everything.

@@ -50,7 +50,7 @@ def test_a_step_of_adam_is_as_long_as_lr(gradient: float) -> None:
 def test_every_step_is_there() -> None:
     """One row for each case and no others; your rows cannot call torch."""
     yours = set(predicted())
-    assert yours == set(STEPS), f"yours has rows for {sorted(yours)}, expected {sorted(STEPS)}"
+    assert yours == set(STEPS), f"you return rows for {sorted(yours)}, expected {sorted(STEPS)}"
 
 
 @pytest.mark.parametrize("name", STEPS)

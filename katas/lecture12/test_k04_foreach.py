@@ -222,4 +222,4 @@ def test_each_list_is_of_one_kind() -> None:
     with Lists() as lists_seen:
         foreach_step(*every, t=1)
     mixed = sorted({name for name, dtypes in lists_seen.dtypes if len(dtypes) > 1})
-    assert not mixed, f"your code passes {mixed} tensors of two dtypes in one list"
+    assert not mixed, f"your code passes lists of two dtypes to {mixed}: use one list per kind"

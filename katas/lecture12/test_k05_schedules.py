@@ -222,7 +222,7 @@ def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
         other.load_state_dict(of_optimizer)
     before = lrs(other)
     returned: object = resumed.load_state_dict(state)
-    assert lrs(other) == before, f"lrs after load_state_dict: yours {lrs(other)}, before {before}"
+    assert lrs(other) == before, f"your load_state_dict changes the lrs {before} to {lrs(other)}"
     if first == "schedule":
         other.load_state_dict(of_optimizer)
     assert returned is None, f"your code returns {returned}, expected None"

@@ -61,7 +61,7 @@ def test_a_program_without_surprises() -> None:
 def test_every_program_is_there() -> None:
     """One row for each program and no others; your rows cannot call torch."""
     yours = set(predicted())
-    assert yours == set(PROGRAMS), f"yours has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
+    assert yours == set(PROGRAMS), f"you return rows for {sorted(yours)}, expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

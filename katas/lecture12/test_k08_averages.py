@@ -152,7 +152,7 @@ def test_buffers_are_those_of_the_last_model() -> None:
         model(torch.randn(4, 3, dtype=torch.float64))
     kata.update(yours, model, 1)
     for (name, mine), (_, right) in zip(yours.named_buffers(), model.named_buffers(), strict=True):
-        assert mine.dtype == right.dtype, f"{name} of yours is {mine.dtype}, expected {right.dtype}"
+        assert mine.dtype == right.dtype, f"your {name} is {mine.dtype}, expected {right.dtype}"
         assert torch.equal(mine, right), f"{name}: yours {mine}, expected {right}; {SWA}"
 
 

@@ -77,7 +77,7 @@ def test_vocabulary_in_another_process(pytestconfig: pytest.Config) -> None:
 def test_split() -> None:
     """Each number occurs once."""
     yours = split(30, 1)
-    assert [*range(30)] == sorted(yours), f"yours is not a permutation of 30 numbers: {yours}"
+    assert [*range(30)] == sorted(yours), f"your split is not a permutation of 30 numbers: {yours}"
 
 
 def test_split_again() -> None:
@@ -86,8 +86,8 @@ def test_split_again() -> None:
     with unchanged():
         again = split(30, 1)
     assert first == again, (
-        f"seed 1 twice\nfirst  {first}\nsecond {again}\nWhich generator was seeded, and which"
-        " one was used?"
+        f"two calls with seed 1 differ\nfirst  {first}\nsecond {again}\nWhich generator was"
+        " seeded, and which one was used?"
     )
     assert first != other, f"seeds 1 and 2 give the same order: yours {first}"
 
@@ -216,7 +216,7 @@ def check(yours: torch.Tensor, where: str) -> None:
     __tracebackhide__ = True
     expected = torch.tensor([3.0, 1.0, 0.0, 1.0, 0.0])
     assert expected.dtype == yours.dtype, (
-        f"yours has dtype {yours.dtype}, expected {expected.dtype}"
+        f"your counts are {yours.dtype}, expected {expected.dtype}"
     )
     assert torch.equal(expected, yours), f"{where}: yours {yours}, expected {expected}"
 

@@ -131,7 +131,7 @@ def test_a_state_is_plain() -> None:
     found = leaves(save(run))
     plain = torch.Tensor | int | float | str | None
     others = sorted({type(leaf).__name__ for leaf in found if not isinstance(leaf, plain)})
-    assert not others, f"your code holds {others}; expected tensors, numbers and strings"
+    assert not others, f"your state contains {others}; expected tensors, numbers and strings"
     numbers = {leaf for leaf in found if isinstance(leaf, int | float)}
     for leaf in found:
         numbers |= {*leaf.flatten().tolist()} if isinstance(leaf, torch.Tensor) else set()

@@ -159,7 +159,7 @@ def test_two_are_kept(tmp_path: Path) -> None:
         save(b"first" if step < 3 else b"again", tmp_path, step)
     yours = {path.name: path.read_bytes() for path in checkpoints(tmp_path)}
     assert {"step-2.pt": b"first", "step-3.pt": b"again"} == yours, (
-        f"after saving steps 1, 2, 3, 3: yours has {yours}, expected the first step 2 and the "
+        f"after saving steps 1, 2, 3, 3 your code leaves {yours}, expected step 2 and the "
         "second step 3"
     )
 

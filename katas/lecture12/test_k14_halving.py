@@ -204,7 +204,7 @@ def test_the_promise_holds_from_there_on(curves: Curves, factor: int) -> None:
     yours = halving(len(curves), Runs(curves).train, settled(x), factor)
     losses = {run: curve[-1] for run, curve in enumerate(curves)}
     assert ahead(losses, yours) == 0, (
-        f"losses\n{x}\nyour `settled` says epoch {settled(x)}, but your `halving` with first="
+        f"losses\n{x}\nyour `settled` returns {settled(x)}, but your `halving` with first="
         f"{settled(x)}, factor {factor} returns run {yours}, which is not the final leader"
     )
 

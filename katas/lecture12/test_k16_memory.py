@@ -87,7 +87,7 @@ def test_every_situation_is_there() -> None:
     """One row for each situation and no others; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(SITUATIONS), (
-        f"yours has rows for {sorted(yours)}, expected those of SITUATIONS"
+        f"you return rows for {sorted(yours)}, expected those of SITUATIONS"
     )
 
 
@@ -98,7 +98,7 @@ def test_row(name: str) -> None:
     right = measure(name)
 
     assert kinds == {int}, (
-        f"{name}: yours are {', '.join(kind.__name__ for kind in kinds)}, expected integers"
+        f"{name}: your row has {', '.join(kind.__name__ for kind in kinds)}, expected integers"
     )
     about_gradients, about_state = RULES[name]
     assert gradients == right.gradients, (

@@ -451,9 +451,8 @@ def test_a_sweep_that_fails_leaves_no_process(tmp_path: Path, error: type[BaseEx
         )
     left = [process.pid for process in made if is_there(process.pid)]
     assert not left, (
-        f"processes still running, or ended but not joined: yours {left}, expected neither of the"
-        " two that"
-        " ran, whatever error ended the sweep"
+        f"your code leaves the processes {left} running or not joined, expected none, whatever"
+        " error ended the sweep"
     )
     compare(read(tmp_path / "journal.jsonl"), [], "the journal", "they have not run to their end")
 
