@@ -45,7 +45,7 @@ def shard(weight: torch.Tensor) -> torch.Tensor:
 
 
 def gather(part: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return the weight, without padding, which has `rows` rows; `part` is this rank's shard."""
+    """Return the whole weight, `rows` rows without padding; `part` is this rank's shard."""
     # TODO: one all_gather (or all_gather_into_tensor); then drop the padding.
     raise NotImplementedError("gather")
 

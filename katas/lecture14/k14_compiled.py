@@ -94,7 +94,7 @@ def capture(
 ) -> list[Line]:
     """Return the lines of ``loss.backward()``; `hooks` maps some leaves to functions.
 
-    A leaf's hook gets its whole gradient, and its result is accumulated. A leaf's node holds the
+    A leaf's hook gets the whole gradient, and its result is accumulated. A leaf's node holds the
     leaf as its ``variable``. For any other node, the line calls the node itself, and result i goes
     to ``next_functions[i]``: a node and the index of its gradient. The loss is result
     ``loss.output_nr`` of its node.

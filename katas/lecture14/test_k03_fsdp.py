@@ -142,7 +142,7 @@ def test_a_rank_has_its_rows(world: World) -> None:
     """A rank has its rows of each parameter of the layer and its submodules, by the same name."""
     for rank, found in enumerate(world(one_unit, 2)):
         before, after = found["names"]
-        assert before == after, f"rank {rank}: yours has parameters {after}, expected {before}"
+        assert before == after, f"rank {rank}: your layer has parameters {after}, expected {before}"
         wrong = [name for name, right in found["rows"] if not right]
         assert not wrong, f"rank {rank}: your {wrong} are not this rank's rows"
         assert all(found["asks"]), f"rank {rank}: a part must be a leaf that requires a gradient"
@@ -215,8 +215,8 @@ def test_memory_comes_and_goes(world: World) -> None:
         for turn in ("first", "second"):
             works, sizes = found[f"{turn} begun"]
             assert (2, {96, 32}) == (works, set(sizes)), (
-                f"rank {rank}, after gather: yours has {works} works and {sizes} bytes, expected 2"
-                " works and 96 and 32 bytes"
+                f"rank {rank}, after gather: your unit has {works} works and {sizes} bytes,"
+                " expected 2 works, and 96 and 32 bytes"
             )
             assert not any(found[f"{turn} freed"]), (
                 f"rank {rank}: after free, `whole` must have 0 bytes"

@@ -245,4 +245,4 @@ def test_it_is_worked_out() -> None:
     """The reads are computed without torch.distributed.checkpoint."""
     with forbids(kata, "torch.distributed.checkpoint", "torch.distributed.tensor") as fresh:
         yours = fresh.reads(Box((1, 0), (1, 6)), ROWS)
-    assert 1 == len(yours), f"yours reads {yours}, expected one read, of the second file"
+    assert 1 == len(yours), f"your reads are {yours}, expected one, of the second file"

@@ -118,7 +118,7 @@ def predicted() -> dict[str, tuple[object, ...]]:
 def test_every_row_is_there() -> None:
     """One row for each mode and no others; your rows cannot call torch."""
     yours = set(predicted())
-    assert yours == set(RULES), f"yours has rows {sorted(yours)}, expected {sorted(RULES)}"
+    assert yours == set(RULES), f"you return rows {sorted(yours)}, expected {sorted(RULES)}"
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -50,7 +50,7 @@ def test_every_pipeline_is_there() -> None:
     """One number for each pipeline and no others; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(PIPELINES), (
-        f"yours has numbers for {sorted(yours)}, expected {sorted(PIPELINES)}"
+        f"you return numbers for {sorted(yours)}, expected {sorted(PIPELINES)}"
     )
 
 
@@ -58,9 +58,9 @@ def test_every_pipeline_is_there() -> None:
 def test_idle(name: str) -> None:
     """The idle slots of a rank, from PyTorch's order of actions."""
     yours = predicted()[name]
-    assert type(yours) is int, f"{name}: yours is a {type(yours).__name__}, expected an int"
+    assert type(yours) is int, f"{name}: you return a {type(yours).__name__}, expected an int"
     right = measure(name)
     assert yours == right, (
-        f"{name}: yours has {yours} idle slots, too {'many' if yours > right else 'few'} for "
+        f"{name}: {yours} idle slots are too {'many' if yours > right else 'few'} for "
         f"{PIPELINES[name]}; {RULES[name]}"
     )

@@ -125,7 +125,7 @@ def test_a_peak_is_reached_between() -> None:
     actions = [("F", 0, 0), ("F", 2, 0), ("B", 2, 0), ("B", 0, 0)]
     yours = peak(actions)
     assert yours == 2, f"{told(actions)}: yours {yours}, expected 2, one for each stage"
-    assert peak([]) == 0, f"yours is {peak([])} for no actions, expected 0"
+    assert peak([]) == 0, f"your peak of no actions is {peak([])}, expected 0"
 
 
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), st.integers(0, 4))

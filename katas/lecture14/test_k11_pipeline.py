@@ -100,7 +100,9 @@ def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
     told = f"{kind}, a loss that is a {reduction}"
     seen: list[int] = []
     for rank, found in enumerate(results):
-        assert found["kind"] == kind, f"rank {rank}: yours is a {found['kind']}, expected a {kind}"
+        assert found["kind"] == kind, (
+            f"rank {rank}: you return a {found['kind']}, expected a {kind}"
+        )
         assert found["same"], (
             f"rank {rank}: your step changes weights; expected only .grad to change"
         )
@@ -142,8 +144,8 @@ def numbers(model: list[nn.Module], part: nn.Module) -> list[int]:
     """Return which layers of the model a part has."""
     children = list(part.children())
     assert all(any(layer is each for each in model) for layer in children), (
-        "yours has layers that are not the model's own: expected the same objects, since their "
-        "parameters are trained"
+        "your part has layers that are not the model's own: expected the same objects, since "
+        "their parameters are trained"
     )
     return [n for layer in children for n, each in enumerate(model) if layer is each]
 
@@ -170,8 +172,12 @@ def test_stages_go_round_the_ranks(ranks: int, chunks: int) -> None:
     assert [n for part in order for n in part] == list(range(5)), (
         f"layers stage by stage: yours {order}, expected 0 to 4 in order, each once"
     )
-    assert sizes == sorted(sizes, reverse=True), f"yours: lengths {sizes}, expected longer first"
-    assert max(sizes) - min(sizes) <= 1, f"yours: lengths {sizes}, expected to differ by at most 1"
+    assert sizes == sorted(sizes, reverse=True), (
+        f"your stages have lengths {sizes}, expected longer first"
+    )
+    assert max(sizes) - min(sizes) <= 1, (
+        f"your stages have lengths {sizes}, expected a difference of at most 1"
+    )
 
 
 def test_a_mean_is_divided(world: Any) -> None:

@@ -64,7 +64,7 @@ def measured(model: Model, again: str = "") -> tuple[int, int, int]:
 
 def check(yours: float, right: float, what: str, why: str) -> None:
     """Compare a count with PyTorch's."""
-    assert type(yours) is int, f"{what}: yours is a {type(yours).__name__}, expected an int"
+    assert type(yours) is int, f"{what}: you return a {type(yours).__name__}, expected an int"
     assert yours == right, f"{what}: yours {yours}, PyTorch's {right}: {why}"
 
 

@@ -200,7 +200,7 @@ def test_the_wrong_rank(case: tuple[int, tuple[int, int], int, str]) -> None:
     yours, right = wrong_rank(dumps), case[2]
     waiting = sum(not dump["entries"][-1]["retired"] for dump in dumps)
     assert yours == right, (
-        f"run {case[0]}: yours is rank {yours}, expected rank {right}; {waiting} hang. Take the"
+        f"run {case[0]}: you return rank {yours}, expected {right}; {waiting} hang. Take the"
         f" first collective on which a group disagrees: which rank differs in {case[3]}?"
     )
 
@@ -216,7 +216,7 @@ def test_the_slow_link(case: tuple[int, tuple[int, int], int, str]) -> None:
     elif any(link in {yours, yours[::-1]} for link, _ in run.hiccups):
         excuse = "it had a single long transfer"
     assert yours == right, (
-        f"run {case[0]}: yours is {yours[0]} to {yours[1]}, expected {right[0]} to {right[1]}; "
+        f"run {case[0]}: you return {yours[0]} to {yours[1]}, expected {right[0]} to {right[1]}; "
         f"{excuse}"
     )
 
@@ -237,7 +237,7 @@ def test_what_has_no_partner_or_no_end_is_no_transfer() -> None:
     run.note(7, ("106", "pp"), "nccl:recv 1<-0", p2p=True)
     yours = slow_link([{"entries": mine} for mine in run.entries])
     assert yours == (0, 1), (
-        f"yours is {yours}, expected (0, 1): skip a transfer that has not ended on both ranks"
+        f"you return {yours}, expected (0, 1): skip a transfer that has not ended on both ranks"
     )
 
 
@@ -254,4 +254,4 @@ def test_a_link_ends_when_both_ends_have() -> None:
             run.end(source, ends[0], began, began + 1000 + number + (late == 0))
             run.end(source + 1, ends[1], began, began + 1000 + number + late)
     yours = slow_link([{"entries": mine} for mine in run.entries])
-    assert yours == (16, 17), f"yours is {yours}, expected (16, 17): its receiver ended late"
+    assert yours == (16, 17), f"you return {yours}, expected (16, 17): its receiver ended late"

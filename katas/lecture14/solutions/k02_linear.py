@@ -20,7 +20,7 @@ def shard(weight: torch.Tensor) -> torch.Tensor:
 
 
 def gather(part: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return the weight, without padding, which has `rows` rows; `part` is this rank's shard."""
+    """Return the whole weight, `rows` rows without padding; `part` is this rank's shard."""
     parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, part)
     return torch.cat(parts)[:rows]
