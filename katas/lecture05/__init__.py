@@ -1,4 +1,4 @@
-"""Lecture 05: nn.Module, from its drawers to the layers built of it."""
+"""Lecture 05: nn.Module, from its drawers to the layers built on it."""
 
 from __future__ import annotations
 

@@ -61,11 +61,11 @@ class Module:
         """Put `value` where it belongs, so that its name is in one place only.
 
         Put a Parameter or a Module into its drawer, and remove the name from other drawers and
-        ``__dict__``. A value that replaces one of its kind keeps that one's position. Any other
-        value for a name in a drawer goes there too if it is None or of the drawer's kind
-        (Parameter, torch.Tensor, Module); else raise ``refused(name, value)``. Everything else is a
-        plain attribute, which may be set before ``__init__``; for drawer values `drawers` then
-        raises. (PyTorch also refuses a Module for a Parameter's name; this is not required here.)
+        ``__dict__``. A value that replaces another of its kind keeps its position. Any other value
+        for a name in a drawer goes there too if it is None or of the drawer's kind (Parameter,
+        torch.Tensor, Module); else raise ``refused(name, value)``. Everything else is a plain
+        attribute, which may be set before ``__init__``; for drawer values `drawers` then raises.
+        (PyTorch also refuses a Module for a Parameter's name; this is not required here.)
         """
         # TODO: object.__setattr__(self, name, value) is for plain attributes.
         raise NotImplementedError("Module.__setattr__")
@@ -94,7 +94,7 @@ class Module:
         raise NotImplementedError("Module.named_parameters")
 
     def apply(self, function: Callable[[Module], object]) -> Module:
-        """Call `function` with each module below, then with self, which is returned.
+        """Call `function` with each module below, then with self; return self.
 
         How often `function` gets a module with two names does not matter here.
         """

@@ -5,8 +5,8 @@ The loss goes down a little, then stops, and no error tells you why. Try one:
     model = Scaled(3)
     print([name for name, _ in model.named_parameters()])         # [] although it has a scale
 
-Each class below has one such bug, and so has `resumed`; the docstrings say what each should do. Fix
-all six: change one line each, or swap two lines.
+Each class below has one such bug, and so does `resumed`; the docstrings say what each should do.
+Fix all six: change one line each, or swap two lines.
 
 - Everything that learns must be in ``parameters()``, get its whole gradient, and be updated by an
   optimizer.

@@ -49,6 +49,6 @@ class BatchNorm(nn.Module):
         raise NotImplementedError("BatchNorm.forward")
 
     def remember(self, mean: torch.Tensor, var: torch.Tensor) -> None:
-        """Count the batch, then move the running values towards these, in place."""
+        """Count the batch, then move the running values towards `mean` and `var`, in place."""
         # TODO: which factor makes the result the mean of n batches?
         raise NotImplementedError("BatchNorm.remember")

@@ -11,7 +11,7 @@ torch.div, ``/`` and ``.div`` all call ``__torch_function__`` if an argument is 
 it, in about 12 lines; the rule of each function is given.
 
 1. Find the rule, and the units of its operands.
-2. Call the rule, then PyTorch, in this order.
+2. Call the rule first, then PyTorch.
 3. Put the unit on the result.
 
 Begin by printing ``func.__name__``, args and kwargs for ``2 * way``, ``1 / way`` and ``way.shape``.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
 
-    # Exponents, none of which is 0; {} is the unit of a number, None is an unknown unit.
+    # Exponents, never 0; {} is the unit of a number, None is an unknown unit.
     Unit = dict[str, int] | None
 
 
@@ -49,11 +49,11 @@ class Quantity(torch.Tensor):
     ) -> Any:
         """Call `func`; if `RULES` has its name, give the result the unit that the rule returns.
 
-        `RULES` also has the number of operands. These are the first arguments, positional or named
-        "input" and "other"; call the rule with their units, `unit_of` each. The rule may raise a
-        UnitError, and then nothing may have been written yet. A function without a rule, including
-        attributes such as ``shape``, returns its normal result, with unknown units; one that writes
-        in place is out of scope.
+        `RULES` also gives the number of operands. These are the first arguments, positional or
+        named "input" and "other"; call the rule with their units, `unit_of` each. The rule may
+        raise a UnitError, and then nothing may have been written yet. A function without a rule,
+        including attributes such as ``shape``, returns its normal result, with unknown units; one
+        that writes in place is out of scope.
         """
         # TODO: super().__torch_function__(func, types, args, kwargs) calls PyTorch.
         raise NotImplementedError("Quantity.__torch_function__")
@@ -74,7 +74,7 @@ def quantity(value: torch.Tensor, **unit: int) -> Quantity:
 
 # Given: the rules, each a function of units.
 def same(units: list[Unit]) -> Unit:
-    """Return the unit that both have."""
+    """Return the unit that the operands share."""
     if None in units:
         return None
     if any(unit != units[0] for unit in units):

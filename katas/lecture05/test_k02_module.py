@@ -140,7 +140,7 @@ def test_a_parameter_lies_in_its_drawer() -> None:
 
 @one
 def test_modules_lie_in_theirs() -> None:
-    """The entry of one that was replaced with None stays there too."""
+    """A module that was replaced with None keeps its entry in the drawer."""
     same_drawers(*both("Block", 2, 3), "None keeps the place of a module")
     mine, _ = both("Block", 2, 3)
     assert mine.skip is None, f"skip: yours is {mine.skip}, expected None"
@@ -162,7 +162,7 @@ def test_modules_lie_in_theirs() -> None:
     ],
 )
 def test_a_name_is_in_one_place(second: str, first: str) -> None:
-    """A later value takes the name over, from any drawer; one of its kind keeps its position."""
+    """A later value takes the name over, from any drawer; one of the same kind keeps its place."""
 
     def program(kind: SimpleNamespace) -> Any:
         module = kind.base()
@@ -188,7 +188,7 @@ def test_a_name_is_in_one_place(second: str, first: str) -> None:
 
 @one
 def test_what_does_not_fit_is_refused() -> None:
-    """A tensor is not a Parameter, a number neither buffer nor module; the old value stays."""
+    """A tensor is not a Parameter, a number is neither buffer nor module; the old value stays."""
     for name, attribute, value in (
         ("Linear", "weight", torch.ones(3, 2)),
         ("Norm", "mean", 3.0),
@@ -208,7 +208,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 @one
 def test_a_tensor_for_a_buffer_stays_a_buffer() -> None:
-    """None stays there too; a plain tensor that was not a buffer stays plain."""
+    """None in place of a buffer stays there too; a plain tensor stays a plain attribute."""
 
     def program(kind: SimpleNamespace) -> Any:
         module = kind.Norm(2)
@@ -327,7 +327,7 @@ def test_a_loop_of_modules_ends() -> None:
 
 @two
 def test_equal_parameters_are_two() -> None:
-    """Two equal Parameters are two: the object counts, not its value."""
+    """Two equal Parameters are listed separately: identity matters, not value."""
     module = kata.Module()
     module.a, module.b = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
     module.c, module.d = module.a, None
@@ -397,7 +397,7 @@ def test_to_keeps_the_parameters() -> None:
     grads = {name: x.grad for name, x in before.items()}
     mine.to(torch.float64)
     for name, x in mine.named_parameters():
-        assert x is before[name], f"{name} is a new Parameter: the optimizer has the old one"
+        assert x is before[name], f"{name} is a new Parameter, but the optimizer holds the old one"
         assert x.requires_grad, f"{name} no longer requires a gradient"
         assert x.is_leaf, f"{name} is no longer a leaf"
         assert (x.grad is None) == (grads[name] is None), (

@@ -80,7 +80,7 @@ def test_a_layer_is_saved() -> None:
 
 
 def test_a_tree_is_saved() -> None:
-    """Keys are paths; a tensor with two paths has two; a later call sees later values."""
+    """Keys are paths; a tensor with two paths has two keys; a later call sees later values."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 0)
     for call in ("first", "second"):
         equal(mine.state_dict(), dict(real.state_dict()), f"{call} call: a key is a path")
@@ -135,10 +135,10 @@ def test_tensors_stay_the_same_objects() -> None:
     after = (mine.block.first.weight, mine.head.mean, mine.block.scale)
 
     for old, new in zip(before, after, strict=True):
-        assert old is new, "loading put a new tensor there, but the optimizer has the old one"
+        assert old is new, "loading replaced the tensor, but the optimizer holds the old one"
     assert mine.head.weight is mine.block.first.weight, "loading untied the weight"
     assert mine.block.scale.requires_grad, "scale no longer requires a gradient"
-    assert mine.block.scale.is_leaf, "scale now has a grad_fn: was the copy recorded?"
+    assert mine.block.scale.is_leaf, "scale now has a grad_fn: did autograd record the copy?"
 
 
 def test_a_copy_is_a_copy() -> None:

@@ -60,7 +60,7 @@ def ties(state: Mapping[str, torch.Tensor]) -> list[tuple[str, str]]:
 
 
 def test_a_row_of_a_table() -> None:
-    """Save four kilobytes of four million bytes; or all rows of a table but one."""
+    """Save four kilobytes out of four million bytes, or all rows of a table but one."""
     table = torch.randn(1000, 1000)
 
     check({"row": table[:1]}, table[:1].nbytes)
@@ -95,7 +95,7 @@ def test_a_tied_weight_stays_tied() -> None:
 
 
 def test_a_tied_view_stays_tied() -> None:
-    """Two names of one view share a copy; a view that begins elsewhere has its own."""
+    """Two names of one view share a copy; a view that begins elsewhere gets its own copy."""
     table = torch.randn(1000, 50)
     state = {"a": table[10:20], "b": table[10:20], "c": table[20:30], "again": table[10:20]}
     back = check(state, 2 * 10 * 50 * 4)
@@ -113,7 +113,7 @@ def test_equal_places_in_two_tables() -> None:
 
 
 def test_views_that_begin_at_one_place_may_differ() -> None:
-    """They may in shape, strides or dtype: each has a copy of its own, with its own values."""
+    """They may differ in shape, strides or dtype: each gets its own copy, with its own values."""
     table = torch.randn(40, 40)
     state = {
         "row": table[0, :20],

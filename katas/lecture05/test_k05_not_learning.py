@@ -1,4 +1,4 @@
-"""Tests of k05_not_learning: each Module takes a step, and so does the formula it stands for."""
+"""Tests of k05_not_learning: each Module takes a step, and so does its formula."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_scale_learns() -> None:
 
     learns(model, ["scale"], lambda scale: (X + 1) * scale)
     assert [*model.state_dict()] == ["scale", "offset"], (
-        f"saved: {[*model.state_dict()]}, expected scale, then offset"
+        f"your state dict has the keys {[*model.state_dict()]}, expected scale, then offset"
     )
     assert torch.equal(model.offset, torch.ones(3)), (
         "the step changed the offset, expected a constant"
@@ -104,7 +104,7 @@ def test_the_head_learns_and_the_backbone_does_not() -> None:
     assert backbone.weight.grad is None, "the backbone got a gradient, which costs time in backward"
     x = X.clone().requires_grad_()
     model(x).sum().backward()
-    assert x.grad is not None, "x got no gradient: layers before the backbone may learn"
+    assert x.grad is not None, "x got no gradient, but layers before the backbone may need one"
 
 
 def test_an_optimizer_goes_on_after_a_restart() -> None:
@@ -121,7 +121,7 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
         "diverged run is restarted too, and NaN times 0 is NaN"
     )
     assert model.weight is weight, (
-        "restart created a new Parameter, but the optimizer has the old one"
+        "restart created a new Parameter, but the optimizer holds the old one"
     )
     optimizer.zero_grad()
     learns(model, ["weight"], lambda weight: X @ weight)

@@ -41,8 +41,8 @@ def compare(program: Callable[[Any, list], object], why: str) -> None:
     theirs, yours = results
 
     assert theirs == yours, (
-        f"yours     returns {yours[0]}, notes {yours[1]}\n"
-        f"PyTorch's returns {theirs[0]}, notes {theirs[1]}\n{why}"
+        f"yours     returns {yours[0]}, logs {yours[1]}\n"
+        f"PyTorch's returns {theirs[0]}, logs {theirs[1]}\n{why}"
     )
 
 
@@ -107,7 +107,7 @@ def test_a_hook_after_changes_the_output(value: object) -> None:
 
 
 def test_a_removed_hook_is_not_called() -> None:
-    """Removing it removes no other hook: one registered later keeps its own key."""
+    """Removing a hook removes no other: a hook registered later keeps its own key."""
 
     def program(module: Any, log: list) -> object:
         note = log.append
@@ -145,7 +145,7 @@ def test_one_function_may_be_two_hooks() -> None:
 
 
 def test_keys_of_two_modules() -> None:
-    """A handle removes only from the dict that it was made for."""
+    """A handle removes only its own hook, from its own dict."""
 
     def program(module: Any, log: list) -> object:
         other = adder(type(module).__mro__[1])
@@ -162,7 +162,7 @@ def test_keys_of_two_modules() -> None:
 
 
 def test_a_hook_may_remove_hooks() -> None:
-    """It may remove itself, or a later one, which still runs in this call."""
+    """A hook may remove itself, or a later hook, which still runs in this call."""
 
     def program(module: Any, log: list) -> object:
         handles: list[Any] = []
@@ -180,7 +180,7 @@ def test_a_hook_may_remove_hooks() -> None:
 
 
 def test_a_hook_before_changes_the_hooks_after() -> None:
-    """It changes this call, because the later hooks are listed after forward returns."""
+    """The change affects this call, because the later hooks are listed after forward returns."""
 
     def program(module: Any, log: list) -> object:
         def hook(m: Any, args: tuple) -> None:
@@ -256,11 +256,11 @@ def test_a_module_keeps_no_handle_alive() -> None:
         return [module.register_forward_hook(Hook()), x, module(x, x)]
 
     freed(make, "The hook stays registered: a handle is only needed to remove it.")
-    assert len(module.after) == 1, f"hooks of the module: yours {len(module.after)}, expected 1"
+    assert len(module.after) == 1, f"your module has {len(module.after)} hooks, expected 1"
 
 
 def test_a_copy_has_hooks_of_its_own() -> None:
-    """A handle removes from the module that it was made for, not from a copy."""
+    """A handle removes its hook from the original module, not from a copy."""
 
     def program(module: Any, log: list) -> object:
         handle = module.register_forward_hook(lambda m, args, out: log.append(m is module))

@@ -135,7 +135,7 @@ def test_the_model_stays_as_it_was(name: str) -> None:
         assert torch.equal(x, yours[key].detach()), f"{key}: a later call wrote to earlier results"
     begun = adapted(model, loss, 0, 0.1)
     for key, x in model.named_buffers():
-        assert begun[key] is not x, f"{key}, no step: yours is the model's own, expected a copy"
+        assert begun[key] is not x, f"{key}, no step: yours is the model's buffer, expected a copy"
 
 
 def test_a_loss_that_fails() -> None:

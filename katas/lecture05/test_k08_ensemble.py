@@ -107,7 +107,7 @@ def test_a_later_call_sees_later_parameters() -> None:
 
 
 def test_a_gradient_by_the_input() -> None:
-    """The gradient by the input is the sum over the models."""
+    """The gradient with respect to the input is the sum over the models."""
     every, x = models(3), torch.randn(5, 3, requires_grad=True)
     (yours,) = torch.autograd.grad(outputs(every, x).square().sum(), x)
     (expected,) = torch.autograd.grad(sum(model(x).square().sum() for model in every), x)

@@ -40,7 +40,7 @@ def batch(*sizes: int, seed: int = 0) -> torch.Tensor:
 def same_state(mine: nn.Module, real: nn.Module, why: str) -> None:
     """Compare the state dicts."""
     yours, theirs = mine.state_dict(), real.state_dict()
-    assert [*theirs] == [*yours], f"yours has {[*yours]}, PyTorch's {[*theirs]}"
+    assert [*theirs] == [*yours], f"your state dict has {[*yours]}, PyTorch's has {[*theirs]}"
     for key, x in theirs.items():
         says = f"{key}: yours is not PyTorch's: {why}\n".__add__
         torch.testing.assert_close(yours[key], x, **CLOSE, msg=says)
@@ -171,7 +171,7 @@ def test_buffers_stay_the_same_tensors() -> None:
             " buffer's memory, and give it no other one\n"
         ).__add__
         torch.testing.assert_close(state[name], x, rtol=0, atol=0, msg=says)
-        assert x is before[name], f"{name} is a new tensor: DDP and state dicts hold the old one"
+        assert x is before[name], f"{name} is a new tensor, but DDP holds the old one"
         assert not x.requires_grad, f"{name} requires a gradient: it keeps the graph alive"
 
 

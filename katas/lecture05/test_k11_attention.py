@@ -128,7 +128,7 @@ def test_padding_and_future() -> None:
 
 
 def test_a_row_without_keys_is_nan() -> None:
-    """The other rows are not NaN."""
+    """A row without keys is NaN; the other rows are not."""
     mask = future(4)
     mask[2] = True
 

@@ -94,7 +94,7 @@ def test_a_sum_wants_one_unit(name: str) -> None:
 
 
 def test_a_number_has_no_metres() -> None:
-    """Adding one fails on either side; a number may be added to a dimensionless quantity."""
+    """Adding a number to metres fails on either side; a unitless quantity accepts one."""
     way = metres(6.0, 8.0)
     for what, program in {
         "way + 1": lambda: way + 1,
@@ -190,4 +190,4 @@ def test_questions_are_answered() -> None:
     assert "8." in repr(way), f"repr: yours {way!r}, expected the values in it"
     leaf = metres(6.0, 8.0).requires_grad_()
     leaf.mul(3).sum().backward()
-    assert leaf.grad.tolist() == [3.0, 3.0], f"the gradient: yours {leaf.grad}"
+    assert leaf.grad.tolist() == [3.0, 3.0], f"the gradient: yours {leaf.grad}, expected 3 and 3"

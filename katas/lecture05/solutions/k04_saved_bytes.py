@@ -15,8 +15,8 @@ def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return equal tensors under the same keys, such that ``torch.save`` writes no extra bytes.
 
     Return a tensor that covers its whole storage as it is. Copy any other; names of the same view
-    (equal start, shape, strides and dtype) share one copy. The file then has only the bytes of the
-    distinct tensors, and tied tensors are tied after loading.
+    (equal start, shape, strides and dtype) share one copy. The file then contains only the bytes of
+    the distinct tensors, and tied tensors are tied after loading.
     """
     copies: dict[tuple, torch.Tensor] = {}
     result = {}

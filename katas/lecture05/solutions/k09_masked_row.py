@@ -49,12 +49,12 @@ def module_with_weights(v: torch.Tensor) -> torch.Tensor:
 
 
 def module_without_weights(v: torch.Tensor) -> torch.Tensor:
-    """Give it the mask that is True in the row, and do not ask for the weights."""
+    """Give MultiheadAttention the same mask, and do not ask for the weights."""
     return module(v, mask_of=True, need_weights=False)
 
 
 def module_gradient(v: torch.Tensor) -> torch.Tensor:
-    """Sum both rows of that result, and return the gradient with respect to the values."""
+    """Return the gradient of the sum of both rows, with weights, with respect to the values."""
     v = v.clone().requires_grad_()
     return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
 

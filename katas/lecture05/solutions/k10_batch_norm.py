@@ -40,7 +40,7 @@ class BatchNorm(nn.Module):
         return (x - mean) * scale * self.weight.view(shape) + self.bias.view(shape)
 
     def remember(self, mean: torch.Tensor, var: torch.Tensor) -> None:
-        """Count the batch, then move the running values towards these, in place."""
+        """Count the batch, then move the running values towards `mean` and `var`, in place."""
         self.num_batches_tracked += 1
         factor = self.momentum
         if factor is None:

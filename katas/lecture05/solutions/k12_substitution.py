@@ -24,7 +24,7 @@ def shape(x: torch.Tensor) -> object:
 
 
 def tensor(x: torch.Tensor) -> object:
-    """Make a tensor from its values."""
+    """Make a tensor from the values of the Tagged."""
     return torch.tensor(x)
 
 
@@ -68,7 +68,7 @@ def numpy(x: torch.Tensor) -> object:
 
 
 def rows(x: torch.Tensor) -> object:
-    """Take its first element by iteration."""
+    """Take the first element of the Tagged by iteration."""
     return next(iter(x))
 
 

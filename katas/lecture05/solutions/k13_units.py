@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
 
-    # Exponents, none of which is 0; {} is the unit of a number, None is an unknown unit.
+    # Exponents, never 0; {} is the unit of a number, None is an unknown unit.
     Unit = dict[str, int] | None
 
 
@@ -31,11 +31,11 @@ class Quantity(torch.Tensor):
     ) -> Any:
         """Call `func`; if `RULES` has its name, give the result the unit that the rule returns.
 
-        `RULES` also has the number of operands. These are the first arguments, positional or named
-        "input" and "other"; call the rule with their units, `unit_of` each. The rule may raise a
-        UnitError, and then nothing may have been written yet. A function without a rule, including
-        attributes such as ``shape``, returns its normal result, with unknown units; one that writes
-        in place is out of scope.
+        `RULES` also gives the number of operands. These are the first arguments, positional or
+        named "input" and "other"; call the rule with their units, `unit_of` each. The rule may
+        raise a UnitError, and then nothing may have been written yet. A function without a rule,
+        including attributes such as ``shape``, returns its normal result, with unknown units; one
+        that writes in place is out of scope.
         """
         kwargs = kwargs or {}
         if func.__name__ not in RULES:
@@ -62,7 +62,7 @@ def quantity(value: torch.Tensor, **unit: int) -> Quantity:
 
 # Given: the rules, each a function of units.
 def same(units: list[Unit]) -> Unit:
-    """Return the unit that both have."""
+    """Return the unit that the operands share."""
     if None in units:
         return None
     if any(unit != units[0] for unit in units):

@@ -45,7 +45,7 @@ class BatchNorm(nn.Module):
         return centred * self.weight.reshape(shape) + self.bias.reshape(shape)
 
     def remember(self, mean: torch.Tensor, var: torch.Tensor) -> None:
-        """Count the batch, then move the running values towards these, in place."""
+        """Count the batch, then move the running values towards `mean` and `var`, in place."""
         self.num_batches_tracked.add_(1)
         share = 1 / int(self.num_batches_tracked) if self.momentum is None else self.momentum
         for running, new in ((self.running_mean, mean), (self.running_var, var)):
