@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Final
 
 
-# From the lowest priority to the highest, as in c10/core/DispatchKey.h, which has more of both.
+# From the lowest priority to the highest, as in c10/core/DispatchKey.h, which lists more of both.
 BACKENDS: Final = ("CPU", "CUDA", "Meta")
 FUNCTIONALITIES: Final = (
     *("Dense", "Sparse", "BackendSelect", "Python", "Functionalize", "Conjugate", "Negative"),
@@ -52,18 +52,18 @@ EVERY_BACKEND: Final = (1 << len(BACKENDS)) - 1
 
 @dataclass(frozen=True)
 class KeySet:
-    """A set of dispatch keys; `bits` has the bits of all parts of its keys."""
+    """A set of dispatch keys; `bits` is the union of its keys' bits."""
 
     bits: int = 0
 
     @classmethod
     def of(cls, *keys: str) -> KeySet:
-        """Return the set of these keys, each one of `PARTS`."""
+        """Return the set of these keys, which are keys of `PARTS`."""
         # TODO
         raise NotImplementedError("KeySet.of")
 
     def __contains__(self, key: str) -> bool:
-        """Whether the set has all parts of a key."""
+        """Whether the set contains all parts of a key."""
         # TODO
         raise NotImplementedError("KeySet.__contains__")
 
@@ -78,9 +78,9 @@ class KeySet:
 
     @property
     def highest(self) -> str:
-        """The key of the highest functionality, and of the highest backend if it is per backend.
+        """The key of the highest functionality, on the highest backend if it is per backend.
 
-        "Undefined" if there is no functionality.
+        It is "Undefined" if the set contains no functionality.
         """
         # TODO
         raise NotImplementedError("KeySet.highest")

@@ -1,6 +1,6 @@
 """Which kernel runs? Compute a row of an operator's dispatch table, by six rules.
 
-Register a kernel for CPU, and the gradient of your operator may be gone. Look at a PyTorch
+Register a kernel for CPU, and the gradient of your operator may disappear. Look at a PyTorch
 operator; each line ends with the rule that filled it:
 
     print(torch._C._dispatch_dump_table("aten::silu"))
@@ -57,7 +57,7 @@ def ambiguous(*_: Any) -> Any:
 def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tuple[Any, str]:
     """Return the kernel that the table has for a key, and the rule that chose it.
 
-    `kernels` has an operator's kernels by key or alias key, `fallbacks` those for all operators.
+    `kernels` holds an operator's kernels by key or alias key, `fallbacks` those for all operators.
     Without a kernel return ``(None, "missing")``.
 
     AutogradOther serves many backends: if one of them has a kernel of its own and the operator has

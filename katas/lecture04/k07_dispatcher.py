@@ -82,7 +82,7 @@ tls: Final = Tls()
 
 @contextmanager
 def include(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.included`` inside the block; then restore what was there before."""
+    """Add keys to ``tls.included`` inside the block; then restore the previous keys."""
     # TODO
     raise NotImplementedError("include")
     yield
@@ -90,7 +90,7 @@ def include(*keys: str) -> Iterator[None]:
 
 @contextmanager
 def exclude(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.excluded`` inside the block; then restore what was there before."""
+    """Add keys to ``tls.excluded`` inside the block; then restore the previous keys."""
     # TODO
     raise NotImplementedError("exclude")
     yield

@@ -43,7 +43,7 @@ from typing import NamedTuple
 # Types whose parentheses hold types: Dict(str, Tensor). After any other name, and after these
 # parentheses, a parenthesis opens an alias annotation: Tensor(a!), Dict(str, t)(a!).
 GENERIC: Final = frozenset({"Dict", "Future", "RRef", "Await"})
-# The default of an argument that has none; None cannot mark that: it is a valid default.
+# Marks an argument without a default; None cannot, because it is a valid default.
 NO_DEFAULT: Final = "no default"
 
 
@@ -237,7 +237,7 @@ def parse_sets(tokens: Tokens) -> frozenset[str]:
 def parse_alias(tokens: Tokens) -> Alias | None:
     """Read an alias annotation, ``(a! -> *)``; return None if the next token is not "(".
 
-    ``!`` means that it is written to. Without ``->`` the sets after the call are the same as
+    ``!`` means that the value is mutated. Without ``->`` the sets after the call are the same as
     before.
     """
     # TODO

@@ -95,7 +95,7 @@ def test_each_key_has_a_kernel(extension: Extension, key: str) -> None:
 
 
 def test_values_between_the_bounds_stay(extension: Extension) -> None:
-    """These values stay, and so do the bounds themselves."""
+    """Values between the bounds stay, and so do the bounds themselves."""
     x = torch.tensor([-1.0, -0.5, 0.0, 2.0])
     output, _ = extension.op("leaky_clamp")(x, -1.0, 2.0, below=0.5, above=0.5)
 
@@ -108,7 +108,7 @@ def test_values_between_the_bounds_stay(extension: Extension) -> None:
 
 
 def test_values_beyond_a_bound_are_compressed(extension: Extension) -> None:
-    """They are compressed with the slope of that side, measured from the bound."""
+    """Values beyond a bound are compressed with its slope, measured from the bound."""
     x = torch.tensor([-5.0, -3.0, 4.0, 10.0], dtype=torch.float64)
     output, _ = extension.op("leaky_clamp")(x, -1.0, 2.0, below=0.25, above=0.5)
 
@@ -139,7 +139,7 @@ def test_without_slopes_it_is_a_clamp(extension: Extension) -> None:
 
 
 def test_bounds_are_doubles(extension: Extension) -> None:
-    """The float32 nearest to 0.1 is greater than 0.1, and must compare so."""
+    """The float32 nearest to 0.1 is greater than 0.1, and must compare as greater."""
     x = torch.tensor([0.1], dtype=torch.float32)
     _, clipped = extension.op("leaky_clamp")(x, 0.0, 0.1)
 
@@ -197,7 +197,7 @@ def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None
 
 
 def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
-    """It is new even if every element stays: the schema promises no alias."""
+    """The result is new even if every element stays: the schema promises no alias."""
     for x in (torch.rand(3, 4), torch.rand(3, 4).t(), torch.rand(1).expand(3, 4)):
         earlier = extension.op("leaky_clamp")(x, 0.25, 0.5)
         with unchanged(self=x, earlier=earlier):
@@ -247,7 +247,7 @@ REFUSED: dict[str, tuple[torch.dtype, tuple[float, ...], type[Exception], str]] 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_both_kernels_refuse(extension: Extension, place: str, case: str) -> None:
-    """Both call the given check: what fails on the CPU must also fail while a compiler plans."""
+    """Both kernels call the given check: what fails on the CPU must also fail in tracing."""
     dtype, (low, high, below, above), error, text = REFUSED[case]
     leaky_clamp = extension.op("leaky_clamp")
     with pytest.raises(error, match=re.escape(f"leaky_clamp: expected {text}")):

@@ -135,7 +135,7 @@ def test_a_write_is_no_dead_code() -> None:
 
     assert torch.equal(yours, expected), (
         f"after dead code elimination the program returns\n{yours}\nexpected\n{expected}\nThe call "
-        "of add_to was removed, "
+        "to add_to was removed, "
         f"because its schema says that it only reads: {operator.default._schema}"  # noqa: SLF001
     )
 

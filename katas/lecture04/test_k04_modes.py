@@ -102,7 +102,9 @@ def test_a_mode_is_left() -> None:
 
     compare(mode(), torch.inference_mode(), "a mode made of another")
 
-    assert seen == ["entered", "left"], f"yours has {seen}, expected entered, then left"
+    assert seen == ["entered", "left"], (
+        f"your code has {seen} the mode, expected entered, then left"
+    )
 
     @contextmanager
     def another() -> Iterator[None]:

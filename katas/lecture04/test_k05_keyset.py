@@ -70,7 +70,7 @@ def test_two_keys_make_four() -> None:
 @given(keys=SETS)
 @example(keys={"SparseMeta", "CPU", "AutocastCPU"})
 def test_a_set_has_the_keys_that_pytorch_finds(keys: set[str]) -> None:
-    """A set has the keys that were put in, and their combinations."""
+    """A set contains the keys that were put in, and their combinations."""
     compare(KeySet.of(*keys), real(*keys), f"KeySet.of of {sorted(keys)}")
 
 
@@ -94,7 +94,7 @@ def test_minus_takes_no_backend_away() -> None:
     left = KeySet.of(*one) - KeySet.of(*other)
 
     compare(left, real(*one) - real(*other), f"{one} minus {other}")
-    assert "CUDA" in left, "CUDA is gone, but must stay: all functionalities share its bit"
+    assert "CUDA" in left, "your code removed CUDA, but all functionalities share its bit"
 
 
 @given(left=SETS, right=SETS)

@@ -175,7 +175,7 @@ def test_blocks_nest(change: Any, name: str) -> None:
 
 @pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])
 def test_an_exception_restores_the_thread(change: Any, name: str) -> None:
-    """Without this, one failed call would change all later ones."""
+    """Otherwise one failed call would change all later ones."""
     with change("Python"):
         with pytest.raises(KeyError), change("CPU"):
             raise KeyError
@@ -276,4 +276,6 @@ def test_a_call_takes_the_way_it_takes_in_pytorch() -> None:
     assert ways["theirs"] == ways["ours"], (
         f"the keys whose kernels ran\nyours      {ways['ours']}\nPyTorch's  {ways['theirs']}"
     )
-    assert ["AutogradCPU", "Negative", "CPU"] in ways["ours"], "a lazily negated tensor"
+    assert ["AutogradCPU", "Negative", "CPU"] in ways["ours"], (
+        "expected a call with a lazily negated tensor among them"
+    )

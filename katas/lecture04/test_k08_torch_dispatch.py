@@ -151,7 +151,9 @@ def test_an_alias_names_the_first_argument_that_it_shares() -> None:
         library.impl("flat", lambda x, y: x.view(-1), "CompositeExplicitAutograd")
         with OperatorLog() as log:
             torch.ops.lecture04_k08_test.flat(b, a)
-        assert log.lines[-1].endswith("# alias of $0"), f"both arguments share it: {log.lines[-1]}"
+        assert log.lines[-1].endswith("# alias of $0"), (
+            f"both inputs share the storage: {log.lines[-1]}"
+        )
         library.define("pair(Tensor x, Tensor(a) y) -> (Tensor, Tensor(a))")
         library.impl("pair", lambda x, y: (x.clone(), y.view(-1)), "CompositeExplicitAutograd")
         with OperatorLog() as log:

@@ -358,7 +358,9 @@ def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
             continue
         with pytest.raises(SchemaError) as caught:
             parse_schema(cut)
-        assert wanted == caught.value.position, f"{cut}\n{'^':>{wanted + 1}} is where it breaks"
+        assert wanted == caught.value.position, (
+            f"{cut}\n{'^':>{wanted + 1}} is the first wrong token"
+        )
         assert before == parse_schema(text), f"after the error in {cut!r} your result is different"
 
 
@@ -400,7 +402,7 @@ def test_what_does_not_fit_is_refused(text: str) -> None:
         parse_schema(text)
 
     wanted = position_in_torch(text)
-    assert wanted == caught.value.position, f"{text}\n{'^':>{wanted + 1}} is where it breaks"
+    assert wanted == caught.value.position, f"{text}\n{'^':>{wanted + 1}} is the first wrong token"
 
 
 @four
@@ -418,4 +420,4 @@ def test_nothing_comes_after_dots_or_beside_a_wildcard(text: str, wanted: int) -
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)
 
-    assert wanted == caught.value.position, f"{text}\n{'^':>{wanted + 1}} is where it breaks"
+    assert wanted == caught.value.position, f"{text}\n{'^':>{wanted + 1}} is the first wrong token"

@@ -143,8 +143,8 @@ def test_a_column_is_written_by_its_strides(extension: Extension) -> None:
     expected = torch.zeros(4, 3)
     expected[:, 1] = torch.tensor([21.0, 453.0, 7680.0, 9100.0])
     assert torch.equal(expected, whole), (
-        f"self is column 1 of a larger tensor, with stride {whole.stride(0)}. That tensor now,"
-        f" yours\n{whole}\nexpected\n{expected}"
+        f"self is column 1 of a larger tensor, with stride {whole.stride(0)}. After the call,"
+        f" it is\n{whole}\nexpected\n{expected}"
     )
 
 

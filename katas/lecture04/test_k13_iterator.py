@@ -306,7 +306,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
 
     kept = [torch._C._is_cow_tensor(tensor) for tensor in lazy]  # noqa: SLF001 - nor this
     assert [True, True] == kept, (
-        f"still lazy: {kept}; PyTorch copies inputs that are not added as const"
+        f"inputs still lazy: {kept}; PyTorch copies inputs that are not added as const"
     )
 
 

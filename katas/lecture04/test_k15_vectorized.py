@@ -75,7 +75,7 @@ def test_silu_of_whole_vectors(extension: Extension) -> None:
 
 
 def test_silu_of_any_size(extension: Extension) -> None:
-    """The rest after the last whole vector counts too."""
+    """The elements after the last whole vector are computed too."""
     for n in sizes(extension):
         x = torch.randn(n) * 4
         message = f"{n} elements, {width(extension)} to a vector"
@@ -155,7 +155,9 @@ def test_the_largest_element(extension: Extension) -> None:
     for n in sizes(extension)[1:]:
         x = torch.randn(n).abs()
         yours, expected = reduced(extension, "max", x), x.max().item()
-        assert expected == yours, f"of {n} elements: yours {yours}, PyTorch's {expected}"
+        assert expected == yours, (
+            f"the largest of {n} elements: yours {yours}, PyTorch's {expected}"
+        )
 
 
 def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:

@@ -59,7 +59,7 @@ def test_the_processor_is_asked_once_for_each_stub(extension: Extension) -> None
 
     assert asked == 2, (
         f"your stubs asked the processor {asked} times in all calls of two stubs, expected 2: keep"
-        " what you have found in `chosen`"
+        " the kernel that you found in `chosen`"
     )
 
 
@@ -90,7 +90,7 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
 
 @pytest.mark.parametrize(("level", "name"), list(enumerate(["DEFAULT", "AVX2", "AVX512"])))
 def test_each_processor_has_its_kernel(extension: Extension, level: int, name: str) -> None:
-    """On the first call of a stub: scale has a kernel for each processor."""
+    """On its first call the stub of scale finds the kernel for the processor."""
     extension.op("ran")()
     _, asked = extension.op("scale_there")(level, torch.device("cpu"), X, 3.0)
     ran, expected = extension.op("ran")(), f"scale_{name.lower()}"

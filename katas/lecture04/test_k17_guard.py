@@ -27,7 +27,7 @@ CAME_BACK = (
 
 @pytest.fixture
 def chips(extension: Extension) -> Iterator[Any]:
-    """Return a function that gives the operators; the current device is maia:0 before and after."""
+    """Return a getter for the operators; the current device is maia:0 before and after."""
 
     def operators() -> Any:
         extension.check()
@@ -65,7 +65,7 @@ def test_a_kernel_runs_on_the_device_of_its_tensor(chips: Any) -> None:
         yours = ops.download(x).tolist()
         assert yours == [3.0, -6.0], f"yours {yours}, expected [3.0, -6.0]: x on maia:{index}"
     yours = ops.launches()
-    assert yours == [0, 1, 7, 0], f"launches, yours on {yours}, expected one each on [0, 1, 7, 0]"
+    assert yours == [0, 1, 7, 0], f"your code launches kernels on {yours}, expected [0, 1, 7, 0]"
 
 
 def test_the_callers_device_comes_back(chips: Any) -> None:
@@ -99,7 +99,9 @@ def test_a_mean_over_several_devices(chips: Any) -> None:
 
     assert yours == 4321.0, f"yours {yours}, expected 4321.0: the sum of 10 elements is 43210"
     launches = ops.launches()
-    assert launches == [2, 0, 2, 2], f"launches, yours on {launches}, expected on [2, 0, 2, 2]"
+    assert launches == [2, 0, 2, 2], (
+        f"your code launches kernels on {launches}, expected [2, 0, 2, 2]"
+    )
     after = ops.current()
     assert after == 4, CAME_BACK.format(4, after)
     yours = ops.mean([ops.upload(torch.tensor([value]), 1) for value in (2.0**24, 1.0)])
@@ -126,6 +128,6 @@ def test_a_mean_that_fails_on_the_way(chips: Any) -> None:
         ops.mean(xs)
 
     launches = ops.launches()
-    assert launches == [1, 2], f"launches, yours on {launches}, expected on [1, 2]"
+    assert launches == [1, 2], f"your code launches kernels on {launches}, expected [1, 2]"
     after = ops.current()
     assert after == 6, CAME_BACK.format(6, after)

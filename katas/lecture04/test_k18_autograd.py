@@ -47,7 +47,7 @@ class Log(TorchDispatchMode):
 
 
 def scan(decay: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return the recurrence, one step at a time, in operators that autograd knows."""
+    """Compute the recurrence, one step at a time, in operators that autograd knows."""
     steps: list[torch.Tensor] = []
     for t in range(len(x)):
         steps.append(x[t] if t == 0 else decay[t] * steps[-1] + x[t])
@@ -86,7 +86,7 @@ def test_an_input_lives_on_in_later_outputs(extension: Extension) -> None:
 
 
 def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
-    """A decay's gradient is that output times the step's carried gradient; the first is 0."""
+    """A decay's gradient is the previous output times the carried gradient; the first is 0."""
     decay = torch.tensor([9.0, 0.5, 0.25], requires_grad=True)
     x = torch.tensor([1.0, 2.0, 4.0])
     extension.op("linear_scan")(decay, x).sum().backward()
@@ -245,7 +245,7 @@ def test_what_backward_needs_is_saved(
     found = sorted(names.get(pointer, "another tensor, or a copy") for pointer in saved)
 
     assert expected == found, (
-        f"save_for_backward, yours {found}, expected {expected}: the gradient of input needs decay,"
+        f"your code saves {found}, expected {expected}: the gradient of input needs decay,"
         " that of decay needs output as well"
     )
     output = extension.op("linear_scan")(decay, x)
@@ -317,7 +317,7 @@ def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
         output.sum().backward()
 
     found = decay.grad, x.grad
-    assert found == (None, None), f"gradients, yours {found}, expected None: no gradient arrived"
+    assert found == (None, None), f"your gradients are {found}, expected None, because none arrived"
     assert SCAN not in log.names, "backward called linear_scan for an undefined gradient"
 
 

@@ -34,7 +34,7 @@ def expect(expected: list[str], arguments: list[str], formulas: list[str], why: 
 
 
 def test_what_a_formula_mentions_is_kept() -> None:
-    """The brief's two formulas keep what it says."""
+    """The brief's two formulas keep the names that the brief lists."""
     expect(["result"], ["self"], ["grad * result.conj()"], "exp is its own derivative.")
     expect(["self"], ["self"], ["grad * -self.sin().conj()"], "sin and conj are members of self.")
 

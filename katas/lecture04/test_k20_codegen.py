@@ -150,15 +150,21 @@ def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
 
     says = "the result of the generated operator is not the product\n".__add__
     torch.testing.assert_close(mul(*inputs), inputs[0] * inputs[1], msg=says)
-    assert gradcheck(mul, inputs), "each tensor is in the other's formula, so both are saved"
-    assert gradgradcheck(mul, inputs), "saved tensors keep their history"
+    assert gradcheck(mul, inputs), "each tensor is in the other's formula: use both saved tensors"
+    assert gradgradcheck(mul, inputs), (
+        "the second derivative is wrong: saved tensors must keep their history"
+    )
 
 
 @cxx
 def test_the_result_in_a_formula(operators: Any) -> None:
     """The result is saved as the node's own output: twice differentiable, without a cycle."""
-    assert gradcheck(operators().exp, (leaf(2, 3),)), "result is the node's own output"
-    assert gradgradcheck(operators().exp, (leaf(2, 3),)), "result keeps its history"
+    assert gradcheck(operators().exp, (leaf(2, 3),)), (
+        "the gradient of exp is wrong: result is the node's own output"
+    )
+    assert gradgradcheck(operators().exp, (leaf(2, 3),)), (
+        "the second derivative is wrong: result must keep its history"
+    )
 
 
 @cxx
@@ -166,12 +172,20 @@ def test_a_scalar_behind_a_tensor(operators: Any) -> None:
     """The scalar is saved separately from the tensors, and gets no gradient."""
     x = leaf(2, 3)
 
-    assert gradcheck(lambda x: operators().pow(x, 3.5), (x,)), "no gradient for a scalar"
-    assert gradgradcheck(lambda x: operators().pow(x, 3.5), (x,)), "a scalar is saved"
-    assert gradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3))), "alpha is saved"
-    assert gradgradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3))), "alpha is saved"
+    assert gradcheck(lambda x: operators().pow(x, 3.5), (x,)), "return no gradient for a scalar"
+    assert gradgradcheck(lambda x: operators().pow(x, 3.5), (x,)), (
+        "the second derivative needs the saved scalar"
+    )
+    assert gradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3))), (
+        "the gradient of y needs the saved alpha"
+    )
+    assert gradgradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3))), (
+        "the gradient of y needs the saved alpha"
+    )
     plain = leaf(2, 3).detach()
-    assert gradcheck(lambda x: operators().sub(x, plain, 3), (x,)), "alpha is in no formula of sub"
+    assert gradcheck(lambda x: operators().sub(x, plain, 3), (x,)), (
+        "no formula of sub mentions alpha, so it was not saved"
+    )
 
 
 @cxx
@@ -179,8 +193,12 @@ def test_a_scalar_before_a_tensor(operators: Any) -> None:
     """The second argument is the first tensor: argument and edge numbers differ."""
     x = leaf(2, 3)
 
-    assert gradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,)), "x has the first edge"
-    assert gradgradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,)), "x has the first edge"
+    assert gradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,)), (
+        "x is the first tensor, so it has the first edge"
+    )
+    assert gradgradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,)), (
+        "x is the first tensor, so it has the first edge"
+    )
 
 
 @cxx
@@ -194,8 +212,8 @@ def test_an_index_has_no_gradient(operators: Any) -> None:
     x = leaf(2, 3)
     says = "the result of the generated operator is not index_select's\n".__add__
     torch.testing.assert_close(select(x), x.index_select(1, index), msg=says)
-    assert gradcheck(select, (x,)), "dim and index are saved, without a gradient"
-    assert gradgradcheck(select, (x,)), "dim and index are saved"
+    assert gradcheck(select, (x,)), "use the saved dim and index, and return no gradient for them"
+    assert gradgradcheck(select, (x,)), "the second derivative needs the saved dim and index"
 
 
 @cxx
@@ -209,8 +227,8 @@ def test_a_bool_in_a_formula(operators: Any, unbiased: bool) -> None:  # noqa: F
     x = leaf(2, 3)
     says = "the result of the generated operator is not std's\n".__add__
     torch.testing.assert_close(std(x), x.std(unbiased=unbiased), msg=says)
-    assert gradcheck(std, (leaf(2, 3),)), "tensor, bool and result are saved"
-    assert gradgradcheck(std, (leaf(2, 3),)), "tensor, bool and result are saved"
+    assert gradcheck(std, (leaf(2, 3),)), "the formula needs the saved tensor, bool and result"
+    assert gradgradcheck(std, (leaf(2, 3),)), "the formula needs the saved tensor, bool and result"
 
 
 @cxx
@@ -221,8 +239,8 @@ def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
     def where(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return operators().where(condition, x, y)
 
-    assert gradcheck(where, (leaf(2, 3), leaf(2, 3))), "the condition has an edge too"
-    assert gradgradcheck(where, (leaf(2, 3), leaf(2, 3))), "the condition has an edge too"
+    assert gradcheck(where, (leaf(2, 3), leaf(2, 3))), "count the condition too: it has an edge"
+    assert gradgradcheck(where, (leaf(2, 3), leaf(2, 3))), "count the condition too: it has an edge"
 
 
 @cxx
@@ -245,7 +263,9 @@ def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
     torch.testing.assert_close(operators().sign(plain), plain.sign(), msg=says)
     with pytest.raises(RuntimeError, match=r"sign: not differentiable with respect to .*'self'"):
         operators().sign(x)
-    assert gradcheck(lambda x: operators().hypot(x, plain), (x,)), "x has a formula"
+    assert gradcheck(lambda x: operators().hypot(x, plain), (x,)), (
+        "the gradient of x is wrong, although x has a formula"
+    )
     with pytest.raises(RuntimeError, match=r"hypot: not differentiable with respect to .*'other'"):
         operators().hypot(x.detach(), y)
 

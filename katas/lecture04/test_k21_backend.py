@@ -1,4 +1,4 @@
-"""Tests of k21_backend: each in a fork of its own, which loads the library.
+"""Tests of k21_backend: each test runs in a fork of its own, which loads the library.
 
 A dispatch key, an allocator and a guard belong to the whole process, for good.
 """
@@ -179,7 +179,7 @@ def test_going_where_it_is_copies_nothing(unloaded: Extension) -> None:
     """A device without an index is the current one, which the guard returns."""
     x = torch.ones(3).to(CHIP)
 
-    assert x.to(CHIP) is x, "getDevice() must be the device that tensors are on"
+    assert x.to(CHIP) is x, "getDevice() must return the device that tensors are on"
     count(unloaded, "memory", 12, "one tensor of three floats")
 
 

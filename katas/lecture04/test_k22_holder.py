@@ -134,7 +134,7 @@ def test_the_depth_of_a_node(extension: Extension) -> None:
 
 
 def test_uses_counts_owners(extension: Extension) -> None:
-    """A parent adds one, and so does each Python object around the node."""
+    """A parent adds one owner, and so does each Python object around the node."""
     node = extension.cls("Node")
     root, child = node("root"), node("child")
     alone = child.uses()
@@ -169,7 +169,7 @@ def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> No
 
 
 def test_an_orphan_can_be_added_again(extension: Extension) -> None:
-    """A child whose parent has died has none."""
+    """A child whose parent has died has no parent."""
     root, child = family(extension, "root", "child")
     del root
     other = extension.cls("Node")("other")
@@ -223,7 +223,7 @@ def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
     gc.collect()
     kept = node.kept()
 
-    assert kept is not None, "the kept tensor is gone: nothing owns it"
+    assert kept is not None, "the kept tensor died, because nothing owned it"
     assert address == id(kept), (
         "kept() returned a different Python object, so it is a different tensor"
     )

@@ -63,7 +63,7 @@ def test_a_single_node_arrives(extension: Extension) -> None:
 
 
 def test_children_arrive_in_their_order(extension: Extension) -> None:
-    """Their children arrive too; the original tree is unchanged."""
+    """Children of children arrive too; the original tree is unchanged."""
     root, branch, _ = family(extension, "root", "branch", "leaf")
     for name in ("twig", "apple", "apple"):
         root.add(extension.cls("Node")(name))

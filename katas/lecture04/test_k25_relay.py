@@ -117,7 +117,7 @@ def test_a_python_error_crosses_cpp(
 
     assert error is raised.value, (
         f"the call raised {raised.value!r}, expected the object that the callback raised: catch "
-        "nothing here, or it is created again"
+        "nothing here, or Python gets a new object"
     )
 
 

@@ -1,6 +1,6 @@
 // tier: small
 //
-// Write one kernel for every operator: it counts the call and lets it continue.
+// Write one kernel for every operator: it counts the call, then lets it continue.
 //
 // A kernel may be boxed: it takes a stack of values instead of arguments, so it fits any schema and
 // can be the fallback of a dispatch key, even for operators that do not exist yet. Your kernel
@@ -50,7 +50,7 @@ thread_local bool count_inner = false;
 void start(bool inner);
 void stop();
 
-// Returns how many tensors a value is or holds. An undefined tensor, None in Python, does not
+// Returns how many tensors a value is or contains. An undefined tensor, None in Python, does not
 // count.
 int64_t defined_tensors(const c10::IValue& value);
 

@@ -6,8 +6,8 @@
 // element, without an error. A TensorAccessor carries the strides, so a[i][j] is right for any
 // view. It checks no bounds: that is up to you.
 //
-// You write self += A @ vec for a banded matrix. Only its diagonals are stored, each element in its
-// own column:
+// Write self += A @ vec for a banded matrix. Only its diagonals are stored, each element in its own
+// column:
 //
 //       1 2 . .              * 2 4 7
 //   A = 3 5 4 .      band =  1 5 6 9      upper = 1, lower = 1

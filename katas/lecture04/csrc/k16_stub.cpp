@@ -172,7 +172,7 @@ Tensor shift_on(c10::Device device, const Tensor& x, double by) {
   return call(shift_stub, device.type(), x, by);
 }
 
-// Simulates the first call on another processor; also returns how often it was asked.
+// Simulates the first call on another processor; also returns how often the processor was asked.
 std::tuple<Tensor, int64_t> scale_there(
     int64_t level, c10::Device device, const Tensor& x, double by) {
   const auto before = asked;

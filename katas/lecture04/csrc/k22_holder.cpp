@@ -103,7 +103,7 @@ int64_t depth(const NodePtr& self) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: depth");
 }
 
-// Keeps a tensor, or nothing, instead of the previous one.
+// Replaces the kept tensor with this one, or with nothing.
 void keep(const NodePtr& self, std::optional<Tensor> x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: keep");

@@ -30,7 +30,7 @@ def ambiguous(*_: Any) -> Any:
 def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tuple[Any, str]:  # noqa: PLR0911 - rules
     """Return the kernel that the table has for a key, and the rule that chose it.
 
-    `kernels` has an operator's kernels by key or alias key, `fallbacks` those for all operators.
+    `kernels` holds an operator's kernels by key or alias key, `fallbacks` those for all operators.
     Without a kernel return ``(None, "missing")``.
 
     AutogradOther serves many backends: if one of them has a kernel of its own and the operator has

@@ -60,7 +60,7 @@ tls: Final = Tls()
 
 @contextmanager
 def include(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.included`` inside the block; then restore what was there before."""
+    """Add keys to ``tls.included`` inside the block; then restore the previous keys."""
     before = tls.included
     tls.included = before.union(keys)
     try:
@@ -71,7 +71,7 @@ def include(*keys: str) -> Iterator[None]:
 
 @contextmanager
 def exclude(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.excluded`` inside the block; then restore what was there before."""
+    """Add keys to ``tls.excluded`` inside the block; then restore the previous keys."""
     before = tls.excluded
     tls.excluded = before.union(keys)
     try:

@@ -121,13 +121,13 @@ def backward_text(entry: Entry) -> str:
     """Return the C++ of backward, a member of a struct.
 
     ``static variable_list backward(AutogradContext* ctx, variable_list grads)`` returns a
-    ``variable_list``, a vector of Tensor: one for each argument of forward, whatever its type, and
-    ``Tensor()`` where there is no gradient. A formula uses the saved names and ``grad``.
+    ``variable_list``, a vector of Tensor: one gradient for each argument of forward, whatever its
+    type, and ``Tensor()`` where there is no gradient. A formula uses the saved names and ``grad``.
 
     - ``grads[0]`` is the gradient of the result. If it is not ``defined()``, evaluate no formula,
       and return only ``Tensor()``.
     - ``ctx->get_saved_variables()`` returns `saved_tensors`, a ``variable_list`` in the same order.
-    - ``ctx->saved_data["dim"].toInt()`` returns a value; READ has the call for each type.
+    - ``ctx->saved_data["dim"].toInt()`` returns a value; READ gives the call for each type.
     - Evaluate a formula only if ``ctx->needs_input_grad(i)``: ``i`` counts only the tensors among
       the arguments, from 0.
     - Both NO_DERIVATIVE and a missing formula mean no gradient.

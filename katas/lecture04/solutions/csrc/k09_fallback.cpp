@@ -25,7 +25,7 @@ thread_local bool count_inner = false;
 void start(bool inner);
 void stop();
 
-// Returns how many tensors a value is or holds. An undefined tensor, None in Python, does not
+// Returns how many tensors a value is or contains. An undefined tensor, None in Python, does not
 // count.
 int64_t defined_tensors(const c10::IValue& value);
 

@@ -91,7 +91,7 @@ int64_t depth(const NodePtr& self) {
   return above;
 }
 
-// Keeps a tensor, or nothing, instead of the previous one.
+// Replaces the kept tensor with this one, or with nothing.
 void keep(const NodePtr& self, std::optional<Tensor> x) {
   self->kept = std::move(x);
 }

@@ -56,8 +56,8 @@ Tensor relay_in_thread(const Tensor& x) {
   return result;
 }
 
-// A copy of x with 0 for NaN. If there was any, warns: "zero_nan: 2 of 6 elements were NaN". Throws
-// for a sparse x. Given.
+// A copy of x with 0 for NaN. If x contained NaN, warns: "zero_nan: 2 of 6 elements were NaN".
+// Throws for a sparse x. Given.
 Tensor zero_nan(const Tensor& x);
 
 // Keeps the messages of the warnings that it receives. Given.
@@ -68,8 +68,8 @@ struct Collect : c10::WarningHandler {
   }
 };
 
-// Returns zero_nan(x) and the messages that it warned with; none goes anywhere else. Restores the
-// old handler afterwards.
+// Returns zero_nan(x) and the messages that it warned with; they go nowhere else. Restores the old
+// handler afterwards.
 std::tuple<Tensor, std::vector<std::string>> zero_nan_quietly(const Tensor& x) {
   Collect collect;
   // Restores the old handler, even if zero_nan throws.

@@ -70,14 +70,14 @@ def _changed(name: str, keys: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def include(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.included`` inside the block; then restore what was there before."""
+    """Add keys to ``tls.included`` inside the block; then restore the previous keys."""
     with _changed("included", keys):
         yield
 
 
 @contextmanager
 def exclude(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.excluded`` inside the block; then restore what was there before."""
+    """Add keys to ``tls.excluded`` inside the block; then restore the previous keys."""
     with _changed("excluded", keys):
         yield
 
