@@ -111,7 +111,7 @@ def test_an_autograd_kernel_serves_autograd_keys() -> None:
 
 
 def test_a_backend_kernel_turns_the_implicit_one_off() -> None:
-    """For its autograd key the implicit kernel would differentiate code that does not run."""
+    """Under the autograd key the implicit kernel would differentiate code that does not run."""
     why = "CPU has a kernel, so AutogradCPU must not have the decomposition; CUDA has none"
     compare({IMPLICIT, "CPU"}, "CPU", "AutogradCPU", "CUDA", "AutogradCUDA", why=why)
     compare({IMPLICIT, "CPU", "Autograd"}, "AutogradCPU", "AutogradCUDA", why=why)

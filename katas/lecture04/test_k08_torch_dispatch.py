@@ -190,7 +190,7 @@ def test_lists_are_looked_into() -> None:
 
 
 def test_keyword_arguments_are_written_with_their_names() -> None:
-    """They come after the positional arguments, and are inputs too."""
+    """Keyword arguments come after the positional ones, and are inputs too."""
     a, out = torch.ones(2, dtype=torch.int64), torch.empty(2, dtype=torch.int64)
     with OperatorLog() as log:
         torch.ops.aten.sum.dim_IntList(a, [0], dtype=torch.float64)
@@ -258,7 +258,7 @@ def test_a_backward_pass_is_seen() -> None:
 
 
 def test_nothing_is_missing_and_nothing_is_added() -> None:
-    """For a model's forward and backward, the log has exactly what a mode receives."""
+    """For a model's forward and backward, the log contains exactly what a mode receives."""
     model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 1))
     x = torch.ones(2, 3)
     with Names() as oracle:

@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_given_checks_refuse(extension: Extension, case: str, place: str) -> None:
-    """They refuse before any element is read: an accessor checks neither bounds nor dtypes."""
+    """The checks refuse before any read: an accessor checks neither bounds nor dtypes."""
     dtypes, *sizes, lower, upper, error, message = REFUSED[case]
     y, band, vec = (
         torch.ones(size, dtype=dtype, device=place)

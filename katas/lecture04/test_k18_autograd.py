@@ -110,7 +110,7 @@ def test_gradients_are_those_of_the_steps(extension: Extension, dtype: torch.dty
 
 @pytest.mark.parametrize("shape", [(0,), (0, 2), (3, 0), (1,), (1, 2)], ids=str)
 def test_no_steps_and_one_step(extension: Extension, shape: tuple[int, ...]) -> None:
-    """Nothing is carried: the input's gradient is the output's, and that of the decay is 0."""
+    """Nothing is carried: the input's gradient is the output's, and the decay's gradient is 0."""
     decay, x = leaves(*shape)
     output = extension.op("linear_scan")(decay, x)
     of_decay, of_x = torch.autograd.grad(output, (decay, x), torch.full(shape, 3.0).double())
@@ -310,7 +310,7 @@ class Blocked(torch.autograd.Function):
 
 
 def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
-    """It does not become zeros, or all nodes before this one would work on zeros too."""
+    """An undefined gradient must not become zeros, or all earlier nodes would work on zeros too."""
     decay, x = leaves(3)
     output = Blocked.apply(extension.op("linear_scan")(decay, x))
     with Log() as log:

@@ -245,7 +245,7 @@ def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
 
 @cxx
 def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
-    """Its gradient is None, not zeros, and there is no error."""
+    """The gradient of a non-differentiable tensor is None, not zeros, and there is no error."""
     x, y = leaf(2, 3), leaf(2, 3)
     (operators().round(x) * y).sum().backward()
 

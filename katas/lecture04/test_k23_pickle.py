@@ -97,7 +97,7 @@ def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
 
 
 def test_one_tensor_arrives_once(extension: Extension) -> None:
-    """Two nodes keep it: pickle recognises it by its Python object."""
+    """Two nodes keep one tensor: pickle recognises it by its Python object."""
     root, child = family(extension, "root", "child")
     x = torch.ones(3)
     root.keep(x)

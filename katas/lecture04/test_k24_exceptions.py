@@ -40,7 +40,7 @@ def expect(expected: tuple[str, str], yours: tuple[str, str], why: str) -> None:
 
 @pytest.mark.given
 def test_an_exception_of_the_standard_library_is_translated(extension: Extension) -> None:
-    """In pybind11's table std::out_of_range is an IndexError."""
+    """In pybind11's table std::out_of_range becomes an IndexError."""
     stoll = extension.op("stoll")
 
     def schema(size: str) -> object:

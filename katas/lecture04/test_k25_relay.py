@@ -259,7 +259,7 @@ def test_a_handler_collects_warnings(
 def test_the_former_handler_comes_back(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]], left_by: str
 ) -> None:
-    """It is set again after a call that returns, and after one that throws."""
+    """The old handler is set again after a call that returns, and after one that throws."""
     x = torch.tensor([NAN])
     if left_by == "return":
         extension.op("zero_nan_quietly")(x)
