@@ -350,7 +350,7 @@ def test_apply() -> None:
 
 @three
 def test_train() -> None:
-    """Both calls change the whole tree, and nothing else."""
+    """Both train() and train(False) change the whole tree, and nothing else."""
     mine, real = both("Model")
     x = torch.randn(3, 2)
     for mode in (False, True):

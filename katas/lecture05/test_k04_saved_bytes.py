@@ -113,7 +113,7 @@ def test_equal_places_in_two_tables() -> None:
 
 
 def test_views_that_begin_at_one_place_may_differ() -> None:
-    """They may differ in shape, strides or dtype: each gets its own copy, with its own values."""
+    """Such views may differ in shape, strides or dtype: each gets its own copy and values."""
     table = torch.randn(40, 40)
     state = {
         "row": table[0, :20],

@@ -68,7 +68,7 @@ def test_any_number_of_models(count: int) -> None:
 
 
 def test_buffers_are_stacked_too() -> None:
-    """Each BatchNorm has statistics of its own, each Shifted a buffer that is not saved."""
+    """Each BatchNorm has its own statistics, and each Shifted has a buffer that is not saved."""
     compare(models(3, "normed"), torch.randn(5, 3), "with a BatchNorm")
     compare(models(3, "shifted"), torch.randn(5, 3), "with a buffer in no state dict")
 

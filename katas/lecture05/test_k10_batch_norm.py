@@ -57,7 +57,7 @@ def compare(mine: nn.Module, real: nn.Module, batches: Sequence[torch.Tensor], w
 
 
 def test_what_it_has() -> None:
-    """It has two parameters and three buffers, with PyTorch's names, values and dtypes."""
+    """A BatchNorm has two parameters and three buffers, with PyTorch's names, values and dtypes."""
     mine, real = kata.BatchNorm(3), nn.BatchNorm1d(3)
     same_state(mine, real, "a new one")
     names = [name for name, _ in mine.named_parameters()]
