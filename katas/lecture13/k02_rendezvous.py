@@ -1,7 +1,7 @@
 """Rendezvous: processes that share nothing but a key-value store.
 
-Before ranks can send tensors they must learn who is which. `init_process_group` does that through
-a store, a map from text to bytes that all processes reach:
+Before ranks can send tensors they must learn who is which. `init_process_group` does that through a
+store, a map from text to bytes that all processes share:
 
     store.set(key, value)   str or bytes
     store.get(key)          bytes; waits until the key is there
@@ -12,7 +12,7 @@ Build the first three things that a group needs. Use these four operations and n
 never poll in a loop.
 
 1. `join`: whoever comes first is rank 0.
-2. `Meeting.barrier`: nobody leaves before all have come.
+2. `Meeting.barrier`: nobody leaves before all have arrived.
 3. `Meeting.exchange`: everybody learns every rank's value.
 
 A rank may be in its next call while another is still leaving this one.
@@ -41,9 +41,9 @@ def join(store: dist.Store, size: int) -> int:
 
 
 class Meeting:
-    """One rank's side of a group that meets in a store again and again.
+    """One rank's end of a group that meets repeatedly through a store.
 
-    All ranks call the same methods in the same order. Nothing need be removed from the store.
+    All ranks call the same methods in the same order. You need not remove anything from the store.
     """
 
     def __init__(self, store: dist.Store, rank: int, size: int) -> None:
@@ -65,5 +65,5 @@ class Meeting:
 
         A value is anything that ``pickle`` accepts. At most ``size + 2`` operations per rank.
         """
-        # TODO: leave yours, fetch theirs.
+        # TODO: store your value, fetch the others'.
         raise NotImplementedError("exchange")

@@ -16,8 +16,8 @@ Send n - 1 messages in all, with ``dist.send`` and ``dist.recv``. About 22 lines
 
 Begin with the picture: write the ranks in binary, for root 0. Another root shifts the ranks, modulo
 n.
-Afterwards read ``broadcast`` in ``torch/distributed/distributed_c10d.py``, and ask what a large
-tensor would want instead.
+Afterwards read ``broadcast`` in ``torch/distributed/distributed_c10d.py``, and ask what would suit
+a large tensor better.
 Real life differs: gloo broadcasts along such a tree; NCCL splits the tensor into pieces, which
 follow each other along a ring, and uses trees for all-reduce.
 """
@@ -29,13 +29,13 @@ from torch import distributed as dist
 
 
 def parent(rank: int, root: int, size: int) -> int | None:
-    """Return the rank from which `rank` gets what `root` broadcasts; None for the root."""
+    """Return the rank that passes `root`'s broadcast to `rank`; None for the root."""
     # TODO: which bit of the rank was the last to be set on the way from the root?
     raise NotImplementedError("parent")
 
 
 def children(rank: int, root: int, size: int) -> list[int]:
-    """Return the ranks to which `rank` passes the tensor on, one per round, in this order.
+    """Return the ranks to which `rank` passes the tensor on, one per round, in order.
 
     If a rank begins in the round after it was reached, all are reached in the fewest rounds
     possible: the smallest number with ``2 ** rounds >= size``.
@@ -51,6 +51,6 @@ def broadcast(tensor: torch.Tensor, root: int) -> None:
 
 
 def reduce(tensor: torch.Tensor, root: int) -> None:
-    """Replace the root's tensor with the sum over all ranks; the others keep theirs."""
+    """Replace the root's tensor with the sum over all ranks; the other ranks keep theirs."""
     # TODO: from the children to the parent.
     raise NotImplementedError("reduce")

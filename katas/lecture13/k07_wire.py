@@ -33,9 +33,9 @@ from torch.utils._pytree import tree_leaves
 class Wire(TorchDispatchMode):
     """Writes a line to `lines` for each operator of ``c10d`` that this rank calls.
 
-    The line has the operator's name without a trailing ``_``, and the bytes of all tensors among
-    the arguments, which may be in lists of lists. If an argument is called ``dst``, the line ends
-    with ``to`` and its value; if one is called ``src``, with ``from`` and its value.
+    The line gives the operator's name without a trailing ``_``, and the bytes of all tensors in the
+    arguments, which may be in lists of lists. If an argument is called ``dst``, the line ends with
+    ``to`` and its value; if one is called ``src``, with ``from`` and its value.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Wire(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Write down an operator of ``c10d``; run any operator, and return its result."""
+        """Record an operator of ``c10d``; run any operator, and return its result."""
         # TODO: func.namespace, func._schema.name, func._schema.arguments; tree_leaves(args).
         raise NotImplementedError("Wire.__torch_dispatch__")
 

@@ -1,7 +1,7 @@
 """The derivative of a collective is a collective.
 
 ``dist.all_reduce`` has no backward: PyTorch warns, and your gradient is that of one rank. If the
-loss is the sum of what all ranks compute, each rank's x affects the results of all of them. So
+loss is the sum of what all ranks compute, each rank's x affects the results of all ranks. So
 backward has to communicate, too:
 
     forward                             backward

@@ -18,7 +18,7 @@ About 18 lines.
 Begin with a question: rank 0 has no gradient. How can it know whether rank 1 has one?
 Afterwards read ``Reducer::prepare_for_backward`` and ``global_unused`` in
 ``torch/csrc/distributed/c10d/reducer.cpp``.
-Real life differs: DDP sends in buckets, and asks who uses what after the last one.
+Real life differs: DDP sends in buckets, and asks who uses what after the last bucket.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from torch import nn
 
 
 def parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
-    """Return the leaves that require gradients and that the graph of `output` leads to.
+    """Return the leaves in the graph of `output` that require gradients.
 
     Begin at ``output.grad_fn``; ``node.next_functions`` are pairs whose first element may be None.
     The graph may be a thousand nodes deep, and may reach a node in a thousand ways.

@@ -10,7 +10,7 @@ features. Then nothing is sent between them.
           V[:, :half]       V[:, half:]      parts of a sum
           +------ sum over the ranks -----+
 
-1. `Copy` and `Sum`: each other's mirror image. Forward of one is backward of the other.
+1. `Copy` and `Sum`: mirror images. The forward of each is the backward of the other.
 2. The forwards of `ColumnParallel` and `RowParallel`.
 3. Epilogue: `parallelized` does the same with ``parallelize_module``.
 
@@ -41,7 +41,7 @@ def shard(tensor: torch.Tensor, dim: int) -> nn.Parameter:
 
 
 class Copy(torch.autograd.Function):
-    """The same tensor on all ranks, used in different ways by them."""
+    """The same tensor on all ranks; each rank uses it differently."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -94,7 +94,7 @@ class RowParallel(nn.Module):
         self.bias = nn.Parameter(linear.bias.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return all output features, for an x of which each rank has a part."""
+        """Return all output features, for an x that is split over the ranks."""
         # TODO: what is summed, and what must not be?
         raise NotImplementedError("RowParallel.forward")
 

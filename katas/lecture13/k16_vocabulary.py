@@ -25,7 +25,7 @@ from torch import distributed as dist
 
 
 class Sum(torch.autograd.Function):
-    """The sum over the ranks, which all compute the same loss: as in k15. Given."""
+    """Sum over the ranks when all ranks compute the same loss, as in k15. Given."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:

@@ -33,13 +33,13 @@ from torch.distributed import rpc
 
 
 class ParameterServer:
-    """Weights in one process, and what trainers elsewhere call, from many threads at once."""
+    """Weights in one process, and the methods that trainers call, from many threads at once."""
 
     def __init__(self, weights: torch.Tensor, lr: float, trainers: int) -> None:
         self.weights = weights.clone()
         self.lr = lr
         self.trainers = trainers
-        # How many steps have been taken so far.
+        # The number of steps taken so far.
         self.version = 0
         # Reentrant: its holder may take it again.
         self.lock = RLock()

@@ -7,11 +7,11 @@ two slots:
     stage 1   .  F0 F1 .  .  B0 B0 F2 ...
     stage 2   .  .  F0 B0 B0 F1 B1 B1 ...
 
-A stage runs one forward for each stage behind it as a lead, then forwards and backwards in turn.
+A stage first runs one forward for each later stage, then alternates forwards and backwards.
 
 Write `one_f_one_b`, 5 lines; the tests draw it.
 
-Begin by drawing stage 0 to its end.
+Begin by completing the row for stage 0.
 Afterwards read ``Schedule1F1B`` in ``torch/distributed/pipelining/schedules.py``.
 """
 
@@ -24,7 +24,7 @@ Action = tuple[str, int]
 def one_f_one_b(stage: int, stages: int, count: int) -> list[Action]:
     """Return what a stage does with `count` micro-batches: ("F", i) and ("B", i), in order.
 
-    The lead has at most `count` forwards. At the end only backwards are left.
+    The warm-up has at most `count` forwards. At the end only backwards are left.
     """
-    # TODO: the lead, the pairs, the rest.
+    # TODO: the warm-up, the pairs, the rest.
     raise NotImplementedError("one_f_one_b")

@@ -14,7 +14,7 @@ Write `run_stage`, about 25 lines. `receive` is given.
 
 Begin by drawing two stages of 1F1B: where would two ``dist.send`` wait for each other?
 Afterwards read ``backward_one_chunk`` in ``torch/distributed/pipelining/stage.py``, in
-site-packages. Lecture 14 goes on with interleaved and zero-bubble schedules.
+site-packages. Lecture 14 continues with interleaved and zero-bubble schedules.
 Real life differs: NCCL has no tags, so PyTorch's stages rely on the order of messages.
 """
 
@@ -51,7 +51,7 @@ def run_stage(
       are ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
     - ``loss(output, i)`` is the mean loss of micro-batch i, for the last rank; the loss of the
       batch is the mean over the micro-batches. The other ranks return None.
-    - Add to each parameter's ``grad`` its gradient of the batch's loss.
+    - Add the gradient of the batch's loss to each parameter's ``grad``.
     """
     # TODO: what has to be kept from a forward until its backward?
     raise NotImplementedError("run_stage")

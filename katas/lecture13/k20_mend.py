@@ -1,7 +1,7 @@
 """Debug: three functions in which ranks wait forever, or get nonsense.
 
 A collective returns when all ranks have called it. NCCL's watchdog gives up after ten minutes. If
-the sizes do not match, the backend says so. If they match, the sum is wrong:
+the sizes do not match, the backend raises. If they match, the sum is wrong:
 
     rank 0    all_reduce(grad of "a")    all_reduce(grad of "b")
     rank 1    all_reduce(grad of "b")    all_reduce(grad of "a")      a + b, twice
@@ -20,7 +20,7 @@ import torch
 from torch import distributed as dist
 
 
-# TODO: fix them. Nothing here raises NotImplementedError: the code is written, and wrong.
+# TODO: fix them. Nothing here raises NotImplementedError: the code is written, but wrong.
 
 
 def mean_on_first(loss: torch.Tensor) -> float | None:

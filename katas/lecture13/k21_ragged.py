@@ -23,7 +23,7 @@ import torch
 from torch import distributed as dist
 
 
-# TODO: fix them. Nothing here raises NotImplementedError: the code is written, and wrong.
+# TODO: fix them. Nothing here raises NotImplementedError: the code is written, but wrong.
 
 
 def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tensor]:

@@ -42,9 +42,8 @@ class DisagreementError(RuntimeError):
 def disagreement(number: int, said: Sequence[str | None]) -> str | None:
     """Return a line that says which ranks say what, or None if all say the same.
 
-    ``said[r]`` is what rank r says, None if it has said nothing. List ranks that say the same
-    together, the group of the lowest rank first:
-    ``"collective 3: ranks 0, 2: a; rank 1: nothing"``.
+    ``said[r]`` is what rank r says, None if it has said nothing. Group the ranks that say the same,
+    the group of the lowest rank first: ``"collective 3: ranks 0, 2: a; rank 1: nothing"``.
     """
     # TODO: group the ranks by what they say.
     raise NotImplementedError("disagreement")

@@ -13,7 +13,8 @@ Write `diagnose`, about 15 lines: the first collective that not all ranks have f
 
     (7, {"gloo:all_reduce [[4]]": [0, 2], "no call": [1]})
 
-Begin with two dumps on paper: one has numbers 4 to 6, the other 2 to 5. What is known of number 3?
+Begin with two dumps on paper: one has numbers 4 to 6, the other 2 to 5. What is known about number
+3?
 Afterwards read ``match_coalesced_groups`` and its neighbours in
 ``torch/distributed/flight_recorder/components/utils.py``, in site-packages.
 Real life differs: each group numbers its own calls, and a rank is in several groups.
@@ -30,10 +31,10 @@ from typing import Any
 def diagnose(dumps: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, list[int]]] | None:
     """Return the first number at which not all ranks have retired the same call, and who did what.
 
-    ``dumps[r]["entries"]`` are rank r's entries, oldest first. A call is its name and input sizes,
-    with " retired" after it if it is, or "no call". List ranks that did the same together, the
-    group of the lowest rank first. Return None if there is no such number. A buffer may have lost
-    calls that another still has: begin with the first number that no rank has lost.
+    ``dumps[r]["entries"]`` are rank r's entries, oldest first. Write a call as its name and input
+    sizes, plus " retired" if it is; write "no call" for none. Group the ranks that did the same,
+    the group of the lowest rank first. Return None if there is no such number. A buffer may have
+    lost calls that another still has: begin with the first number that no rank has lost.
     """
     # TODO: by number, for each rank; then number by number.
     raise NotImplementedError("diagnose")

@@ -30,7 +30,7 @@ from torch import nn
 
 
 class Sum(torch.autograd.Function):
-    """The sum over the ranks, each of which has its own loss: as in k10. Given."""
+    """Sum over the ranks when each rank has its own loss, as in k10. Given."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -49,7 +49,7 @@ class BatchNorm(nn.BatchNorm1d):
     """Normalizes with the mean and the variance of the rows of all ranks.
 
     It has weight, bias and running statistics. In eval mode it behaves like its base class, and
-    asks no other rank.
+    sends nothing.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -59,5 +59,5 @@ class BatchNorm(nn.BatchNorm1d):
         unbiased variance, n / (n - 1) times the biased one; n counts the rows of all ranks, at
         least 2. Normalize with the biased variance and `eps`.
         """
-        # TODO: how many rows are there, what is their sum, and what that of their deviations?
+        # TODO: what is the number of rows, their sum, and the sum of their deviations?
         raise NotImplementedError("BatchNorm.forward")

@@ -5,8 +5,8 @@ DistributedDataParallel averages gradients, and each rank's loss is a mean over 
     rank 0    5 targets    mean loss 1.0
     rank 1    1 target     mean loss 4.0       mean of the means 2.5, true mean 1.5
 
-With the same number of targets on all ranks, that mean is right by luck. The last batch, padding
-and masks are where it shows. Write `train_step`, about 14 lines.
+With the same number of targets on all ranks, that mean is right by luck. It goes wrong with the
+last batch, padding and masks. Write `train_step`, about 14 lines.
 
 - Reduce sums and counts, and divide once you have those of all ranks: a mean over no rows is NaN,
   and so is 0 times NaN.
@@ -14,7 +14,7 @@ and masks are where it shows. Write `train_step`, about 14 lines.
 
 Begin with the example: by what must rank 0 and rank 1 divide their summed losses before backward?
 Afterwards read ``clip_grad_norm_`` in ``torch/nn/utils/clip_grad.py``, in site-packages.
-Real life differs: with DDP you multiply the loss by the world size, which it divides by.
+Real life differs: with DDP, multiply the loss by the world size, because DDP divides by it.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def dropout(x: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
 
     For each row draw ``torch.rand(features, dtype=torch.float64)`` from a generator with its key as
     the seed: below p the element becomes 0, elsewhere it is divided by 1 - p. x may have no rows.
-    The global generator is left alone.
+    Do not use the global generator.
     """
     # TODO: a generator for each row.
     raise NotImplementedError("dropout")

@@ -1,7 +1,7 @@
 """Send each token to its expert, and back: all-to-all.
 
 A mixture of experts has an expert on each rank, and a router that sends each token to one of them.
-How many tokens go from each rank to each other differs in every step:
+The number of tokens from each rank to each other changes in every step:
 
     rank 0    a b c d   -> 0 1 1 1        rank 0 gets   a       e f
     rank 1    e f g     -> 0 0 1          rank 1 gets   b c d   g

@@ -51,7 +51,7 @@ def recorded() -> Iterator[list[str]]:
 
         return call
 
-    # Where send, recv, isend, irecv and batch_isend_irecv all end, whoever has imported them.
+    # All of send, recv, isend, irecv and batch_isend_irecv end here, however they were imported.
     with pytest.MonkeyPatch.context() as patch:
         for name in ("send", "recv"):
             patch.setattr(dist.ProcessGroup, name, watched(name, getattr(dist.ProcessGroup, name)))

@@ -41,7 +41,7 @@ def test_ranks_are_given_in_the_order_of_arrival() -> None:
 
 
 def test_no_rank_is_given_twice() -> None:
-    """Four processes at once, in twenty orders in which the store may serve them."""
+    """Four processes join at once, and the store serves them in twenty different orders."""
     for seed in range(20):
         ranks = Turns(quietly(seed)).run([lambda store: join(store, 4)] * 4)
         assert [0, 1, 2, 3] == sorted(ranks), (
@@ -51,7 +51,7 @@ def test_no_rank_is_given_twice() -> None:
 
 
 def pass_barriers(store: Any, rank: int, size: int, times: int, log: Log) -> None:
-    """Note when this rank reaches a barrier, and when it leaves."""
+    """Record when this rank reaches a barrier, and when it leaves."""
     meeting = Meeting(store, rank, size)
     for number in range(times):
         log.append(("comes", number))
@@ -108,21 +108,21 @@ def test_everybody_learns_what_all_have_given() -> None:
 
 
 def test_an_exchange_costs_one_operation_for_each_rank() -> None:
-    """One for each rank and two more: get waits by itself."""
+    """One operation for each rank and two more: get waits by itself."""
     turns = Turns(slow(7))
     turns.run(of_ranks(exchange, 9, [list(range(9))]))
     check_cost(turns, 11)
 
 
 def test_an_exchange_returns_what_was_given_to_it() -> None:
-    """Never what was given to a different exchange: 13 ranks, 12 exchanges, one rank far behind."""
+    """No value comes from a different exchange: 13 ranks, 12 exchanges, one rank far behind."""
     values = [[(number, rank) for rank in range(13)] for number in range(12)]
     for result in Turns(slow(5)).run(of_ranks(exchange, 13, values)):
         same(result, values, "what a rank gets in twelve exchanges, as (number, rank)")
 
 
 def mixed(store: Any, rank: int, size: int, kinds: str, log: Log) -> None:
-    """Make calls of both kinds: barriers are noted, exchanges checked."""
+    """Make calls of both kinds: record barriers, check exchanges."""
     meeting = Meeting(store, rank, size)
     for number, kind in enumerate(kinds):
         if kind == "e":
@@ -146,7 +146,7 @@ def test_calls_of_both_kinds_do_not_meet() -> None:
 
 
 def meet() -> tuple[int, list[str]]:
-    """Join and exchange through the store of a real group, where nothing else may help."""
+    """Join and exchange through the store of a real group, and through nothing else."""
     store = dist.PrefixStore("k02", dist.distributed_c10d._get_default_store())  # noqa: SLF001
     size = dist.get_world_size()
     names = ["barrier", "all_gather_object", "monitored_barrier", "elastic"]

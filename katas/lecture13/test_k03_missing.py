@@ -46,7 +46,7 @@ def comes(store: Any, rank: int, size: int, absent: tuple[int, ...] = ()) -> lis
 
 
 def test_it_is_a_barrier() -> None:
-    """If all ranks come, none raises, and none leaves before the last one has come."""
+    """If all ranks arrive, none raises, and none leaves before the last one has arrived."""
     for size, last in ((1, 0), (3, 0), (3, 1), (3, 2)):
         log: list[str] = []
 
@@ -62,7 +62,7 @@ def test_it_is_a_barrier() -> None:
 
 
 def test_who_has_not_come_is_named() -> None:
-    """Every rank that has come names them in ascending order; rank 0 is not special."""
+    """Every rank that has arrived names the missing ranks in order, and so does rank 0."""
     for absent in ((1,), (0,), (1, 3, 10), tuple(range(1, 12))):
         for rank, missing in enumerate(Turns().run(of_ranks(comes, 12, 12, absent))):
             same(missing, list(absent), f"who is missing of 12, says rank {rank}")
@@ -105,7 +105,7 @@ def test_all_ranks_agree() -> None:
     for first, more in product(range(10), range(10)):
         results = Turns(switching(first, first + more)).run(of_ranks(comes, 2, 2))
         assert results[0] == results[1], (
-            f"missing ranks, by rank: yours {results}, expected both alike. Rank 0 runs {first}"
+            f"your ranks name {results} as missing, expected the same. Rank 0 runs {first}"
             f" operations, rank 1 then {more}, rank 0 the rest: they must obey one verdict"
         )
 
@@ -119,7 +119,7 @@ def test_all_ranks_agree_in_any_order() -> None:
 
 
 def test_it_costs_one_operation_for_each_rank() -> None:
-    """One for each rank and eight more; no rank asks again and again."""
+    """One operation for each rank and eight more; no rank asks again and again."""
     turns = Turns()
     turns.run(of_ranks(comes, 12, 12, (3,)))
     check_cost(turns, 20)

@@ -1,4 +1,4 @@
-"""Tests of k04_ring: values in all ranks, and every message that was sent."""
+"""Tests of k04_ring: values on all ranks, and every message that was sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.backend("gloo")
 
-# More and fewer elements than ranks, multiples of 2, 3 and 4 and none of them, and nothing.
+# More and fewer elements than ranks, multiples of 2, 3 and 4, others, and no elements.
 LENGTHS = (12, 5, 3, 2, 1, 0)
 
 
@@ -53,7 +53,7 @@ def swapped() -> tuple[list[float], list[str]]:
 
 
 def test_one_message_goes_out_while_one_comes_in(world: World) -> None:
-    """To the next rank and from the one before; neither is waited for before both have begun."""
+    """A rank sends to the next one and receives from the previous one; both begin at once."""
     results = world(swapped, 3, timeout=SOON)
     for rank, (came, log) in enumerate(results):
         same(came, [(rank - 1) % 3] * 2, f"what arrives at rank {rank} of 3, from the one before")
@@ -81,7 +81,7 @@ def test_two_ranks_have_a_half_each(world: World) -> None:
 
 
 def test_reduce_scatter_completes_a_chunk_in_each_rank(world: World) -> None:
-    """Chunk r on rank r, of any size, empty ones too."""
+    """Chunk r is complete on rank r, even if it is empty."""
     world(scattered, 4, LENGTHS, timeout=SOON)
 
 
@@ -121,7 +121,7 @@ def reduced(lengths: Sequence[int]) -> list[int]:
 
 
 def test_all_ranks_have_the_sum(world: World) -> None:
-    """The same bits: each chunk is added up once, and then copied."""
+    """All ranks have the same bits: each chunk is added up once, and then copied."""
     for size in (1, 3):
         results = world(reduced, size, (7, 2, 0), timeout=SOON)
         equal = [results[0] == result for result in results]
@@ -137,9 +137,9 @@ def ones(length: int) -> None:
 
 
 def test_the_messages_are_those_of_a_ring(world: World) -> None:
-    """Each rank sends 2(n-1), to the next one: twice all bytes, less two chunks.
+    """Each rank sends 2(n - 1) messages to the next one: twice all bytes, less two chunks.
 
-    With 41 numbers, and with two megabytes, which fit in no buffer on the way.
+    The tensor has 41 numbers, or two megabytes, which fit in no buffer on the way.
     """
     chunks = [chunk.nbytes for chunk in torch.ones(41).tensor_split(4)]
     results = world(ones, 4, 41, timeout=SOON)

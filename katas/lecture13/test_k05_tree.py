@@ -53,7 +53,7 @@ def reached(root: int, size: int) -> dict[int, int]:
 
 
 def test_everybody_is_reached_once() -> None:
-    """From root 0, powers of two first; in the fewest rounds."""
+    """The root is 0, powers of two come first, and the rounds are the fewest possible."""
     for size in (1, 2, 4, 8):
         rounds = reached(0, size)
         same(max(rounds.values()), least(size), f"rounds for {size} ranks, {rounds}")
@@ -114,7 +114,7 @@ def broadcasts() -> None:
 
 
 def test_all_ranks_have_what_the_root_had(world: World) -> None:
-    """All ranks have it, whatever was in their tensors."""
+    """All ranks have the root's tensor, whatever was in theirs."""
     for size in (2, 4):
         check_tree(size)
         results = world(broadcasts, size, timeout=SOON)
@@ -136,7 +136,7 @@ def reduces() -> None:
 
 
 def test_the_root_has_the_sum_of_all(world: World) -> None:
-    """The others keep what they had."""
+    """The other ranks keep what they had."""
     for size in (2, 4):
         check_tree(size)
         results = world(reduces, size, timeout=SOON)
@@ -159,7 +159,7 @@ def listed(calls: Sequence[Sequence[Call]]) -> str:
 
 
 def test_each_takes_two_rounds_for_four(world: World) -> None:
-    """Not three: the second rank that has it helps. Three messages of 8 bytes in all."""
+    """Two rounds, not three: the second rank helps. There are three messages of 8 bytes in all."""
     check_tree(4)
     for part in ("broadcast", "reduce"):
         results = world(one_of_each, 4, part, timeout=SOON)

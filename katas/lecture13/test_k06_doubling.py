@@ -39,7 +39,7 @@ def summed() -> list[int]:
 
 
 def test_two_ranks_have_the_sum(world: World) -> None:
-    """Both add what the other one sends, and wait for their own message first."""
+    """Both ranks add what the other one sends, and wait for their own message first."""
     results = world(summed, 2, timeout=SOON)
     same(results[1], results[0], "the bits of a sum, on rank 1 and on rank 0")
 
@@ -56,7 +56,7 @@ def once() -> None:
 
 
 def test_the_neighbour_comes_first(world: World) -> None:
-    """Then distance 2; a rank alone sends nothing."""
+    """The exchange at distance 2 comes second; a rank alone sends nothing."""
     results = world(once, 4, timeout=SOON)
     for rank, calls in enumerate(results.calls):
         for name in ("send", "recv"):

@@ -39,7 +39,7 @@ def one_sum() -> tuple[list[str], list[float]]:
 
 
 def test_a_collective_is_a_line(world: World) -> None:
-    """Three float32 are 12 bytes. What is not a message has no line, and all of it still runs."""
+    """Three float32 are 12 bytes. An operator that sends nothing has no line, but still runs."""
     for lines, total in world(one_sum, 2, timeout=SOON):
         same(lines, ["allreduce 12 B"], "the lines of one all-reduce")
         same(total, [16.0] * 3, "2 + 2, times 2, then summed once more, when the mode has ended")
@@ -78,9 +78,9 @@ def more() -> list[str]:
 
 
 def test_tensors_in_lists_of_lists_count(world: World) -> None:
-    """An all-gather takes one outgoing tensor and a list of incoming ones."""
+    """An all-gather takes one outgoing tensor and a list of incoming tensors."""
     expected = ["broadcast 32 B", "allgather 96 B", "reduce_scatter 96 B", "alltoall_base 64 B"]
-    # c10d::_allgather_base_: only the last underscore goes.
+    # c10d::_allgather_base_: only the last underscore is dropped.
     expected.append("_allgather_base 96 B")
     for lines in world(more, 2, timeout=SOON):
         same(lines, expected, "five collectives of four float64, on two ranks")
@@ -141,6 +141,6 @@ def replicated() -> list[str]:
 
 
 def test_ddp_sends_one_bucket(world: World) -> None:
-    """Weight and bias in one all-reduce, which PyTorch calls from C++: the mode sees it, too."""
+    """Weight and bias share an all-reduce, which PyTorch calls from C++: the mode sees it, too."""
     for lines in world(replicated, 2, timeout=SOON):
         same(lines, ["allreduce 64 B"], "a step of DistributedDataParallel around Linear(3, 4)")

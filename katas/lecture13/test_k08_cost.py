@@ -47,7 +47,7 @@ def test_a_ring_step_by_step() -> None:
 
 
 def test_a_tree_round_by_round() -> None:
-    """The number of ranks that have it doubles, until it reaches all; then back."""
+    """The number of ranks that have the tensor doubles until all have it; then the same again."""
     for link in LINKS:
         for n in (1, 2, 3, 5, 8, 9, 16):
             rounds = next(rounds for rounds in range(9) if 2**rounds >= n)
@@ -56,7 +56,7 @@ def test_a_tree_round_by_round() -> None:
 
 
 def test_doubling_round_by_round() -> None:
-    """One pass, in which both partners send all they have."""
+    """There is one pass, in which both partners send all they have."""
     for link in LINKS:
         for n in (1, 2, 4, 8, 32):
             rounds = next(rounds for rounds in range(9) if 2**rounds >= n)
@@ -79,6 +79,6 @@ def test_at_the_border_both_take_as_long(n: int) -> None:
 
 
 def test_they_may_never_cross() -> None:
-    """With two ranks a ring sends as many bytes in twice the messages; or bytes are free."""
+    """With two ranks a ring sends as many bytes in twice as many messages; or bytes are free."""
     same(crossover(2, LINKS[0]), math.inf, "two ranks")
     same(crossover(8, LINKS[1]), math.inf, "bytes are free")

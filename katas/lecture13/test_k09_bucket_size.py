@@ -22,7 +22,7 @@ def near(yours: float, expected: float, what: str) -> None:
 
 
 def played(sizes: list[float], compute: float, alpha: float, beta: float) -> float:
-    """Return when the last bucket is reduced, by playing the events in order."""
+    """Return when the last bucket is reduced, by simulating the events in order."""
     total = sum(sizes)
     ready = [compute * done / total for done in accumulate(sizes)]
     ends = [0.0]
@@ -32,12 +32,12 @@ def played(sizes: list[float], compute: float, alpha: float, beta: float) -> flo
 
 
 def test_one_bucket_waits_for_the_end_of_backward() -> None:
-    """After that, the bucket takes its own time."""
+    """The bucket begins after backward, and takes its own time."""
     near(step_time([4.0], 10.0, 1.0, 0.5), 13.0, "4 bytes in one bucket: 10 s + 1 s + 4 * 0.5 s")
 
 
 def test_a_bucket_waits_for_its_gradients_or_for_the_link() -> None:
-    """Whichever comes later."""
+    """A bucket begins at the later of the two moments."""
     near(
         step_time([1.0, 1.0], 10.0, 1.0, 1.0), 12.0, "2 buckets: full at 5 and 10; the link is fast"
     )

@@ -69,14 +69,14 @@ def world_of(size: int, rows: int) -> torch.Tensor:
 
 
 def forward(name: str, rows: int) -> tuple[torch.Tensor, bool]:
-    """Return what a collective makes of this rank's part, and whether that has kept its value."""
+    """Return a collective's result for this rank's part, and whether the part kept its value."""
     mine = world_of(dist.get_world_size(), rows)[dist.get_rank()]
     x = mine.t().contiguous().t()
     return KINDS[name].apply(x), torch.equal(x, mine)
 
 
 def compare(world: World, name: str, size: int, expected: Any) -> None:
-    """Compare what each rank gets, of a part with two columns that is not contiguous."""
+    """Compare the result of each rank, for a non-contiguous part with two columns."""
     __tracebackhide__ = True
     results = world(forward, size, name, 2 * size, timeout=SOON)
     for rank, (found, kept) in enumerate(results):
@@ -85,12 +85,12 @@ def compare(world: World, name: str, size: int, expected: Any) -> None:
 
 
 def test_a_sum_is_the_same_on_each_rank(world: World) -> None:
-    """Of three ranks."""
+    """Each of three ranks gets the same sum."""
     compare(world, "Sum", 3, lambda rank: world_of(3, 6).sum(0))
 
 
 def test_a_gather_has_all_rows(world: World) -> None:
-    """In the order of the ranks."""
+    """The rows are in the order of the ranks."""
     compare(world, "Gather", 3, lambda rank: world_of(3, 6).flatten(0, 1))
 
 
@@ -118,7 +118,7 @@ def checked(name: str, rows: int) -> str:
 
 @pytest.mark.parametrize("name", list(KINDS))
 def test_gradcheck_goes_through_the_world(world: World, name: str) -> None:
-    """All ranks nudge the same number of the same rank, and compare with what backward says."""
+    """All ranks nudge the same number of the same rank, and compare the effect with backward."""
     for rank, told in enumerate(world(checked, 2, name, 2, timeout=2 * SOON)):
         assert not told, (
             f"{name}.backward on rank {rank}: the losses of all ranks depend on this rank's x.\n"
@@ -144,14 +144,14 @@ def back_and_forth(name: str) -> bool:
     ],
 )
 def test_one_collective_each_way(world: World, name: str, expected: tuple[Call, ...]) -> None:
-    """Each has this many bytes, on two ranks with eight float64."""
+    """Each collective has this many bytes, on two ranks with eight float64."""
     results = world(back_and_forth, 2, name, timeout=SOON)
     same(results.calls[1], expected, f"what {name} calls, forward and backward")
     same(list(results), [True] * 2, "does the gradient that backward is given keep its value?")
 
 
 def by_fresh_import() -> list[float]:
-    """Return the gradient of a sum, with PyTorch's own forbidden."""
+    """Return the gradient of a sum, with PyTorch's own functions forbidden."""
     names = ["nn", "nn.functional", "_functional_collectives"]
     with forbids(k10_adjoint, *(f"torch.distributed.{name}" for name in names)) as fresh:
         x = torch.ones(2, 2, requires_grad=True)

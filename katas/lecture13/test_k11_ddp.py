@@ -87,7 +87,7 @@ class Chain(nn.Module):
         self.double()
 
     def forward(self, x: torch.Tensor, order: Sequence[str], log: list[str]) -> torch.Tensor:
-        """Call the layers, and let each note in `log` when its backward begins."""
+        """Call the layers, and let each record in `log` when its backward begins."""
         for name in order:
             x = torch.tanh(self.get_submodule(name)(x))
             # A hook that returns None leaves the gradient as it is.
@@ -103,7 +103,7 @@ class Reductions(TorchDispatchMode):
         self.log = log
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note it, and run it."""
+        """Record the operator, and run it."""
         if "allreduce" in func.__name__ or "all_reduce" in func.__name__:
             tensors = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
             self.log.append(sum(tensor.nbytes for tensor in tensors))
@@ -152,7 +152,7 @@ def check_buckets(sizes: list[int], expected: list[list[int]], why: str = "") ->
 
 @one
 def test_a_bucket_is_closed_once_it_holds_the_cap() -> None:
-    """It may hold more: the parameter that fills it is in it. No bucket is empty."""
+    """A bucket may hold more: it includes the parameter that fills it. No bucket is empty."""
     check_buckets([10, 30, 5], [[2, 1], [0]], "(5 bytes, then 30 more: closed)")
     check_buckets([1, 20, 8], [[2], [1], [0]], "(8 bytes are the cap: closed)")
     check_buckets([], [])
@@ -174,7 +174,7 @@ def test_buckets_are_those_of_pytorch(sizes: list[int], cap: int) -> None:
 
 
 def construct() -> tuple[dict[str, torch.Tensor], bool, bool, bool]:
-    """Return what a Net holds after construction, and whether its parameters are the same."""
+    """Return the values of a Net after construction, and whether its parameters were kept."""
     net = Net(dist.get_rank())
     before = list(net.parameters())
     ddp = DDP(net)
@@ -186,14 +186,14 @@ def construct() -> tuple[dict[str, torch.Tensor], bool, bool, bool]:
 
 @two
 def test_all_ranks_begin_with_the_values_of_rank_0(world: World) -> None:
-    """Parameters, frozen ones too, and buffers, whole numbers too."""
+    """All ranks get rank 0's parameters and buffers, even frozen and integer ones."""
     expected = Net(0).state_dict()
     for rank, (state, same, keeps, asks) in enumerate(world(construct, 3, timeout=SOON)):
         assert keeps, "DDP must be a module whose attribute `module` is the one it was given"
         assert same, "your code replaces parameters: an optimizer may hold the old ones"
         assert asks, "your code changes requires_grad: what is frozen must stay frozen"
         assert expected.keys() == state.keys(), (
-            f"the module of rank {rank} has {list(state)}, expected {list(expected)}"
+            f"the module of rank {rank} has the keys {list(state)}, expected {list(expected)}"
         )
         for name, value in expected.items():
             where = f"{name} of rank {rank} is not that of rank 0"
@@ -220,7 +220,7 @@ def one_backward(x: torch.Tensor, y: torch.Tensor) -> dict[str, torch.Tensor | N
 
 @two
 def test_gradients_are_those_of_one_process(world: World) -> None:
-    """With the whole batch; and they are there as soon as ``backward()`` has returned."""
+    """Gradients are those of the whole batch, and are there once ``backward()`` has returned."""
     ((x, y),) = batches(1)
     alone = Net(0)
     loss_of(alone, x, y).backward()
@@ -235,7 +235,7 @@ def test_gradients_are_those_of_one_process(world: World) -> None:
 
 
 def pytorch_s(net: nn.Module) -> nn.Module:
-    """Return PyTorch's DDP, with small buckets."""
+    """Wrap a module in PyTorch's DDP, with small buckets."""
     return DistributedDataParallel(net, bucket_cap_mb=SMALL / 2**20)
 
 
@@ -337,7 +337,7 @@ def bytes_of_both(data: Data) -> tuple[list[int], list[int]]:
 
 @three
 def test_each_bucket_is_one_all_reduce(world: World) -> None:
-    """Of the same bytes in the same order as PyTorch's, which needs a backward to find them."""
+    """All-reduces have the bytes and the order of PyTorch's, after its first backward."""
     for theirs, ours in world(bytes_of_both, 2, batches(2), timeout=SOON):
         once = theirs[1:]
         assert sum(once) == theirs[0], (
@@ -350,7 +350,7 @@ def test_each_bucket_is_one_all_reduce(world: World) -> None:
 
 
 def order_of_events(order: dict[int, tuple[str, ...]]) -> list[Any]:
-    """Return in which order backward met the layers and began to reduce, in bytes."""
+    """Return in which order backward reached the layers and began to reduce, in bytes."""
     log: list[Any] = []
     ddp = DDP(Chain("a", "b", "c"), 1)
     with Reductions(log):
@@ -383,7 +383,7 @@ def test_all_ranks_begin_their_reductions_in_one_order(world: World) -> None:
     # One rank first, since ranks whose reductions do not match may hang.
     found = list(world(order_of_events, 1, {0: ("a", "c", "b")}, timeout=SOON))
     assert [early] == found, (
-        f"b is full first, but c comes first in the list: b waits for it\n"
+        f"b is full first, but c comes first in the list: let b wait for c\n"
         f"yours:    {found}\nexpected: {[early]}"
     )
 
@@ -413,7 +413,9 @@ def goes_on_alone() -> bool:
 
     output.register_hook(wait)
     output.sum().backward()
-    assert ["c", "b", "a"] == log, f"layers as backward meets them: yours {log}, expected c, b, a"
+    assert ["c", "b", "a"] == log, (
+        f"layers in the order in which backward reaches them: {log}, expected c, b, a"
+    )
     return bool(came)
 
 
@@ -554,7 +556,7 @@ def who_decides(x: torch.Tensor, y: torch.Tensor) -> dict[str, int]:
 
 @four
 def test_the_forward_decides_whether_backward_sends(world: World) -> None:
-    """The place of backward does not; no_sync may be nested, and left by an exception."""
+    """The place of backward does not decide; no_sync may be nested, and left by an exception."""
     expected = {
         "without DDP": 0,
         "forward within": 0,
@@ -596,14 +598,14 @@ def validate(data: Data) -> tuple[Any, int]:
 
 @four
 def test_a_forward_without_gradients_changes_nothing(world: World) -> None:
-    """A validation between forward and backward; nor does a forward that nothing follows."""
+    """A validation between forward and backward changes nothing, nor does an unused forward."""
     data = batches(2)
     alone = Net(0)
     loss_of(alone, *data[0]).backward()
     expected = gradients(alone)
     for found, count in world(validate, 2, data, timeout=SOON):
         assert 3 == count, (
-            f"your code sends {count} buckets of 3: the backward of the forward before the"
+            f"your code sends {count} buckets of 3: the backward of the forward before"
             f" validation must still be averaged"
         )
         close(found, expected, "gradients, with a validation between forward and backward")

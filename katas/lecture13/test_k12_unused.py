@@ -64,7 +64,7 @@ def test_the_graph_leads_to_what_was_used() -> None:
 
 
 def test_the_graph_may_be_deep_and_wide() -> None:
-    """Each node is met once, and no function calls itself a thousand times."""
+    """Each node is visited once, and no function calls itself a thousand times."""
     model = Branches()
     x = model(torch.ones(1, 2).double(), "b")
     for _ in range(1500):
@@ -80,7 +80,7 @@ def gradients(model: nn.Module) -> list[torch.Tensor | None]:
 
 
 def averaged(uses: list[list[str]]) -> list[list[Any]]:
-    """Return the gradients of each round, yours; ``uses[round][rank]`` are the layers."""
+    """Return your gradients of each round; ``uses[round][rank]`` names the layers."""
     found = []
     x = torch.tensor([[1.0, 2.0]]).double() + dist.get_rank()
     for names in uses:
@@ -92,7 +92,7 @@ def averaged(uses: list[list[str]]) -> list[list[Any]]:
 
 
 def theirs(uses: list[list[str]]) -> list[list[Any]]:
-    """Return the same of DistributedDataParallel."""
+    """Return the gradients that DistributedDataParallel gives."""
     found = []
     x = torch.tensor([[1.0, 2.0]]).double() + dist.get_rank()
     for names in uses:
@@ -104,7 +104,7 @@ def theirs(uses: list[list[str]]) -> list[list[Any]]:
 
 
 def test_the_means_are_those_of_ddp(world: World) -> None:
-    """Used by both ranks, by one of them, by none."""
+    """Layers are used by both ranks, by one of them, or by none."""
     uses = [["abcd", "abcd"], ["ad", "bd"], ["a", "c"]]
     names = [name for name, _ in Branches().named_parameters()]
     yours, expected = (world(each, 2, uses, timeout=2 * SOON) for each in (averaged, theirs))
@@ -122,7 +122,7 @@ def test_the_means_are_those_of_ddp(world: World) -> None:
 
 
 def once() -> list[bool]:
-    """Average once, with gradients of one rank alone; return which are there."""
+    """Average once, with gradients on only one rank; return which ones exist afterwards."""
     model = Branches()
     if dist.get_rank():
         model(torch.ones(1, 2).double(), "b").sum().backward()

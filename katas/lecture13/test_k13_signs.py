@@ -13,7 +13,7 @@ from plugins.kit import unchanged
 
 
 def there_and_back(flat: torch.Tensor) -> torch.Tensor:
-    """Return what arrives of a tensor, which is not changed, nor is the message."""
+    """Encode and decode a tensor; neither the tensor nor the message may change."""
     with unchanged(flat=flat):
         message = encode(flat)
         with unchanged(message=message):
@@ -33,7 +33,7 @@ def test_signs_arrive_with_the_mean_of_the_magnitudes() -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 800])
 def test_a_sign_is_a_bit(size: int) -> None:
-    """Eight in a byte, and one number: its dtype is that of the tensor."""
+    """Eight signs fill a byte; the magnitude is one number, of the tensor's dtype."""
     flat = torch.linspace(-1, 1, size).double().sub(0.1).roll(3)
     bits, scale = encode(flat)
     same((bits.dtype, scale.dtype), (torch.uint8, torch.float64), "the dtypes of the message")
@@ -44,7 +44,7 @@ def test_a_sign_is_a_bit(size: int) -> None:
 
 
 def test_float32_stays_float32() -> None:
-    """Sixteen elements of a dtype that halves them are 2 bytes and 4."""
+    """The message of sixteen float32 has 2 bytes of signs, and 4 of magnitude."""
     flat = torch.arange(16.0) - 8
     message = encode(flat)
     same(sum(each.nbytes for each in message), 6, "the bytes of a message of 16 float32")

@@ -105,7 +105,7 @@ def test_the_bucket_becomes_the_mean_of_what_was_sent(world: World) -> None:
 
 
 def test_the_error_is_what_this_rank_has_not_sent(world: World) -> None:
-    """A tensor for each parameter, in its shape; k counts over the whole bucket."""
+    """Each parameter has an error tensor of its shape; k counts over the whole bucket."""
     for rank, (_, errors) in enumerate(world(call_hook, 3, timeout=SOON)):
         same([tuple(error.shape) for error in errors], [(2, 2), (3,)], "the shapes of the errors")
         left = FLATS[rank] - arrives(FLATS[rank])
@@ -123,7 +123,7 @@ def steps(flats: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
 
 
 def test_nothing_is_lost(world: World) -> None:
-    """What was sent in all steps, plus what is left after them, equals all the gradients."""
+    """What was sent in all steps, plus what is left after them, equals the sum of all gradients."""
     generator = torch.Generator().manual_seed(3)
     flats = torch.randint(-50, 50, (2, 9, 7), generator=generator).double()
     results = world(steps, 2, flats, timeout=SOON)
@@ -168,7 +168,7 @@ def goes_on_alone() -> bool:
 
 
 def test_the_hook_does_not_wait_for_the_others(world: World) -> None:
-    """Backward goes on meanwhile."""
+    """Backward continues meanwhile."""
     found = list(world(goes_on_alone, 2, timeout=SOON))
     same(found, [True, True], "does rank 0's hook return before rank 1 has come to it?")
 

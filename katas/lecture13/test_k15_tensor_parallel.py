@@ -37,7 +37,7 @@ def mlp(hidden: int = 6) -> nn.Sequential:
 
 
 def split(hidden: int = 6) -> nn.Sequential:
-    """Return this rank's part of it."""
+    """Return this rank's part of the layers."""
     first, middle, second = mlp(hidden)
     return nn.Sequential(ColumnParallel(first), middle, RowParallel(second))
 
@@ -82,7 +82,7 @@ def test_a_sum_hands_its_gradient_on(world: World) -> None:
 
 
 def halves() -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what both layers make of inputs that all ranks know."""
+    """Return the results of both layers for inputs that all ranks know."""
     first, middle, second = mlp()
     inner = middle(first(batch()))
     mine = inner.chunk(dist.get_world_size(), -1)[dist.get_rank()]
@@ -113,12 +113,12 @@ def backward(module: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def split_backward(hidden: int) -> dict[str, torch.Tensor]:
-    """Return the same of this rank's part."""
+    """Return the result and the gradients of this rank's part."""
     return backward(split(hidden))
 
 
 def test_gradients_are_parts_of_those_of_the_unsplit_layers(world: World) -> None:
-    """Those of x and of the second bias are whole on each rank. Parts are of unequal size."""
+    """Only the gradients of x and the second bias are whole. Parts are of unequal size."""
     expected = backward(mlp(7))
     cut = {"0.weight": 0, "0.bias": 0, "2.weight": 1}
     for rank, found in enumerate(world(split_backward, 3, 7, timeout=SOON)):
@@ -133,7 +133,7 @@ def forward_alone() -> None:
 
 
 def test_one_sum_in_forward_and_one_in_backward(world: World) -> None:
-    """Of the result and of the gradient of x, 160 bytes each; nothing between the layers."""
+    """The result and the gradient of x are summed, 160 bytes each; nothing else is sent."""
     once = Call("all_reduce", 8 * 5 * 4)
     same(world(split_backward, 2, 6, timeout=SOON).calls[1], (once, once), "forward and backward")
     why = "x requires no gradient, so nobody needs the sum in backward"

@@ -55,7 +55,7 @@ def drawn(rows: int, classes: int) -> torch.Tensor:
 
 
 def test_it_is_that_of_all_classes(world: World) -> None:
-    """On one rank, and on three, the last of which has fewer classes."""
+    """Compare one rank, and three ranks, of which the last has fewer classes."""
     target = torch.tensor([0, 2, 3, 5, 6, 7])
     check(world, 1, drawn(6, 8), target)
     check(world, 3, drawn(6, 8), target)
@@ -63,7 +63,7 @@ def test_it_is_that_of_all_classes(world: World) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 def test_masked_logits_are_minus_infinity(world: World, dtype: torch.dtype) -> None:
-    """Even all of a rank's logits in a row; multiplied by 0 they would be NaN."""
+    """Even all of a rank's logits in a row may be -inf; multiplied by 0 they would be NaN."""
     whole = drawn(4, 6).to(dtype)
     # A class that nobody may choose; all of rank 0's classes; all of rank 1's but the target.
     for row, masked in enumerate(([5], [0, 1, 2], [3, 5], [1])):
@@ -78,7 +78,7 @@ def test_large_logits_overflow_nothing(world: World) -> None:
 
 
 def test_three_numbers_of_each_row_travel(world: World) -> None:
-    """Three all-reduces of 6 float64 at most; not the logits, and nothing in backward."""
+    """A rank sends three all-reduces of 6 float64 at most, not the logits; nothing in backward."""
     results = world(entropy, 2, drawn(6, 8), torch.arange(6), timeout=SOON)
     for rank, calls in enumerate(results.calls):
         same({call.name for call in calls}, {"all_reduce"}, f"what rank {rank} calls")

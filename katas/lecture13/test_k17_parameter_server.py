@@ -50,7 +50,7 @@ def test_a_push_is_applied_at_once() -> None:
 
 
 def test_nobody_is_answered_before_all_have_come() -> None:
-    """Then the mean is one step, and all get the result."""
+    """Once all have called, the mean is one step, and all get the result."""
     server = ParameterServer(START, LR, 3)
     steps = [torch.tensor([8.0, 0.0, 0.0]), torch.tensor([0.0, 16.0, 0.0]), torch.zeros(3)]
     futures = [server.push_together(step) for step in steps[:2]]
@@ -82,7 +82,7 @@ def test_after_a_round_comes_the_next() -> None:
 
 
 def test_a_gradient_of_another_shape_does_not_count() -> None:
-    """Even if it could be broadcast; a round that has begun goes on without it."""
+    """Such a gradient is refused even if it could be broadcast; the round continues."""
     server = ParameterServer(START, LR, 2)
     first = server.push_together(torch.ones(3))
     for push in (server.push, server.push_together):
@@ -101,7 +101,7 @@ class Slow(ParameterServer):
         self.barrier, self.met = Barrier(2), False
 
     def apply(self, gradient: torch.Tensor) -> None:
-        """Make one step."""
+        """Take one step."""
         # After a time-out the barrier is broken: later threads do not wait.
         with suppress(BrokenBarrierError):
             self.barrier.wait(WHILE)
@@ -127,7 +127,7 @@ class Torn(ParameterServer):
         self.inside, self.pulled = Event(), Event()
 
     def apply(self, gradient: torch.Tensor) -> None:
-        """Make one step, in two halves."""
+        """Take one step, in two halves."""
         self.weights -= self.lr * gradient
         self.inside.set()
         self.pulled.wait(WHILE)
@@ -135,7 +135,7 @@ class Torn(ParameterServer):
 
 
 def test_version_and_weights_belong_together() -> None:
-    """Even if another thread is in the middle of a step."""
+    """Version and weights match even if another thread is in the middle of a step."""
     server = Torn(START, LR, 1)
     with ThreadPoolExecutor(1) as pool:
         push = pool.submit(server.push, torch.full((3,), 8.0))
@@ -157,7 +157,7 @@ class Read(ParameterServer):
 
     @property
     def version(self) -> int:
-        """Return it, perhaps after a short wait."""
+        """Return the version, perhaps after a short wait."""
         if self.first == get_ident():
             self.pushed.wait(WHILE)
         return self._version
@@ -167,13 +167,13 @@ class Read(ParameterServer):
         self._version = version
 
     def apply(self, gradient: torch.Tensor) -> None:
-        """Make one step."""
+        """Take one step."""
         super().apply(gradient)
         self.first = self.first or get_ident()
 
 
 def test_a_push_returns_the_version_that_it_has_made() -> None:
-    """Not the version of another thread that pushed before this one was read."""
+    """The version is not that of another thread that pushed before this one was read."""
     server = Read(START, LR, 1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(server.push, torch.ones(3))

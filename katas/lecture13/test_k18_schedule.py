@@ -17,17 +17,17 @@ def order(stage: int, stages: int, count: int) -> str:
 
 
 def test_the_last_stage_alternates() -> None:
-    """The last stage has no stage behind it to wait for."""
+    """The last stage has no later stage to wait for."""
     same(order(2, 3, 3), "F0 B0 F1 B1 F2 B2", "stage 2 of 3, 3 micro-batches")
 
 
 def test_earlier_stages_have_a_lead() -> None:
-    """The lead is one forward for each stage behind."""
+    """An earlier stage first runs one forward for each later stage."""
     same(order(1, 3, 4), "F0 F1 B0 F2 B1 F3 B2 B3", "stage 1 of 3, 4 micro-batches")
 
 
 def test_a_lead_is_no_longer_than_the_batch() -> None:
-    """With fewer micro-batches than stages, all forwards are the lead."""
+    """With fewer micro-batches than stages, all forwards are warm-up."""
     same(order(0, 4, 2), "F0 F1 B0 B1", "stage 0 of 4, 2 micro-batches")
     same(order(0, 4, 1), "F0 B0", "stage 0 of 4, 1 micro-batch")
 
@@ -64,7 +64,7 @@ def begins(orders: Orders, ends: dict[tuple[str, int, int], int]) -> list[int | 
 
 
 def test_the_picture_of_three_stages() -> None:
-    """The snapshot is drawn from your lists: each stage holds three micro-batches at most."""
+    """The snapshot is drawn from your lists: a stage holds at most three micro-batches."""
     assert_expected_inline(
         picture(3, 4),
         """\

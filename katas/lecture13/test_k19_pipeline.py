@@ -1,4 +1,4 @@
-"""Tests of k19_pipeline: gradients of the whole model, messages, and what is let go."""
+"""Tests of k19_pipeline: gradients of the whole model, messages, and what is freed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def pipeline(order: Orders, times: int = 1, run: Any = None) -> tuple[float | No
     inputs = list(x.split(2)) if rank == 0 else []
 
     def loss(output: torch.Tensor, number: int) -> torch.Tensor:
-        assert rank == stages - 1, f"your rank {rank} asks for a loss: only the last rank has one"
+        assert rank == stages - 1, (
+            f"your rank {rank} asks for a loss, but only the last rank has one"
+        )
         return F.mse_loss(output, targets.split(2)[number])
 
     for _ in range(times):
@@ -125,12 +127,12 @@ def test_one_micro_batch_through_two_stages(world: World) -> None:
 
 
 def test_1f1b_on_two_stages(world: World) -> None:
-    """Both ranks have something for the other one at the same time."""
+    """Both ranks have something to send to each other at the same time."""
     check(world(pipeline, 2, TWO, timeout=SOON), 3)
 
 
 def test_three_stages_in_two_schedules(world: World) -> None:
-    """Middle stages pass both ways; what all have accumulated is not lost in a second batch."""
+    """Middle stages send both ways; a second batch adds to the gradients of the first."""
     check(world(pipeline, 3, GPIPE, 2, timeout=SOON), 3, 2)
     check(world(pipeline, 3, ONE_F_ONE_B, timeout=SOON), 4)
 
@@ -149,7 +151,7 @@ def test_stages_may_differ_in_their_order(world: World) -> None:
 
 
 def test_each_activation_and_each_gradient_is_one_message(world: World) -> None:
-    """Messages between neighbours have 4 bytes per number; there are no others."""
+    """Messages between neighbours have 4 bytes per number; there are no other messages."""
     results = world(pipeline, 3, ONE_F_ONE_B, timeout=SOON)
     first, second = 4 * 2 * WIDTHS[1], 4 * 2 * WIDTHS[2]
     for rank, expected, what in (
@@ -167,7 +169,7 @@ class Token:
 
 
 class Watched(torch.autograd.Function):
-    """Notes when it runs, and keeps a token for as long as its graph lives."""
+    """Records when it runs, and keeps a token for as long as its graph lives."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, log: list[str], tokens: Any) -> torch.Tensor:
@@ -226,7 +228,7 @@ def watched(order: Orders) -> tuple[list[str], int]:
 
 
 def test_a_stage_holds_no_more_than_it_needs(world: World) -> None:
-    """In 1F1B: as many graphs as there are stages behind it, plus one. Every send is waited for."""
+    """In 1F1B a stage holds a graph for each later stage, plus one. Every send is waited for."""
     expected = [
         ["F1", "F2", "F3", "B", "F3", "B", "B", "B"],
         ["F1", "F2", "B", "F2", "B", "F2", "B", "B"],

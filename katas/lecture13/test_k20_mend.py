@@ -18,13 +18,13 @@ from plugins.kit import unchanged
 
 pytestmark = [
     pytest.mark.backend("gloo"),
-    # What `unchanged` looks at in each rank; imported once, and not by each of them.
+    # What `unchanged` looks at in each rank; imported once, and not by each rank.
     pytest.mark.ranks_import("numpy.random"),
 ]
 
 
 def mean() -> Any:
-    """Each rank has twice its number as loss, plus too little for float32 to show."""
+    """Each rank's loss is twice its number, plus too little for float32 to show."""
     loss = torch.tensor(2.0 * dist.get_rank(), dtype=torch.float64) * (1 + 2**-40)
     with unchanged(loss=loss):
         return mean_on_first(loss)

@@ -18,7 +18,7 @@ from plugins.kit import unchanged
 
 pytestmark = [
     pytest.mark.backend("gloo"),
-    # What `unchanged` looks at in each rank; imported once, and not by each of them.
+    # What `unchanged` looks at in each rank; imported once, and not by each rank.
     pytest.mark.ranks_import("numpy.random"),
 ]
 
@@ -35,7 +35,7 @@ def averaged(cases: list[list[int]]) -> Any:
 
 
 def test_a_rank_without_data_goes_on_taking_part(world: Any) -> None:
-    """Until all are done; the average is over those that have a batch."""
+    """A rank takes part until all are done; the average is over the ranks that have a batch."""
     cases = {
         (2, 2, 3, 2): [[15.0] * 2, [16.0] * 2, [22.0] * 2],
         (0, 2, 0, 0): [[10.0] * 2, [11.0] * 2],
@@ -47,7 +47,7 @@ def test_a_rank_without_data_goes_on_taking_part(world: Any) -> None:
 
 
 def best(cases: list[list[float]]) -> list[list[float]]:
-    """Each rank has its number as weights."""
+    """Each rank's weights are its number."""
     results = []
     for losses in cases:
         weights = torch.full((3,), float(dist.get_rank()))
@@ -57,9 +57,9 @@ def best(cases: list[list[float]]) -> list[list[float]]:
 
 
 def test_all_ranks_know_from_whom_the_weights_come(world: Any) -> None:
-    """A rank knows more than whether it is the best itself."""
+    """A rank must know more than whether its own loss is the best."""
     inf = float("inf")
-    # The last but one are the same in float32.
+    # In float32 the losses of the third case are equal.
     cases = [[3.0, 2.0, 1.0], [2.0, 1.0, 1.0], [1.0, 1.0, 1.0 - 1e-12], [inf, inf, inf]]
     for rank, found in enumerate(finished(world, best, 3, cases)):
         for losses, mine, owner in zip(cases, found, (2.0, 1.0, 2.0, 0.0), strict=True):

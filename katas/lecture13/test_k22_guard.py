@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.backend("gloo"),
-    # What `unchanged` looks at in each rank; imported once, and not by each of them.
+    # What `unchanged` looks at in each rank; imported once, and not by each rank.
     pytest.mark.ranks_import("numpy.random"),
 ]
 
@@ -56,19 +56,19 @@ def test_nothing_is_told_if_all_agree() -> None:
 
 
 class Noted(Meeting):
-    """Keeps what it is told to say."""
+    """Records what it is told to say."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.noted_by_the_test: list[str] = []
 
     def say(self, text: str) -> None:
-        """Note it."""
+        """Record it."""
         self.noted_by_the_test.append(text)
         super().say(text)
 
     def agree(self, text: str) -> None:
-        """Note it."""
+        """Record it."""
         self.noted_by_the_test.append(text)
         super().agree(text)
 
@@ -100,7 +100,7 @@ def under_guard(job: Callable[[], Any], meeting: Noted) -> Any:
 
 
 def fine() -> Any:
-    """Nothing is wrong here: the ranks call the same, and two of them talk to each other."""
+    """Nothing is wrong here: the ranks make the same calls, and two send each other messages."""
     total = torch.ones(2) + dist.get_rank()
     dist.all_reduce(total)
     work = dist.all_reduce(total, dist.ReduceOp.MAX, async_op=True)
@@ -145,12 +145,12 @@ def different_shapes() -> None:
 
 
 def different_dtypes() -> None:
-    """Of the same size, too: nothing would hang, and the sum would be nonsense."""
+    """Reduce dtypes of the same size: nothing would hang, and the sum would be nonsense."""
     dist.all_reduce(torch.ones(2, dtype=torch.int32 if dist.get_rank() == 2 else torch.float32))
 
 
 def different_roots() -> None:
-    """Each of two ranks takes itself for the one that sends."""
+    """Each of two ranks takes itself for the root."""
     dist.broadcast(torch.ones(2), min(dist.get_rank(), 1))
 
 
@@ -187,7 +187,7 @@ def test_what_does_not_match_is_told_and_does_not_run(world: Any) -> None:
         )
         found = told.removeprefix("collective 1: ").split("; ")
         right = len(groups) == len(found) and all(map(str.startswith, found, groups))
-        assert right, f"{what} differs\nyours:    {told}\nexpected: {groups}, with more behind"
+        assert right, f"{what} differs\nyours:    {told}\nexpected: {groups}, followed by more"
     made = [name for called in names(results) for name in called]
     assert not made, f"your code lets these run, though the ranks differ: {made}"
 
@@ -206,7 +206,7 @@ def test_a_rank_that_leaves_early_is_told_of(world: Any) -> None:
         assert right, f"yours:    {told}\nexpected: {start}...{end}"
 
 
-# DisagreementError is one of the second kind, and not the other way round.
+# DisagreementError is a RuntimeError, but a RuntimeError need not be a DisagreementError.
 ERRORS = {"KeyError": KeyError, "RuntimeError": RuntimeError}
 
 
@@ -224,7 +224,7 @@ def raises_one_by_one() -> Any:
 
 
 def test_a_rank_that_raises_is_told_of(world: Any) -> None:
-    """Its exception propagates, and the others hear which one it was."""
+    """The rank's exception propagates, and the others hear which one it was."""
     results = finished(world, raises_one_by_one, 3)
 
     for number, name in enumerate(ERRORS):
@@ -240,6 +240,6 @@ def raises_alone() -> None:
 
 
 def test_a_rank_that_raises_waits_for_nobody(world: Any) -> None:
-    """Nor is it told of others: what it raised is what went wrong."""
+    """A rank that raises hears of no other: its own exception is what went wrong."""
     found = list(finished(world, guarded, 3, raises_alone))
     same(found, ["its own"] * 3, "each rank raises a KeyError, which goes on")

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.backend("gloo")
 
 
 def entry(number: int, name: str = "all_reduce", *sizes: int, retired: bool = True) -> Any:
-    """Return an entry of a dump, with only the fields that count."""
+    """Return an entry of a dump, with only the fields that matter."""
     return {
         "is_p2p": False,
         "collective_seq_id": number,
@@ -59,7 +59,7 @@ def check_diagnosis(dumps: list[Any], expected: Any) -> None:
 
 
 def test_a_rank_that_did_not_call_is_found() -> None:
-    """The others wait in number 2, and number 3 is behind that."""
+    """The others wait in number 2, and number 3 comes after it."""
     waiting = dump(entry(1), entry(2, retired=False), entry(3, retired=False))
     expected = (2, {"gloo:all_reduce [[4]]": [0, 2], "no call": [1]})
 
@@ -67,7 +67,7 @@ def test_a_rank_that_did_not_call_is_found() -> None:
 
 
 def test_calls_that_differ_are_found() -> None:
-    """In name or size, even if both think that they are done."""
+    """Calls may differ in name or size, even if both ranks think that they are done."""
     first = dump(entry(1), entry(2, "broadcast"), entry(3))
     second = dump(entry(1), entry(2), entry(3))
     names = {"gloo:broadcast [[4]] retired": [0], "gloo:all_reduce [[4]] retired": [1]}
@@ -79,7 +79,7 @@ def test_calls_that_differ_are_found() -> None:
 
 
 def test_a_call_that_some_have_finished_is_found() -> None:
-    """And a call that nobody has finished, although all have called it."""
+    """A call that all ranks have made but nobody has finished is found, too."""
     done, open_ = dump(entry(1), entry(2)), dump(entry(1), entry(2, retired=False))
     told = {"gloo:all_reduce [[4]] retired": [0, 2], "gloo:all_reduce [[4]]": [1]}
 
@@ -88,7 +88,7 @@ def test_a_call_that_some_have_finished_is_found() -> None:
 
 
 def test_ranks_that_have_finished_alike_are_well() -> None:
-    """Whether or not they have ever called anything."""
+    """Such ranks may have called something, or nothing at all."""
     check_diagnosis([dump(entry(1), entry(2))] * 3, None)
     check_diagnosis([dump(), dump()], None)
     told = {"gloo:all_reduce [[4]] retired": [0], "no call": [1]}
@@ -96,14 +96,14 @@ def test_ranks_that_have_finished_alike_are_well() -> None:
 
 
 def test_what_two_ranks_send_each_other_has_other_numbers() -> None:
-    """A send is not a collective; the number in it is that of the last one."""
+    """A send is not a collective; its number is that of the last collective."""
     sent = {**entry(1, "send", 9, retired=False), "is_p2p": True}
 
     check_diagnosis([dump(entry(1), sent), dump(entry(1))], None)
 
 
 def test_what_a_buffer_has_lost_is_not_missed() -> None:
-    """Only the last calls are kept: rank 0 still has number 2, of which rank 1 knows nothing."""
+    """Only the last calls are kept: rank 0 still has number 2, which rank 1 has lost."""
     short = dump(entry(4), entry(5), entry(6, retired=False))
     long = dump(entry(2), entry(3), entry(4), entry(5))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
-    """The last state saved; None where nothing was saved."""
+    """A load returns the last state saved, or None if nothing was saved."""
     path = tmp_path / "checkpoint"
     same(load(path), None, "what is loaded where nothing was saved")
     state = {"step": 2, "weight": torch.arange(3)}
@@ -53,7 +53,7 @@ class Deadly:
     """Ends a save in the middle."""
 
     def __reduce__(self) -> Any:
-        """Do not be pickled."""
+        """Refuse to be pickled."""
         raise Killed
 
 
@@ -72,7 +72,7 @@ def test_a_save_that_ends_in_the_middle_leaves_the_old_checkpoint(tmp_path: Path
 def test_a_save_that_ends_at_the_last_moment_leaves_the_old_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All is written, but nothing is replaced: then there is no first checkpoint."""
+    """Everything is written but not moved: a first checkpoint does not exist then."""
     path = tmp_path / "checkpoint"
 
     def killed(*args: Any, **kwargs: Any) -> None:
@@ -90,7 +90,7 @@ def test_a_save_that_ends_at_the_last_moment_leaves_the_old_checkpoint(
 def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or a loss of power could leave a new name on an empty file."""
+    """Otherwise a power failure could leave an empty file under the final name."""
     path = tmp_path / "checkpoint"
     events: list[Any] = []
     replace, fsync = os.replace, os.fsync
@@ -118,5 +118,5 @@ def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
     synced = [event for event in before if event[:2] == ("fsync", replaced[0][1])]
     assert synced, f"no fsync of the new file before os.replace: {events}"
     assert replaced[0][1:] == synced[-1][1:], (
-        f"the fsync before os.replace came before all was written: {events}"
+        f"the fsync before os.replace came before everything was written: {events}"
     )

@@ -90,7 +90,7 @@ def check(world: World, size: int, steps: int, what: str, *args: Any, run: Any =
 
 
 def test_training_depends_on_no_number_of_ranks(world: World) -> None:
-    """One, three, and five with batches of four rows: one of them takes part with none."""
+    """There are one, three or five ranks; with five, one takes part without rows."""
     for size in (1, 3, 5):
         check(world, size, 5, "five steps")
 
@@ -105,7 +105,7 @@ def saved(path: Path, steps: int) -> list[float]:
 
 
 def resumed(path: Path, steps: int) -> list[float]:
-    """Go on from the state of rank 0, in a process that has done other things."""
+    """Continue from the state of rank 0, in a process that has done other things."""
     torch.rand(7)
     training = Training(*data(), BATCH)
     training.load_state_dict(torch.load(path / "0"))
@@ -116,13 +116,13 @@ def resumed(path: Path, steps: int) -> list[float]:
 
 @pytest.mark.parametrize("last", [2, 3])
 def test_training_goes_on_where_it_was(world: World, tmp_path: Path, last: int) -> None:
-    """Within an epoch, and at its end; with a different number of ranks."""
+    """Training continues within an epoch and at its end, with a different number of ranks."""
     check(world, 3, last, f"{last} steps", tmp_path, run=saved)
     check(world, 2, 8, f"eight steps, with a restart after {last}", tmp_path, run=resumed)
 
 
 def test_each_gradient_is_summed_once(world: World) -> None:
-    """Four gradients of 26 float32, and the loss, in one step."""
+    """One step sums four gradients of 26 float32, and the loss."""
     results = world(trained, 2, 1, timeout=SOON)
     for rank, calls in enumerate(results.calls):
         same({call.name for call in calls}, {"all_reduce"}, f"what rank {rank} calls")

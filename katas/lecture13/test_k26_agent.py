@@ -167,7 +167,7 @@ def test_after_so_many_restarts_a_failure_is_one() -> None:
 
 
 def test_nobody_is_left_behind() -> None:
-    """If the agent is ended by Ctrl-C, or cannot start one more."""
+    """No worker is left if the agent is ended by Ctrl-C, or cannot start another worker."""
     machine = Machine([(9, 0), (9, 0)])
 
     def interrupted() -> None:

@@ -62,7 +62,7 @@ def run_norm(
 
 
 def compare_norms(results: Any, expected: dict[str, torch.Tensor]) -> None:
-    """Check what the ranks have found against what one process finds."""
+    """Compare the results of the ranks with those of one process."""
     for name in ("result", "gradient"):
         found = torch.cat([each[name] for each in results])
         close(found, expected[name], f"{name}, yours side by side and nn.BatchNorm1d's of all rows")
@@ -81,7 +81,7 @@ def plain_norm(features: int) -> nn.Module:
 
 @pytest.mark.parametrize(("size", "rows"), [(1, 5), (2, 5), (3, 2)])
 def test_it_has_the_statistics_of_all_rows(world: World, size: int, rows: int) -> None:
-    """On one rank; with unequal numbers of rows; with none on one of three."""
+    """There is one rank, or unequal numbers of rows, or no row on one of three ranks."""
     generator = torch.Generator().manual_seed(rows)
     x = torch.randn(rows, 3, generator=generator).double() * 2 + 1
     factors = torch.randn(rows, 3, generator=generator).double()
@@ -90,7 +90,7 @@ def test_it_has_the_statistics_of_all_rows(world: World, size: int, rows: int) -
 
 
 def test_it_keeps_its_digits(world: World) -> None:
-    """Rows near a million, which differ by ones."""
+    """The rows are near a million, and differ by ones."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(7, 3, generator=generator).double() + 1e6
     expected = run_norm(plain_norm(3), x, torch.ones_like(x), slice(0, 7))
@@ -126,10 +126,10 @@ def test_three_sums_forward_and_back(world: World) -> None:
         same({call.name for call in calls}, {"all_reduce"}, f"what rank {rank} calls")
         most = max(call.bytes for call in calls)
         assert most <= 56, (
-            f"your rank {rank} sends {most} bytes at once, expected at most 56: sums, not rows"
+            f"your rank {rank} sends {most} bytes at once, expected at most 56: send sums, not rows"
         )
 
 
 def once(x: torch.Tensor) -> None:
-    """Go forward and back once."""
+    """Run forward and backward once."""
     BatchNorm(x.size(1)).double()(x[my_rows(len(x))]).square().sum().backward()

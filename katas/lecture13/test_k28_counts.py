@@ -105,18 +105,18 @@ def compare(world: World, size: int, data: list[Batch], max_norm: float = 1e9) -
 
 
 def test_one_rank_trains_as_without_ranks(world: World) -> None:
-    """Three steps, the gradients of each alone."""
+    """Each of three steps uses only its own gradients."""
     compare(world, 1, batches(8, 8, 8))
 
 
 def test_the_loss_curve_is_the_same_on_any_number_of_ranks(world: World) -> None:
-    """For batches that most worlds cannot split evenly."""
+    """The batches are such that most worlds cannot split them evenly."""
     for size in (2, 3):
         compare(world, size, batches(12, 10, 7))
 
 
 def test_ranks_without_rows_take_part(world: World) -> None:
-    """One row on three ranks; losses are not NaN."""
+    """There is one row on three ranks, and no loss is NaN."""
     compare(world, 3, batches(8, 1, 2))
 
 
@@ -126,12 +126,12 @@ def test_targets_count_and_not_rows(world: World) -> None:
 
 
 def test_the_norm_of_the_whole_gradient_is_clipped(world: World) -> None:
-    """To a norm that the steps exceed."""
+    """The gradient is clipped to a norm that the steps exceed."""
     compare(world, 3, batches(10, 7, 10), 0.1)
 
 
 def test_bytes_of_a_step(world: World) -> None:
-    """All gradients once, and a few numbers: 67 float64 of parameters, and at most 4 more."""
+    """A step sends each gradient once, and a few numbers: 67 float64, and at most 4 more."""
     results = compare(world, 2, batches(6))
     for rank, calls in enumerate(results.calls):
         sent = sum(call.bytes for call in calls)
@@ -150,6 +150,6 @@ def by_fresh_import(data: list[Batch]) -> bool:
 
 
 def test_nothing_ready_made_is_called(world: World) -> None:
-    """The gradients are summed here."""
+    """DistributedDataParallel is not called: the gradients are summed here."""
     found = list(world(by_fresh_import, 2, batches(5), timeout=SOON))
     same(found, [True, True], "has each rank a loss?")

@@ -21,7 +21,7 @@ def masked(rows: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_mask_belongs_to_its_key() -> None:
-    """Not to the row's position or to earlier draws; no other generator is used."""
+    """A mask depends neither on the row's position nor on earlier draws or other generators."""
     x = torch.randn(5, 40).double()
     keys = torch.tensor([7, 3, 7, 2**40, 0])
     with unchanged(x=x, keys=keys):
@@ -30,7 +30,7 @@ def test_a_mask_belongs_to_its_key() -> None:
     close(found, masked(x, 0.3, keys), "dropped by these five keys")
     close(dropout(x[1:4], 0.3, keys[1:4]), found[1:4], "rows 1 to 3 alone, with their keys")
     close(dropout(x, 0.0, keys), x, "nothing is dropped where p is 0")
-    # A number that is drawn is not below itself.
+    # A drawn number is not below itself, so it is kept.
     p = torch.rand(40, dtype=torch.float64, generator=torch.Generator().manual_seed(7))[2].item()
     close(dropout(x[:1], p, keys[:1]), masked(x[:1], p, keys[:1]), "p is the third number drawn")
     shape = tuple(dropout(x[:0], 0.3, keys[:0]).shape)

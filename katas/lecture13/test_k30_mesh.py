@@ -27,7 +27,7 @@ def test_the_mesh_of_the_brief() -> None:
 
 
 def test_one_dimension_is_everybody() -> None:
-    """And along a dimension of size 1 the rank is alone."""
+    """One dimension holds all ranks; along a dimension of size 1 the rank is alone."""
     same(partners(2, (5,), 0), [0, 1, 2, 3, 4], "rank 2 of (5,)")
     same(partners(2, (5, 1), 1), [2], "rank 2 of (5, 1), along dim 1")
 

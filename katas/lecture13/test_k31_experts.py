@@ -65,7 +65,7 @@ def test_the_example_of_the_brief(world: World) -> None:
 
 
 def test_results_are_in_the_order_of_the_tokens(world: World) -> None:
-    """Rows that go to one expert are not neighbours at first."""
+    """Rows that go to the same expert are not adjacent at first."""
     check(world, [[2, 0, 1, 0, 2], [1, 0], [0, 2, 1, 1]])
 
 
@@ -75,7 +75,7 @@ def test_a_rank_may_send_or_get_nothing(world: World) -> None:
 
 
 def test_tokens_travel_once_each_way(world: World) -> None:
-    """Two counts of 8 bytes, then tokens of 16, then results: not all tokens to all ranks."""
+    """A rank sends two counts of 8 bytes, then tokens of 16, then results, and nothing else."""
     results = world(routed, 2, [[0, 1, 1, 1], [0, 0, 1]], timeout=SOON)
     for rank, rows, came in ((0, 4, 3), (1, 3, 4)):
         calls = results.calls[rank]

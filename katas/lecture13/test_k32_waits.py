@@ -59,7 +59,7 @@ def test_a_wait_sinks_to_its_first_user() -> None:
 
 
 def test_the_first_of_several_users_counts() -> None:
-    """In the order of the graph, not the order in which users were added."""
+    """The first user is the first in the graph, not the first that was added."""
     found = order("reduce x", "wait reduce", "mm1 w w", "mm2 wait w", "mm3 w w", "add wait mm3")
     same(found, "reduce mm1 wait mm2 mm3 add", "the order of nodes")
     graph = graph_of("reduce x", "wait reduce", "mm1 w w", "mm2 w w", "add wait mm2")
@@ -72,7 +72,7 @@ def test_the_first_of_several_users_counts() -> None:
 
 
 def test_several_waits_keep_nothing_up() -> None:
-    """Each one sinks by itself; one whose user is another's collective sinks to that."""
+    """Each wait sinks by itself, even to a collective that uses its result."""
     found = order(
         "reduce1 x", "wait1 reduce1", "reduce2 w", "wait2 reduce2", "mm w w", "add wait1 wait2"
     )
@@ -92,7 +92,7 @@ def test_several_waits_keep_nothing_up() -> None:
 
 
 def test_a_wait_that_nobody_uses_stays() -> None:
-    """So does a graph without a wait."""
+    """A graph without a wait stays the same, too."""
     same(order("reduce x", "wait reduce", "mm w w"), "reduce wait mm", "the order of nodes")
     same(order("mm w w", "add mm x"), "mm add", "the order of nodes")
 

@@ -146,12 +146,12 @@ class Turns:
             answer = self._data[args[0][0]]
         elif name == "set":
             key, value = args
-            assert key not in self._counters, f"{key!r} is a counter: your code sets it as well"
+            assert key not in self._counters, f"your code sets {key!r}, which is a counter"
             self._data[key] = value.encode() if isinstance(value, str) else value
         elif name == "add":
             key, number = args
             assert key in self._counters or key not in self._data, (
-                f"{key!r} was set: your code adds to it, and a store would raise or read it as a"
+                f"your code adds to {key!r}, which was set: a store would raise, or read it as a"
                 " number"
             )
             self._counters.add(key)

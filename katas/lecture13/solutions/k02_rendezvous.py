@@ -21,9 +21,9 @@ def join(store: dist.Store, size: int) -> int:
 
 
 class Meeting:
-    """One rank's side of a group that meets in a store again and again.
+    """One rank's end of a group that meets repeatedly through a store.
 
-    All ranks call the same methods in the same order. Nothing need be removed from the store.
+    All ranks call the same methods in the same order. You need not remove anything from the store.
     """
 
     def __init__(self, store: dist.Store, rank: int, size: int) -> None:

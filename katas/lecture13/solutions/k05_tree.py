@@ -7,7 +7,7 @@ from torch import distributed as dist
 
 
 def parent(rank: int, root: int, size: int) -> int | None:
-    """Return the rank from which `rank` gets what `root` broadcasts; None for the root."""
+    """Return the rank that passes `root`'s broadcast to `rank`; None for the root."""
     place = (rank - root) % size
     if place == 0:
         return None
@@ -16,7 +16,7 @@ def parent(rank: int, root: int, size: int) -> int | None:
 
 
 def children(rank: int, root: int, size: int) -> list[int]:
-    """Return the ranks to which `rank` passes the tensor on, one per round, in this order.
+    """Return the ranks to which `rank` passes the tensor on, one per round, in order.
 
     If a rank begins in the round after it was reached, all are reached in the fewest rounds
     possible: the smallest number with ``2 ** rounds >= size``.
@@ -41,7 +41,7 @@ def broadcast(tensor: torch.Tensor, root: int) -> None:
 
 
 def reduce(tensor: torch.Tensor, root: int) -> None:
-    """Replace the root's tensor with the sum over all ranks; the others keep theirs."""
+    """Replace the root's tensor with the sum over all ranks; the other ranks keep theirs."""
     rank, size = dist.get_rank(), dist.get_world_size()
     above = parent(rank, root, size)
     total = tensor if above is None else tensor.clone()

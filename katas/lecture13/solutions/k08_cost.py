@@ -35,7 +35,7 @@ def doubling(n: int, size: float, link: Link) -> float:
 def crossover(n: int, link: Link) -> float:
     """Return the size at which `ring` takes as long as `doubling`; n is a power of two, n >= 2.
 
-    Doubling is faster below it, the ring above. Return ``math.inf`` if the ring never is.
+    Doubling is faster below it, the ring above. Return ``math.inf`` if the ring is never faster.
     """
     later = ring(n, 0, link) - doubling(n, 0, link)
     slopes = Link(0, link.beta)

@@ -33,7 +33,7 @@ def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
 
 
 def at_end_of_backward(callback: Callable[[], None]) -> None:
-    """Call a function inside backward, as soon as it has computed everything. Given.
+    """Call a function at the end of backward, once it has computed everything. Given.
 
     This works only while backward runs: in a hook.
     """
@@ -65,9 +65,9 @@ class DDP(nn.Module):
     """
 
     def __init__(self, module: nn.Module, bucket_cap: int = 25 << 20) -> None:
-        """Take over the values of rank 0, and prepare the buckets of `bucket_cap` bytes.
+        """Copy the values of rank 0, and prepare the buckets of `bucket_cap` bytes.
 
-        All parameters and buffers are taken over, frozen ones too; they are contiguous, and the
+        All parameters and buffers are copied, frozen ones too; they are contiguous, and the
         parameters stay the same objects. Those that require gradients have one dtype and one
         device. A gradient is ready when a hook of ``register_post_accumulate_grad_hook`` runs.
         """

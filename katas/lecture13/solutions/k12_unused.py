@@ -8,7 +8,7 @@ from torch import nn
 
 
 def parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
-    """Return the leaves that require gradients and that the graph of `output` leads to.
+    """Return the leaves in the graph of `output` that require gradients.
 
     Begin at ``output.grad_fn``; ``node.next_functions`` are pairs whose first element may be None.
     The graph may be a thousand nodes deep, and may reach a node in a thousand ways.

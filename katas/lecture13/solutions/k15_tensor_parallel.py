@@ -18,7 +18,7 @@ def shard(tensor: torch.Tensor, dim: int) -> nn.Parameter:
 
 
 class Copy(torch.autograd.Function):
-    """The same tensor on all ranks, used in different ways by them."""
+    """The same tensor on all ranks; each rank uses it differently."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -70,7 +70,7 @@ class RowParallel(nn.Module):
         self.bias = nn.Parameter(linear.bias.detach().clone())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return all output features, for an x of which each rank has a part."""
+        """Return all output features, for an x that is split over the ranks."""
         # After the sum: in it, the bias would count once for each rank.
         return Sum.apply(F.linear(x, self.weight)) + self.bias
 

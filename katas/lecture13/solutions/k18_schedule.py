@@ -9,7 +9,7 @@ Action = tuple[str, int]
 def one_f_one_b(stage: int, stages: int, count: int) -> list[Action]:
     """Return what a stage does with `count` micro-batches: ("F", i) and ("B", i), in order.
 
-    The lead has at most `count` forwards. At the end only backwards are left.
+    The warm-up has at most `count` forwards. At the end only backwards are left.
     """
     # While the first micro-batch goes to the end and back, each stage behind takes one more.
     lead = min(stages - 1 - stage, count)

@@ -33,7 +33,7 @@ def run_stage(
       are ``inputs[i]``, whose gradient nobody needs. Only contiguous tensors can be sent.
     - ``loss(output, i)`` is the mean loss of micro-batch i, for the last rank; the loss of the
       batch is the mean over the micro-batches. The other ranks return None.
-    - Add to each parameter's ``grad`` its gradient of the batch's loss.
+    - Add the gradient of the batch's loss to each parameter's ``grad``.
     """
     rank, last = dist.get_rank(), dist.get_world_size() - 1
     stored: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}

@@ -11,10 +11,10 @@ from typing import Any
 def diagnose(dumps: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, list[int]]] | None:
     """Return the first number at which not all ranks have retired the same call, and who did what.
 
-    ``dumps[r]["entries"]`` are rank r's entries, oldest first. A call is its name and input sizes,
-    with " retired" after it if it is, or "no call". List ranks that did the same together, the
-    group of the lowest rank first. Return None if there is no such number. A buffer may have lost
-    calls that another still has: begin with the first number that no rank has lost.
+    ``dumps[r]["entries"]`` are rank r's entries, oldest first. Write a call as its name and input
+    sizes, plus " retired" if it is; write "no call" for none. Group the ranks that did the same,
+    the group of the lowest rank first. Return None if there is no such number. A buffer may have
+    lost calls that another still has: begin with the first number that no rank has lost.
     """
     calls: list[dict[int, str]] = []
     for dump in dumps:

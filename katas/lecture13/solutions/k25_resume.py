@@ -10,7 +10,7 @@ from torch import nn
 
 
 class Training:
-    """A model, its optimizer, and where they are in the data.
+    """A model, its optimizer, and their position in the data.
 
     `x` and `y` have n rows, the same on all ranks; n is a multiple of `batch`.
     """
@@ -20,7 +20,7 @@ class Training:
         self.x, self.y, self.batch = x, y, batch
         self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
-        # Of all steps so far.
+        # The losses of all steps so far.
         self.losses: list[float] = []
         # The order of the rows in this epoch.
         self.order = torch.tensor([], dtype=torch.int64)

@@ -10,7 +10,7 @@ from torch import nn
 
 
 class Sum(torch.autograd.Function):
-    """The sum over the ranks, each of which has its own loss: as in k10. Given."""
+    """Sum over the ranks when each rank has its own loss, as in k10. Given."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -29,7 +29,7 @@ class BatchNorm(nn.BatchNorm1d):
     """Normalizes with the mean and the variance of the rows of all ranks.
 
     It has weight, bias and running statistics. In eval mode it behaves like its base class, and
-    asks no other rank.
+    sends nothing.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

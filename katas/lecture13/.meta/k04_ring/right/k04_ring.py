@@ -7,7 +7,7 @@ from torch import distributed as dist
 
 
 def exchange(outgoing: torch.Tensor, incoming: torch.Tensor) -> None:
-    """Send one tensor to the next rank while another arrives from the one before.
+    """Send one tensor to the next rank while another arrives from the previous rank.
 
     Begin both before you wait for either, and wait for both: until then the tensors are in use.
     Use ``isend``, ``irecv``, ``send`` and ``recv`` of ``torch.distributed``.
