@@ -14,7 +14,7 @@ The operators and their rules are given. Write the two methods of `Tape`, about 
    arrive.
 
 Begin on paper: which gradients does x get from the two entries, and how many?
-Afterwards open ``torch/csrc/autograd/variable.h``: what is left of Variable is another name for
+Afterwards open ``torch/csrc/autograd/variable.h``: ``Variable`` is now just another name for
 Tensor.
 """
 
@@ -82,8 +82,9 @@ class Tape:
     def backward(self, result: Variable) -> None:
         """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
-        ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A
-        Variable on which `result` does not depend keeps grad None. The tape is read, not used up.
+        ``rule(grad)`` returns a gradient for each input, possibly the same tensor for two of them.
+        A Variable on which `result` does not depend keeps grad None. Do not remove entries from the
+        tape.
         """
         # TODO: about seven lines.
         raise NotImplementedError("Tape.backward")

@@ -57,7 +57,7 @@ def total(x: torch.Tensor) -> Any:
 
 
 def masked(x: torch.Tensor) -> Any:
-    """Select what is larger than 2, by a mask of bytes: [3.0, 4.0]."""
+    """Select the elements larger than 2 with a mask of bytes: [3.0, 4.0]."""
     return x[(x > 2).byte()].tolist()
 
 
@@ -82,7 +82,7 @@ def square_and_row(_: torch.Tensor) -> Any:
 
 
 def uninitialised(_: torch.Tensor) -> Any:
-    """Create a matrix with a constructor named after its type: (2, 3)."""
+    """Create a matrix with a constructor named after the matrix's type; its shape is (2, 3)."""
     return tuple(torch.FloatTensor(2, 3).shape)
 
 

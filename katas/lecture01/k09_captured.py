@@ -53,7 +53,7 @@ class Gain(torch.nn.Module):
     """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` can change."""
 
     def __init__(self) -> None:
-        """Start with 2; it is not a parameter."""
+        """Start with a gain of 2, which is not a parameter."""
         super().__init__()
         self.gain = torch.tensor(2.0)
 
@@ -63,7 +63,7 @@ class Gain(torch.nn.Module):
 
 
 class Mean(torch.nn.Module):
-    """Is exported for any number of rows, two or more."""
+    """Takes the mean over rows; it is exported for any number of rows, two or more."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean of the rows of x (n, m), as (m,)."""

@@ -76,7 +76,7 @@ def needed(library: str) -> tuple[str, ...]:
 def closure(library: str, needed: Needed) -> list[str]:
     """Return the libraries that are loaded with a library, itself last.
 
-    List each library once, after everything that it needs; ``needed(name)`` returns that. There
+    List each library once, after everything that it needs, which ``needed(name)`` returns. There
     are no cycles.
     """
     # TODO: about eight lines.

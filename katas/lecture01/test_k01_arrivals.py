@@ -42,7 +42,9 @@ def compare(program: Callable[[], torch.Tensor], why: str) -> kata.Log:
     with Behind() as alone:
         program()
 
-    assert behind.names == log.names, f"yours {log.names}\narrived {behind.names}\n{why}"
+    assert behind.names == log.names, (
+        f"your mode recorded {log.names}\nthese arrived      {behind.names}\n{why}"
+    )
     assert alone.names == behind.names, (
         f"operators run under your mode: {behind.names}; without it: {alone.names}. Call func "
         "exactly once"
@@ -86,7 +88,8 @@ def test_unusual_calls() -> None:
     with Behind() as behind, kata.Log() as log, pytest.raises(RuntimeError):
         x.dot(torch.ones(3))
     assert behind.names == log.names, (
-        f"yours {log.names}\narrived {behind.names}\nappend the name before you call func"
+        f"your mode recorded {log.names}\nthese arrived      {behind.names}\nappend the name "
+        f"before you call func"
     )
     try:
         result = kata.Log().__torch_dispatch__(torch.ops.aten.add.Tensor, (), (x, x), None)
@@ -102,7 +105,9 @@ def test_what_never_arrives() -> None:
     with kata.Log() as log:
         _ = x.shape, x.dtype, x.contiguous(), x + 1
 
-    assert 1 == len(log.names), f"yours {log.names}, expected only the operator of x + 1"
+    assert 1 == len(log.names), (
+        f"your mode recorded {log.names}, expected only the operator of x + 1"
+    )
 
 
 def test_written_tensors_and_the_others() -> None:

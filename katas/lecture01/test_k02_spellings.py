@@ -29,7 +29,7 @@ def predicted() -> dict[str, list[str]]:
     with forbids(kata) as fresh:
         rows = {name: list(row) for name, row in fresh.predictions().items()}
     types = {type(each) for row in rows.values() for each in row}
-    assert types <= {str}, f"a row is a list of strings; yours has {types}"
+    assert types <= {str}, f"a row must be a list of strings; yours contain {types}"
     return rows
 
 
@@ -43,10 +43,10 @@ def test_multiply() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
+    assert set(PROGRAMS) == yours, f"you return rows for {sorted(yours)}; expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -29,7 +29,7 @@ def predicted() -> dict[str, str]:
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
     types = {*map(type, rows.values())}
-    assert types <= {str}, f"a row is a string; yours has {types}"
+    assert types <= {str}, f"a row must be a string; yours contain {types}"
     return rows
 
 
@@ -62,10 +62,10 @@ def test_fx_freezes_the_counter() -> None:
 
 
 def test_every_pair_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each pair; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert set(PAIRS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PAIRS]}"
+    assert set(PAIRS) == yours, f"you return rows for {sorted(yours)}; expected {[*PAIRS]}"
 
 
 @pytest.mark.parametrize("name", PAIRS)

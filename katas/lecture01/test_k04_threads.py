@@ -50,15 +50,15 @@ def predicted() -> dict[str, tuple[Any, ...]]:
     with forbids(kata) as fresh:
         rows = {name: tuple(row) for name, row in fresh.predictions().items()}
     types = {type(each) for row in rows.values() for each in row}
-    assert types <= {str, bool}, f"a row is two strings or two bools; yours has {types}"
+    assert types <= {str, bool}, f"a row must be two strings or two bools; yours contain {types}"
     return rows
 
 
 def test_every_program_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each program; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
+    assert set(PROGRAMS) == yours, f"you return rows for {sorted(yours)}; expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

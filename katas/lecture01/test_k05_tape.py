@@ -28,7 +28,9 @@ def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = ka
     variables = [module.Variable(value, tape) for value in values]
     with unchanged(*values):
         result = program(*variables)
-        assert isinstance(result, module.Variable), f"yours is {result!r}, expected a Variable"
+        assert isinstance(result, module.Variable), (
+            f"the program returned {result!r}, expected a Variable"
+        )
         tape.backward(result)
     says = "{}: yours is not today's\n{}".format
     close = {"equal_nan": True, "rtol": 1e-12, "atol": 1e-12}
@@ -39,7 +41,7 @@ def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = ka
         if grad is None:
             assert each.grad is None, f"{name} was not used: its grad is {each.grad}, expected None"
             continue
-        assert each.grad is not None, f"{name} has no gradient; today's is {grad}"
+        assert each.grad is not None, f"{name} got no gradient; today's autograd gives {grad}"
         about = f"the gradient of {name}"
         torch.testing.assert_close(
             each.grad, grad, msg=lambda text, about=about: says(about, text), **close
@@ -61,11 +63,11 @@ def test_an_entry() -> None:
     y = x.sin()
 
     torch.testing.assert_close(y.data, X.sin(), msg="the data of the result\n".__add__)
-    assert 1 == len(tape.entries), f"yours has {len(tape.entries)} entries, expected one"
+    assert 1 == len(tape.entries), f"your tape has {len(tape.entries)} entries, expected one"
     result, inputs, rule = tape.entries[0]
     assert result is y, "the entry must hold the very Variable that is returned"
     assert inputs[0] is x, "the entry must hold the inputs themselves: backward writes their .grad"
-    assert callable(rule), f"the third item of an entry is the rule; yours is {rule!r}"
+    assert callable(rule), f"the third item of an entry must be the rule; yours is {rule!r}"
 
 
 def test_one_operator() -> None:

@@ -39,7 +39,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 
 def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
     """Compare two values."""
-    assert isinstance(yours, torch.Tensor), f"{what}: yours is {yours!r}, expected a tensor"
+    assert isinstance(yours, torch.Tensor), f"{what}: you return {yours!r}, expected a tensor"
     says = f"{what}: yours is not that of eager mode\n".__add__
     torch.testing.assert_close(yours, expected, rtol=1e-12, atol=1e-12, equal_nan=True, msg=says)
 
@@ -121,7 +121,7 @@ def test_a_drawing_of_thousands() -> None:
 def eager_gradients(
     program: Callable[..., Any], values: Sequence[torch.Tensor]
 ) -> Sequence[torch.Tensor]:
-    """Return what autograd gives."""
+    """Return autograd's gradients."""
     leaves = [value.clone().requires_grad_() for value in values]
     return torch.autograd.grad(program(*leaves).sum(), leaves)
 
@@ -133,7 +133,7 @@ def test_gradients(name: str) -> None:
     drawn = kata.gradients(PROGRAMS[name](x, y), [x, y])
     wanted = eager_gradients(PROGRAMS[name], [X, Y])
 
-    assert all(isinstance(each, Node) for each in drawn), f"yours are {drawn}, expected nodes"
+    assert all(isinstance(each, Node) for each in drawn), f"you return {drawn}, expected nodes"
     for what, node, expected in zip("xy", drawn, wanted, strict=True):
         close(kata.run(node, {x: X, y: Y}), expected, f"{name}: the gradient by {what}")
 
@@ -152,14 +152,16 @@ def test_what_y_does_not_depend_on() -> None:
 
 
 def test_by_a_node_in_the_middle() -> None:
-    """An x need not be a placeholder, and y itself may be one of them."""
+    """An x need not be a placeholder, and it may be y itself."""
     x = placeholder("x")
     middle = x.sin()
     y = middle * middle
     by_middle, by_y = kata.gradients(y, [middle, y])
     twice = kata.gradients(y, [x, x])
 
-    assert len(twice) == 2, f"one node for each x, even if an x is listed twice; yours {twice}"
+    assert len(twice) == 2, (
+        f"return one node for each x, even if an x is listed twice; you return {twice}"
+    )
     close(kata.run(by_middle, {x: X}), 2 * X.sin(), "by the sine")
     close(kata.run(by_y, {x: X}), torch.ones_like(X), "by itself")
 

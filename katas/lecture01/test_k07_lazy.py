@@ -103,7 +103,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_value(name: str) -> None:
-    """The value is that of eager mode; `a` and `b` are unchanged."""
+    """The value equals that of eager mode; `a` and `b` are unchanged."""
     with unchanged(A, B):
         yours = kata.look(PROGRAMS[name](leaf(A), leaf(B)), Compiler())
 
@@ -127,11 +127,13 @@ def test_looking_twice_computes_one_time() -> None:
     with watched_operators() as names:
         second = kata.look(lazy, compiler)
 
-    assert [] == names, f"the second look runs {names}; expected nothing"
+    assert [] == names, f"the second look runs {names}; expected no operators"
     assert first is second, "both looks must return the same tensor"
     assert first is lazy.value, "store the value in the Lazy"
-    assert kata.look(leaf(B), compiler) is B, "a Lazy with a value returns that value"
-    assert 1 == len(compiler.compiled), f"your look compiled {compiler.compiled}, expected one"
+    assert kata.look(leaf(B), compiler) is B, "for a Lazy with a value, return that value"
+    assert 1 == len(compiler.compiled), (
+        f"your look compiled {compiler.compiled}, expected one program"
+    )
 
 
 def test_the_same_program_is_compiled_once() -> None:
@@ -155,7 +157,9 @@ def test_a_number_is_part_of_the_program() -> None:
         yours = kata.look(leaf(A) * float(step), compiler)
         torch.testing.assert_close(yours, A * step, msg=f"step {step}\n".__add__)
 
-    assert 10 == len(compiler.compiled), f"your code compiled {len(compiler.compiled)}, expected 10"
+    assert 10 == len(compiler.compiled), (
+        f"your code compiled {len(compiler.compiled)} programs, expected 10"
+    )
 
 
 def test_an_int_is_a_number_too() -> None:
@@ -202,14 +206,18 @@ def test_without_a_look_the_program_grows() -> None:
     for _ in range(50):
         lazy = lazy.sin()
     kata.look(lazy, compiler)
-    assert [50] == [*map(len, compiler.compiled)], f"yours {[*map(len, compiler.compiled)]} lines"
+    assert [50] == [*map(len, compiler.compiled)], (
+        f"you compile programs of {[*map(len, compiler.compiled)]} lines, expected one of 50"
+    )
     compiler, lazy = Compiler(), leaf(A)
     for _ in range(50):
         lazy = lazy.sin()
         kata.look(lazy, compiler)
 
     lengths = [*map(len, compiler.compiled)]
-    assert [1] == lengths, f"with a look after each step: programs of {lengths} lines, expected [1]"
+    assert [1] == lengths, (
+        f"with a look after each step you compile programs of {lengths} lines, expected [1]"
+    )
 
 
 def test_the_past_is_let_go() -> None:
@@ -221,8 +229,10 @@ def test_the_past_is_let_go() -> None:
     del value
     gc.collect()
 
-    assert lazy.inputs == (), f"inputs {lazy.inputs}, expected (): the value is known"
-    assert gone() is None, "the input is still alive: a program holds positions, not tensors"
+    assert lazy.inputs == (), (
+        f"the Lazy has a value and still has inputs {lazy.inputs}, expected ()"
+    )
+    assert gone() is None, "the input is still alive: a program must hold positions, not tensors"
 
 
 @given(x=tensors([torch.float64], max_dims=2))

@@ -35,7 +35,7 @@ def predicted() -> dict[str, str]:
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
     types = {*map(type, rows.values())}
-    assert types <= {str}, f"a row is a string; yours has {types}"
+    assert types <= {str}, f"a row must be a string; yours contain {types}"
     return rows
 
 
@@ -65,10 +65,10 @@ def test_a_quotient_of_integers() -> None:
 
 
 def test_every_line_is_predicted() -> None:
-    """There is exactly one row for each; your rows cannot call torch."""
+    """There is exactly one row for each line; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert set(LINES) == yours, f"yours has rows for {sorted(yours)}; expected {[*LINES]}"
+    assert set(LINES) == yours, f"you return rows for {sorted(yours)}; expected {[*LINES]}"
 
 
 @pytest.mark.parametrize("name", LINES)

@@ -36,8 +36,12 @@ def check_shapes(module: torch.nn.Module) -> None:
     """Check that an eager result has the shape and dtype of x."""
     for shape, dtype in (((), torch.float16), ((3,), torch.float16), ((2, 1, 3), torch.float64)):
         yours = module(torch.ones(shape, dtype=dtype))
-        assert shape == yours.shape, f"eagerly: x of shape {shape}, your result {yours.shape}"
-        assert dtype == yours.dtype, f"eagerly: x of dtype {dtype}, your result {yours.dtype}"
+        assert shape == yours.shape, (
+            f"called eagerly with x of shape {shape}, your module returns shape {yours.shape}"
+        )
+        assert dtype == yours.dtype, (
+            f"called eagerly with x of dtype {dtype}, your module returns dtype {yours.dtype}"
+        )
 
 
 def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
@@ -76,7 +80,9 @@ def test_noise_differs_from_call_to_call() -> None:
         assert not torch.equal(first, second), f"{name}: two calls gave the same noise {first}"
         for noise in (first, second):
             spread = noise.max() - noise.min()
-            assert spread < 1e-6, f"{name}: added {noise.tolist()}, expected the same for all of x"
+            assert spread < 1e-6, (
+                f"{name}: added {noise.tolist()}, expected the same number for all of x"
+            )
             assert 0 <= noise.mean() <= 1, (
                 f"{name}: the noise must be between 0 and 1; yours is {noise.mean()}"
             )
@@ -133,7 +139,9 @@ def test_gain_is_loaded() -> None:
         except RuntimeError as error:
             raise AssertionError(f"{name}: {error}") from error
         close(run(X), X * -0.7, f"{name}, with a gain of -0.7")
-    assert [] == [*module.parameters()], "the gain is set, not learned: it is not a parameter"
+    assert [] == [*module.parameters()], (
+        "the gain is set, not learned, so it must not be a parameter"
+    )
 
 
 @pytest.mark.parametrize("rows", [2, 3, 8])

@@ -18,7 +18,7 @@ def check(given_tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.T
         flat, views = kata.flatten(given_tensors)
     count = sum(each.numel() for each in given_tensors)
     assert (count,) == flat.shape, (
-        f"the flat tensor: yours has shape {tuple(flat.shape)}, expected {(count,)}"
+        f"your flat tensor has shape {tuple(flat.shape)}, expected {(count,)}"
     )
     assert len(views) == len(given_tensors), (
         f"your function returns {len(views)} views for {len(given_tensors)} tensors"
@@ -44,17 +44,17 @@ def check(given_tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.T
 
 
 def test_one_tensor() -> None:
-    """All its elements in one dim, and a view of the old shape."""
+    """The flat tensor has all elements in one dim; the view has the old shape."""
     check([torch.tensor([[0.3, -1.7], [2.1, 0.0]])])
 
 
 def test_several_shapes() -> None:
-    """In the same order; a scalar has one element, an empty tensor none."""
+    """Tensors keep their order; a scalar has one element, an empty tensor none."""
     check([torch.rand(2, 3), torch.rand(()), torch.rand(0, 4), torch.rand(5), torch.rand(1, 1)])
 
 
 def test_a_transposed_one() -> None:
-    """In logical order, row by row, not in memory order."""
+    """Elements are copied in logical order, row by row, not in memory order."""
     check([torch.rand(3, 4).t(), torch.rand(4).expand(3, 4), torch.rand(6)[::2]])
 
 
@@ -77,7 +77,7 @@ def test_writes_are_seen_on_both_sides() -> None:
         f"after a write to a view, the flat tensor has {flat[6:]}"
     )
     for each, value in zip(old, before, strict=True):
-        assert torch.equal(each, value), "a tensor that was passed in has changed"
+        assert torch.equal(each, value), "your function changed a tensor that was passed in"
     one = torch.rand(3)
     kata.flatten([one])[0].fill_(0)
     assert one.abs().sum() > 0, "even for one tensor, the flat tensor must be new"
@@ -94,7 +94,7 @@ def test_a_step_is_one_operator() -> None:
 
     counts = step.count("aten::mul_"), loop.count("aten::mul_")
     assert counts == (1, 200), (
-        f"calls for the flat tensor and one by one: {counts}, expected 1 and 200"
+        f"the flat tensor and one by one take {counts} calls, expected (1, 200)"
     )
 
 

@@ -27,9 +27,10 @@ def node_of(name: str) -> str:
 def check(name: str, place: str, *, expected: bool, why: str) -> None:
     """Compare one of the four places."""
     found = kata.homes(name)
-    assert isinstance(found, set), f"yours is a {type(found).__name__}, expected a set"
+    assert isinstance(found, set), f"homes returns a {type(found).__name__}, expected a set"
     assert expected == (place in found), (
-        f"{name}: yours {sorted(found)}; {place!r} is {'missing' if expected else 'wrong'}: {why}"
+        f"{name}: homes returns {sorted(found)}; {place!r} is "
+        f"{'missing' if expected else 'wrong'}: {why}"
     )
 
 
@@ -37,7 +38,9 @@ def test_an_operator_with_all_four() -> None:
     """The operator exp has a schema, a formula, a header and a function in torch."""
     found = kata.homes("exp")
 
-    assert found == {"schema", "formula", "header", "function"}, f"yours {sorted(found)}"
+    assert found == {"schema", "formula", "header", "function"}, (
+        f"homes returns {sorted(found)}, expected all four places"
+    )
 
 
 @pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "nonzero", "no_such_operator"])

@@ -31,7 +31,7 @@ def wheel() -> kata.Needed:
 def check(start: str, needed: kata.Needed, expected: set[str]) -> list[str]:
     """Check which libraries are listed, and their order."""
     found = kata.closure(start, needed)
-    assert set(found) == expected, f"yours {sorted(found)}\nexpected {sorted(expected)}"
+    assert set(found) == expected, f"you list {sorted(found)}\nexpected {sorted(expected)}"
     assert len(found) == len(expected), f"your code lists a library more than once: {found}"
     for name in found:
         for each in needed(name):
@@ -42,7 +42,7 @@ def check(start: str, needed: kata.Needed, expected: set[str]) -> list[str]:
 
 
 def test_a_library_alone() -> None:
-    """A library that needs nothing is listed itself."""
+    """The closure of a library that needs nothing is the library itself."""
     assert kata.closure("a", needs("a:")) == ["a"], "expected only the library itself"
 
 
@@ -50,7 +50,7 @@ def test_a_line() -> None:
     """A library comes after those that it needs."""
     found = kata.closure("a", needs("a: b, b: c"))
 
-    assert found == ["c", "b", "a"], f"yours {found}, expected c, b, a"
+    assert found == ["c", "b", "a"], f"your closure is {found}, expected c, b, a"
 
 
 def test_needed_by_two() -> None:
@@ -94,7 +94,7 @@ def test_chains() -> None:
     cases = {"a": ["a"], "c": ["a", "c"], "e": ["a", "c", "e"], "d": ["a", "b", "d"], "x": []}
     for goal, expected in cases.items():
         found = kata.chain("a", goal, drawing)
-        assert found == expected, f"from a to {goal}: yours {found}, expected {expected}"
+        assert found == expected, f"from a to {goal} your chain is {found}, expected {expected}"
     assert kata.chain("e", "a", drawing) == [], "from e to a: a needs e, not the other way round"
 
 
@@ -103,14 +103,18 @@ def test_a_short_chain_that_is_found_late() -> None:
     drawing = needs("a: b z, b: c, c: d, d: goal, z: goal")
     found = kata.chain("a", "goal", drawing)
 
-    assert found == ["a", "z", "goal"], f"yours is {found}, expected a, z, goal, which is shorter"
+    assert found == ["a", "z", "goal"], (
+        f"your chain is {found}, expected a, z, goal, which is shorter"
+    )
 
 
 def test_of_several_the_same_length() -> None:
-    """Any of the shortest is right."""
+    """Any shortest chain is right."""
     found = kata.chain("a", "d", needs("a: b c, b: d, c: d"))
 
-    assert found in (["a", "b", "d"], ["a", "c", "d"]), f"yours {found}"
+    assert found in (["a", "b", "d"], ["a", "c", "d"]), (
+        f"your chain is {found}, expected a, b, d or a, c, d"
+    )
 
 
 def test_the_extension() -> None:
@@ -129,7 +133,9 @@ def test_the_extension() -> None:
         f"c10 must come before torch_cpu, which needs it; your list is {own}"
     )
     yours = kata.chain(kata.EXTENSION, parts[0], needed)
-    assert [yours[0], yours[-1]] == [kata.EXTENSION, parts[0]], f"yours {yours}"
+    assert [yours[0], yours[-1]] == [kata.EXTENSION, parts[0]], (
+        f"your chain from {kata.EXTENSION} to {parts[0]} is {yours}"
+    )
     for name, each in pairwise(yours):
         assert each in needed(name), f"{name} does not need {each}: your chain is {yours}"
 
@@ -142,5 +148,5 @@ def test_this_process_has_them() -> None:
     own = [name for name in kata.closure(kata.EXTENSION, needed) if kata.path_of(name).is_file()]
     missing = [name for name in own if f"/{name}" not in maps]
 
-    assert len(own) >= 4, f"your list has {own}, fewer than the layers of PyTorch"
-    assert missing == [], f"your list has {missing}, but this process has not loaded them"
+    assert len(own) >= 4, f"your list is {own}, expected the four layers of PyTorch at least"
+    assert missing == [], f"your list contains {missing}, but this process has not loaded them"

