@@ -42,7 +42,7 @@ class Captured(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TensorVariable:
-    """What is on the stack in place of a tensor: its node, and a fake tensor."""
+    """Stands for a tensor on the stack: its node, and a fake tensor."""
 
     node: fx.Node
     fake: torch.Tensor

@@ -147,7 +147,8 @@ def zoo() -> Callable[[str], Case]:
 def inductor(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[None]:
     """Let Inductor compile in this process, and keep the results in pytest's cache.
 
-    Where pytest keeps no cache (``-p no:cacheprovider``), it is kept with the other builds.
+    Where pytest keeps no cache (``-p no:cacheprovider``), the results are kept with the other
+    builds.
     """
     if cache := getattr(pytestconfig, "cache", None):
         folder = cache.mkdir("inductor")

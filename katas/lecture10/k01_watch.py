@@ -41,10 +41,10 @@ class Watch:
     def backend(
         self, graph: torch.fx.GraphModule, inputs: list[torch.Tensor]
     ) -> Callable[..., Any]:
-        """Print ``graph.code`` and append the graph to `graphs`; return what runs the graph.
+        """Print ``graph.code``, append the graph to `graphs`, and return a function that runs it.
 
-        What you return takes the graph's inputs and returns what the graph returns. Each time it
-        is called it adds 1 to `runs`.
+        That function takes the graph's inputs and returns the graph's result. Each time it is
+        called it adds 1 to `runs`.
         """
-        # TODO: this method is called once for each graph; what it returns, on every call.
+        # TODO: this method is called once for each graph; the function it returns, on every call.
         raise NotImplementedError("backend")

@@ -117,17 +117,17 @@ class Proxy:
         self.node = node
 
     def __getattr__(self, name: str) -> Proxy:
-        """Return what stands for the attribute, or for the method until it is called.
+        """Return a proxy for the attribute, or for the method until it is called.
 
-        A call records a ``call_method``. Used as a value, as an argument or a result, it becomes a
-        ``call_function`` of ``getattr`` with (x, name): one node, created on first use. If it is
-        never used, there is no node.
+        A call of the proxy records a ``call_method``. If the proxy is used as a value, as an
+        argument or a result, it becomes a ``call_function`` of ``getattr`` with (x, name): one
+        node, created on first use. If it is never used, there is no node.
         """
         # TODO: add no node yet: nobody knows whether it will be called.
         raise NotImplementedError("__getattr__")
 
     def __getitem__(self, index: Any) -> Proxy:
-        """Record a call of ``operator.getitem``; the others call the function of their name."""
+        """Record a call of ``operator.getitem``; other operators record their own function."""
         # TODO: add a node. The other operators need methods too: 13, 13 reflected, 6 and 4.
         raise NotImplementedError("__getitem__")
 
@@ -137,12 +137,12 @@ class Proxy:
         raise NotImplementedError("__bool__")
 
     def __iter__(self) -> Iterator[Proxy]:
-        """Raise a TraceError likewise, with "iter()"."""
+        """Raise a TraceError in the same way, with "iter()"."""
         # TODO: likewise.
         raise NotImplementedError("__iter__")
 
     def __len__(self) -> int:
-        """Raise a TraceError likewise, with "len()"."""
+        """Raise a TraceError in the same way, with "len()"."""
         # TODO: likewise.
         raise NotImplementedError("__len__")
 
@@ -160,7 +160,7 @@ class Proxy:
 
 
 def trace(function: Callable[..., Any]) -> Graph:
-    """Return the graph of what `function` does, in the order in which it happens.
+    """Return the graph of `function`, with its nodes in the order in which they are recorded.
 
     Proxies become nodes in new containers (`mapped`): the program's own lists stay as they are. If
     a tensor among arguments or results is not a proxy, raise a TraceError that says "tensor".

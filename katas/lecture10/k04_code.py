@@ -14,8 +14,8 @@ a node has the name of a function, or two functions have one name (``torch.relu`
 Write ``Writer.text`` and `python_code`, about 25 lines: one statement for each node, in the order
 of the graph.
 
-- Use ``repr`` only for int, bool, str and None: for ``inf`` or ``torch.float32`` it gives no Python
-  literal. Make globals of everything else.
+- Use ``repr`` only for int, bool, str and None: for ``inf`` or ``torch.float32`` it returns no
+  Python literal. Make globals of everything else.
 
 Begin on paper: what do ``x[1:]`` and ``self.blocks[0].weight`` become?
 Afterwards print ``torch.fx.symbolic_trace(f).code``; ``CodeGen`` in ``torch/fx/graph.py`` wrote it.
@@ -46,7 +46,7 @@ def unused(stem: str, taken: Collection[str]) -> str:
 
 
 class Writer:
-    """Writes arguments of nodes as Python, and collects the globals that this needs."""
+    """Writes arguments of nodes as Python, and collects the globals that the code needs."""
 
     def __init__(self, graph: fx.Graph) -> None:
         """Remember the nodes' names: a local variable hides a global of the same name. Given."""

@@ -54,7 +54,7 @@ class Interpreter:
         raise NotImplementedError("run")
 
     def run_node(self, node: fx.Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the value of one node, whose arguments are values.
+        """Return the value of one node, given the values of its arguments.
 
         For a placeholder and the output, return ``args[0]``; the `target` of a get_attr and of a
         call_module is a dotted path in `module`.

@@ -1,4 +1,4 @@
-"""What would this model cost? Ask before there is memory for it.
+"""What would this model cost? Find out before you allocate memory.
 
 Fake tensors have shape, dtype, strides and device, but no data. Run a graph on them and you know
 the size of every value, and the floating point operations behind it, before anything is computed.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """What a node's value is made of, and what it costs. Given."""
+    """The shapes and dtypes of a node's value, and what it costs. Given."""
 
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[torch.dtype, ...]
@@ -49,8 +49,8 @@ def flops(operator: Any, args: tuple[Any, ...], result: Any) -> int:
 
     `operator` is an overload such as ``aten.mm.default``, `args` its positional arguments.
 
-    - ``mm``, ``bmm``, ``addmm``, ``baddbmm``: two for each term of each sum. Do not count what
-      the last two add.
+    - ``mm``, ``bmm``, ``addmm``, ``baddbmm``: two for each term of each sum. Do not count the
+      tensor that the last two add.
     - ``convolution(x, weight, bias, stride, padding, dilation, transposed, ...)``: without the
       bias, with the padding. An ordinary weight is (out, in / groups, ...), a transposed one
       (in, out / groups, ...).
@@ -90,7 +90,7 @@ def on_fakes(module: fx.GraphModule, run: Callable[..., Any], inputs: tuple[Any,
     with FakeTensorMode() as mode:
         fake = mode.from_tensor
         state, inputs = tree_map_only(torch.Tensor, fake, (state, inputs))
-        # It lends tensors to a module while its forward runs, and always takes them back.
+        # It replaces a module's tensors while forward runs, and always puts the old ones back.
         return functional_call(runner, state, inputs)
 
 
@@ -102,7 +102,7 @@ class Profiler(fx.Interpreter):
         self.rows: dict[fx.Node, Row] = {}
 
     def run_node(self, n: fx.Node) -> Any:
-        """Return what the node returns, and keep its `Row`: all tensors in its value, in order.
+        """Return the node's value, and keep its `Row`: all tensors in the value, in order.
 
         One node may run many operators: ``nn.Linear`` is a ``t`` and an ``addmm``.
         """

@@ -39,13 +39,13 @@ def may_write(node: fx.Node) -> bool:
 
 
 def is_pure(node: fx.Node) -> bool:
-    """Return whether a node only computes its value, the same one each time. Given."""
+    """Return whether a node is pure: no side effects, and the same value each time. Given."""
     if node.op in {"placeholder", "output"} or may_write(node):
         return False
     if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return True
     random = torch.Tag.nondeterministic_seeded in node.target.tags
-    # A call that returns nothing is made for its effect: an assertion.
+    # A call that returns nothing is made for its effect, as an assertion is.
     return not random and bool(node.target._schema.returns)  # noqa: SLF001
 
 

@@ -34,20 +34,20 @@ def may_write(node: fx.Node) -> bool:
 
 
 def is_pure(node: fx.Node) -> bool:
-    """Return whether a node only computes its value, the same one each time. Given."""
+    """Return whether a node is pure: no side effects, and the same value each time. Given."""
     if node.op in {"placeholder", "output"} or may_write(node):
         return False
     if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return True
     random = torch.Tag.nondeterministic_seeded in node.target.tags
-    # A call that returns nothing is made for its effect: an assertion.
+    # A call that returns nothing is made for its effect, as an assertion is.
     return not random and bool(node.target._schema.returns)  # noqa: SLF001
 
 
 def merge_duplicates(gm: fx.GraphModule) -> int:
     """Merge in place; return by how many nodes the graph has shrunk, 0 if a node may write.
 
-    Of all pure nodes with the same target, arguments and keyword arguments the first one stays.
+    Of all pure nodes with the same target, arguments and keyword arguments, keep the first one.
     Arguments are the same if they are the same node, or nodes that have become one, or literals of
     the same type and value, also in lists. The order of keywords does not matter. Recompile at the
     end.

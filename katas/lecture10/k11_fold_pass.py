@@ -1,7 +1,7 @@
 """Find what may be folded, and repair the graph.
 
 ``fuse_conv_bn_eval`` of ``torch.nn.utils`` folds one batch norm into one convolution. Which pairs
-of a whole model may it fold? The arithmetic does not say; the graph does.
+of a whole model may it fold? The arithmetic does not decide; the graph does.
 
     conv = self.conv(x)            conv = self.folded_0(x)
     bn = self.bn(conv)             relu = torch.relu(conv)
@@ -39,9 +39,9 @@ def fold_batch_norms(module: fx.GraphModule) -> fx.GraphModule:
     statistics; and if its input is a call_module of exactly one of `CONVOLUTIONS`, in eval mode,
     whose value nobody else uses. Leave all others.
 
-    The convolution's node now calls a new submodule ``folded_0``, ``folded_1``, ..., numbered in
-    the order of the graph (skip a name that is taken); the batch norm's node is gone. So a second
-    batch norm after it is folded in turn. Submodules that nobody uses any more are gone too
+    Let the convolution's node call a new submodule ``folded_0``, ``folded_1``, ..., numbered in the
+    order of the graph (skip a name that is taken), and remove the batch norm's node. So a second
+    batch norm after it is folded in turn. Remove submodules that are no longer used
     (``GraphModule.delete_all_unused_submodules``).
     """
     # TODO: find each pair, make sure that it is one, fold, and repair the graph.

@@ -26,7 +26,7 @@ from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
 
 def find_matches(graph: fx.Graph, pattern: fx.Graph) -> list[dict[fx.Node, Any]]:
-    """For each match, in the order of results, return what each node stands for. Given."""
+    """Return the matches, in the order of results: what each pattern node stands for. Given."""
     found = SubgraphMatcher(pattern, match_output=False, ignore_literals=False).match(graph)
     places = {node: place for place, node in enumerate(graph.nodes)}
     found.sort(key=lambda match: places[match.nodes_map[match.anchors[0]]])
@@ -39,11 +39,11 @@ def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph
     For each match of the graph as it was: put a copy of the replacement's calls
     (``Graph.graph_copy``) right before the match's result, with what the pattern's placeholders
     stood for in place of its own placeholders. Let all users of the result use the copy's result,
-    and erase only the calls of the match. What replacements bring in is not searched again.
+    and erase only the calls of the match. Do not search the replacements again.
 
-    The replacement may be just one of its placeholders. `pattern` and `replacement` stay as
-    they are. Recompile at the end. If the two have different numbers of placeholders, raise
-    a ValueError that says "placeholders" before anything is changed.
+    The replacement may be just one of its placeholders. Leave `pattern` and `replacement` as they
+    are. Recompile at the end. If the two have different numbers of placeholders, raise a ValueError
+    that says "placeholders" before anything is changed.
     """
     # TODO: find all matches first, then copy, redirect, remember and erase.
     raise NotImplementedError("replace_pattern")

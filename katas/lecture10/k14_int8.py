@@ -64,7 +64,7 @@ def fake_quantize(
     """Return ``(q - zero_point) * scale`` in the dtype of x, whatever the dtype of `scale`.
 
     The gradient goes straight through where ``round(x / scale) + zero_point`` is in [low, high]
-    before it is clamped; elsewhere it is 0. `scale` gets none.
+    before it is clamped; elsewhere it is 0. `scale` gets no gradient.
     """
     # TODO: a torch.autograd.Function.
     raise NotImplementedError("fake_quantize")

@@ -51,9 +51,9 @@ def prepare(module: fx.GraphModule) -> fx.GraphModule:
     """Return a new GraphModule with observers; the given one keeps its graph and its submodules.
 
     A layer is a node that calls exactly one of `LAYERS`, with one argument, by position. Each value
-    that layers read gets one `Observer`, called right before the first of them; all layers read the
-    value through it. They are named ``observer_0``, ``observer_1``, ... in the order of the graph.
-    The two modules may share submodules and parameters.
+    that layers read gets one `Observer`, called right before the first of these layers; all layers
+    read the value through it. Name the observers ``observer_0``, ``observer_1``, ... in the order
+    of the graph. The two modules may share submodules and parameters.
     """
     # TODO: one observer for each value that a layer reads.
     raise NotImplementedError("prepare")

@@ -40,8 +40,8 @@ def stage_cost(
     """Return the costs of a stage's calls plus the sizes of the values that the stage receives.
 
     It receives each value that its calls take, anywhere in args or kwargs, and that a placeholder
-    or another stage's call produces. A value that several of its calls take is sent once. Ask
-    `cost` only about calls, `size` only about what is sent.
+    or another stage's call produces. A value that several of its calls take is sent once. Use
+    `cost` only for calls, and `size` only for values that are sent.
     """
     # TODO: which values are sent to it?
     raise NotImplementedError("stage_cost")

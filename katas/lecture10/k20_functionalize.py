@@ -46,8 +46,8 @@ class Program:
     def read(self, node: fx.Node) -> fx.Node:
         """Return the new node that has an old node's current value.
 
-        What a write returns is the tensor itself (`tensor_of`). A node without an entry in
-        `current` is copied (``Graph.node_copy``), with its arguments as they are now. An
+        A write returns the very tensor that it writes to (`tensor_of`). A node without an entry in
+        `current` is copied (``Graph.node_copy``), with the current values of its arguments. An
         out-of-date view is copied too, when next needed: at most once until the next write.
         """
         # TODO: look up, or copy and remember.
@@ -56,8 +56,9 @@ class Program:
     def write(self, node: fx.Node, value: fx.Node) -> None:
         """Let all names for a tensor's memory mean `value` from now on.
 
-        A write to a view is a write of what `put_back` returns to what it views, and so on down to
-        the base (`base_of`). The base keeps the value; every view of it is out of date.
+        To write to a view, write what `put_back` returns to the tensor that it views, and so on
+        down to the base (`base_of`). The base keeps the value; every view of it is then out of
+        date.
         """
         # TODO: a view passes the write on; a base forgets its views, and remembers the value.
         raise NotImplementedError("write")

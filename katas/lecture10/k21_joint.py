@@ -31,8 +31,8 @@ def joint_graph(
     """Return ``make_fx`` of a function `joint` of two tuples, named `primals` and `tangents`.
 
     There is a tangent for each output, with its shape and dtype: the gradient that arrives there.
-    After the outputs it returns a gradient for each primal, or None if the primal requires no grad
-    or no output depends on it. No ``.grad`` changes.
+    After the outputs, `joint` returns a gradient for each primal, or None if the primal requires no
+    grad or no output depends on it. Do not change any ``.grad``.
     """
     # TODO: write a function that computes both, and trace it.
     raise NotImplementedError("joint_graph")

@@ -14,7 +14,7 @@ cut. Each value becomes an edge whose capacity is its bytes; no other edge may b
 3. Cut the network of all other nodes that the gradients need with `max_flow`.
 4. Of the nodes in the cut, keep those that backward uses.
 
-- A primal costs nothing: it is there anyway.
+- A primal costs nothing: it exists anyway.
 - No networkx, no ``torch._functorch``: you are writing them.
 
 Begin on paper: backward uses ``sin``, too. Which edge is new?
@@ -114,13 +114,13 @@ def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
     one tangent for each output; its results are the outputs, then one gradient for each primal,
     some of them None. It is not changed.
 
-    - Only what the gradients are computed from counts. Of that, whatever depends on a tangent,
+    - Consider only what the gradients are computed from. Of that, whatever depends on a tangent,
       directly or not, runs in backward, expensive or not. The rest runs in forward, and again in
       backward if it is not saved.
     - A node that `is_expensive` and depends on no tangent must not run in backward.
     - Saving a node costs its `price`, a primal 0; an output costs as much as any other node.
     - A gradient is needed in backward even if it depends on no tangent.
-    - A node is in the list only if backward uses it, primals too.
+    - List a node, even a primal, only if backward uses it.
     - If several choices cost the same, the cut nearest to the source wins.
     """
     # TODO: what runs in backward; the network; its cut; then which of the cut backward uses.

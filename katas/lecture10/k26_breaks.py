@@ -80,10 +80,10 @@ class WholeAverage(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        # TODO: what a compiled graph reads and writes is a tensor.
+        # TODO: a compiled graph reads and writes tensors.
         raise NotImplementedError("WholeAverage")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the mean of `x` and all inputs before it."""
-        # TODO: one step; autograd has saved the steps of the last one.
+        # TODO: one step; autograd has saved `steps` of the previous one.
         raise NotImplementedError("WholeAverage.forward")

@@ -64,17 +64,17 @@ class Tracer:
     def record(self, op: str, target: Any, args: Any, kwargs: Any, line: int) -> Any:
         """Make a call that touches a tensor, on fakes and under ``mode``; return its result.
 
-        `op` is "call_function" or "call_method" (of ``args[0]``). Among `args` and `kwargs` are
-        trackers, also in lists. If no tensor comes out (a shape, a number), return the result as it
-        is, and add no node. Else add one, and return what `wrap` makes of it. A RuntimeError on
-        fakes, such as that of ``.item()``, is a graph break: raise GraphBreak with its text and the
-        line.
+        `op` is "call_function" or "call_method" (of ``args[0]``). `args` and `kwargs` may contain
+        trackers, including inside lists. If the result contains no tensor (a shape, a number),
+        return it as it is, and add no node. Otherwise add a node, and return the result wrapped
+        with `wrap`. A RuntimeError on fakes, such as that of ``.item()``, is a graph break: raise
+        GraphBreak with its text and the line.
         """
         # TODO: fields gives fakes for the run, and nodes for the graph.
         raise NotImplementedError("record")
 
     def wrap(self, node: fx.Node, result: Any) -> Any:
-        """Return a tensor's tracker; for a list, a tuple with one ``operator.getitem`` each."""
+        """Return a tensor's tracker; for a list, a tuple with an ``operator.getitem`` per item."""
         # TODO: create all nodes now, whether or not they are used later.
         raise NotImplementedError("wrap")
 

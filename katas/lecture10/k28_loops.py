@@ -58,7 +58,7 @@ class Buffer:
         raise NotImplementedError("Buffer.indexer")
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to ``ops.load(name, position)``."""
+        """Return a function that takes an index and calls ``ops.load(name, position)``."""
         # TODO: return a function that calls ops.load.
         raise NotImplementedError("Buffer.make_loader")
 
@@ -85,7 +85,7 @@ class Pointwise:
         return self.inner_fn(variables)
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to the value there: it computes."""
+        """Return a function that takes an index and computes the value there."""
         # TODO: there is nothing in memory to load.
         raise NotImplementedError("Pointwise.make_loader")
 

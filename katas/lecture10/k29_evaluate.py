@@ -49,7 +49,7 @@ class Evaluate(Handler):
         raise NotImplementedError("load")
 
     def default(self, name: str, args: tuple[Any, ...]) -> torch.Tensor:
-        """Return what the function in `OPERATIONS` returns for the arguments."""
+        """Return the result of the function in `OPERATIONS` for the arguments."""
         # TODO: make one call.
         raise NotImplementedError("default")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
-    """For each kernel, return the positions of all kernels that have to run before it.
+    """Return a set for each kernel: the positions of all kernels that must run before it.
 
     Those are the kernels that write what it reads, and whatever they need in turn. A kernel is a
     tuple of nodes and comes after all kernels that it reads from. What no kernel writes is an input

@@ -59,9 +59,9 @@ def traffic(kernels: Sequence[Kernel], outputs: Collection[str]) -> int:
 def allocate(kernels: Sequence[Kernel], outputs: Collection[str]) -> dict[str, int]:
     """Return a storage number for each buffer that is `stored`: 0, 1, ... without a gap.
 
-    A buffer (``node.write.bytes``) may take the storage of another of equal size in bytes that is
-    no longer needed. It is needed from the kernel that writes it up to and including the last one
-    that reads it; an output is needed forever. Use as few storages as possible.
+    A buffer (``node.write.bytes``) may take the storage of another buffer of equal size in bytes
+    that is no longer needed. It is needed from the kernel that writes it up to and including the
+    last one that reads it; an output is needed forever. Use as few storages as possible.
     """
     # TODO: from when to when is each storage taken?
     raise NotImplementedError("allocate")

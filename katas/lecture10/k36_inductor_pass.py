@@ -1,4 +1,4 @@
-"""Say it in Inductor's own language, and hand it over.
+"""Write a pass in Inductor's language, and hand it over.
 
 Inductor has a language for passes: a pattern is built like the call that it matches, and the
 matcher checks users and writes itself.
@@ -60,7 +60,7 @@ def patterns(smallest: int = 0) -> PatternMatcherPass:
     """Return a new pass whose ``apply(graph)`` replaces ReLUs of a product and a bias.
 
     That is ``relu(addmm(bias, a, b))``, ``relu(add(mm(a, b), bias))`` or ``relu(add(bias, mm(a,
-    b)))``. Leave a chain if it does not pass `fits`, if a node of it has keyword arguments (in
+    b)))``. Leave a chain if it does not pass `fits`, if one of its nodes has keyword arguments (in
     torch 2.13 a pattern without any also matches a call that has some), or if its result has fewer
     elements than `smallest`.
 

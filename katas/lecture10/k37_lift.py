@@ -41,7 +41,7 @@ class Level:
     """A graph that is being recorded. Given: do not change it."""
 
     graph: fx.Graph
-    parent: Level | None = None  # the level around this one; None for the traced function's
+    parent: Level | None = None  # the level around this one; None at the outermost
     inputs: list[fx.Node] = field(default_factory=list)  # the placeholders of an inner graph
     lifted: dict[fx.Node, fx.Node] = field(default_factory=dict)  # a node of the parent: its input
     graphs: dict[str, fx.GraphModule] = field(default_factory=dict)  # the graphs in it, by name
@@ -57,7 +57,7 @@ class Level:
 
 
 def lift(level: Level, node: fx.Node) -> fx.Node:
-    """Return the node of ``level.graph`` with the value of `node`, of this level or an outer one.
+    """Return the node of ``level.graph`` for `node`, which belongs to this level or an outer one.
 
     Return a node of this graph as it is. Otherwise lift it into the parent first; then it is an
     input of this level, made once by ``level.add_input()`` and stored in ``level.lifted`` under the

@@ -74,7 +74,7 @@ class Compiler:
         raise NotImplementedError("compile_graph")
 
     def __call__(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
-        """Return what runs a graph from Dynamo, with gradients: `aot_autograd` does the work."""
+        """Return a function that runs a graph from Dynamo, with gradients: use `aot_autograd`."""
         # TODO: pass fw_compiler, bw_compiler and partition_fn.
         raise NotImplementedError("__call__")
 

@@ -51,7 +51,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., torch.Tensor], str, str]] = {
 
 
 class Handler:
-    """What operations mean: each goes to the method of its name, or else to ``default``."""
+    """Gives operations a meaning: each calls the method of its name, or else ``default``."""
 
     def default(self, name: str, args: tuple[Any, ...]) -> Any:
         """Return the value of ``ops.name(*args)``."""
@@ -64,7 +64,7 @@ class Handler:
 
 
 class Ops:
-    """``ops.add(a, b)`` means what the currently installed handler says."""
+    """Passes ``ops.add(a, b)`` on to the handler that is currently installed."""
 
     def __init__(self) -> None:
         self.handlers: list[Handler] = []
@@ -80,7 +80,7 @@ ops = Ops()
 
 @contextmanager
 def handling(handler: Handler) -> Iterator[None]:
-    """Install a handler for a while."""
+    """Install a handler while the block runs."""
     ops.handlers.append(handler)
     try:
         yield
@@ -101,7 +101,7 @@ class Buffer:
         return sum(i * step for i, step in zip(index, self.stride, strict=True))
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to the value there: it loads."""
+        """Return a function that takes an index and loads the value there."""
         return lambda index: ops.load(self.name, self.indexer(index))
 
 
@@ -127,7 +127,7 @@ class Pointwise:
         return self.inner_fn(variables)
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to the value there: it computes."""
+        """Return a function that takes an index and computes the value there."""
         return self.inner_fn
 
 

@@ -26,7 +26,7 @@ class Dep:
 
     @property
     def bytes(self) -> int:
-        """Four for each element that is touched."""
+        """Four bytes for each element that is touched."""
         return 4 * prod(dict(zip(self.index, self.size, strict=True)).values())
 
 
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def write(self) -> Dep:
-        """What it writes."""
+        """The access by which the node writes its buffer."""
         return Dep(self.name, tuple(range(len(self.ranges))), self.ranges)
 
 
@@ -55,7 +55,7 @@ def accesses(kernel: Kernel) -> set[Dep]:
 
 
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
-    """For each kernel, return the positions of all kernels that have to run before it."""
+    """Return a set for each kernel: the positions of all kernels that must run before it."""
     writer = {node.name: place for place, kernel in enumerate(kernels) for node in kernel}
     result: list[set[int]] = []
     for place, kernel in enumerate(kernels):

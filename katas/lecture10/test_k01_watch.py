@@ -88,7 +88,7 @@ def test_the_second_call_compiles_nothing(capsys: pytest.CaptureFixture[str]) ->
 
     assert 1 == len(watch.graphs), f"{len(watch.graphs)} graphs after two calls, expected 1"
     assert 2 == watch.runs, (
-        f"runs is {watch.runs} after two calls, expected 2: count in what backend returns"
+        f"runs is {watch.runs} after two calls, expected 2: count in the function you return"
     )
     printed = capsys.readouterr().out
     assert not printed, (
@@ -122,10 +122,14 @@ def test_runs_are_counted_where_they_happen() -> None:
     assert 4 == watch.runs, f"runs is {watch.runs} after two calls of two graphs, expected 4"
 
     run = watch.backend(watch.graphs[0], [torch.rand(3)])
-    assert 4 == watch.runs, "a call of backend changed runs: only calls of what it returns count"
+    assert 4 == watch.runs, (
+        "a call of backend changed runs: count only calls of the function it returns"
+    )
     (yours,) = run(torch.ones(3))
     torch.testing.assert_close(yours, torch.ones(3).sin())
-    assert 5 == watch.runs, f"runs is {watch.runs}, expected 5: count calls of what backend returns"
+    assert 5 == watch.runs, (
+        f"runs is {watch.runs}, expected 5: count calls of the function that backend returns"
+    )
 
 
 def test_another_dtype_is_another_graph() -> None:

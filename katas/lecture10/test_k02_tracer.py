@@ -57,7 +57,9 @@ def assert_as_in_fx(root: Any) -> Any:
     expected, actual = rows(Reference().trace(root)), rows(graph)
     for place, (theirs, ours) in enumerate(zip(expected, actual, strict=False)):
         assert theirs == ours, f"node {place}: FX records {theirs}, you record {ours}"
-    assert len(expected) == len(actual), f"yours has {len(actual)} nodes, FX's {len(expected)}"
+    assert len(expected) == len(actual), (
+        f"your graph has {len(actual)} nodes, FX's has {len(expected)}"
+    )
     return graph
 
 
@@ -290,7 +292,7 @@ def test_the_place_is_where_it_was_asked() -> None:
 
 @pytest.mark.step(5, "what has no answer")
 def test_attributes_and_loops_are_refused_too() -> None:
-    """What stands for an attribute is a proxy; ``and`` and ``*x`` ask like ``if`` and ``for``."""
+    """The stand-in for an attribute is a proxy; ``and`` and ``*x`` ask like ``if`` and ``for``."""
     assert "bool()" in refusal(lambda x: 1 if x.is_cuda else 2), (
         "x.is_cuda is a proxy as well, and the conditional asks for its bool, which nobody knows"
     )
@@ -313,7 +315,7 @@ def test_attributes_and_loops_are_refused_too() -> None:
 
 @pytest.mark.step(5, "what has no answer")
 def test_unnamed_tensors_are_refused() -> None:
-    """A graph has no name for them: it would hold their data forever."""
+    """A graph has no name for such tensors: it would hold their data forever."""
     one = torch.ones(3)
 
     assert "tensor" in refusal(lambda x: x + one), (
@@ -338,7 +340,7 @@ def test_unnamed_tensors_are_refused() -> None:
 @settings(phases=PHASES)
 @given(program=PROGRAMS)
 def test_any_program(program: list[tuple[int, int, int]]) -> None:
-    """Random steps, each on results of earlier ones: the graph is FX's."""
+    """For random steps, each on results of earlier ones, the graph equals FX's."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         values = [x, y]
@@ -363,4 +365,6 @@ def test_nothing_ready_made_is_called() -> None:
         graph = fresh.trace(function)
 
     names = [node.name for node in graph.nodes]
-    assert ["x", "view", "relu", "add", "output"] == names, f"yours {names}"
+    assert ["x", "view", "relu", "add", "output"] == names, (
+        f"your graph's nodes are {names}, expected x, view, relu, add and output"
+    )

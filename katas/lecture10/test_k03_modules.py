@@ -66,7 +66,9 @@ def assert_as_in_fx(root: Any) -> Any:
     expected, actual = rows(Reference().trace(root)), rows(graph)
     for place, (theirs, ours) in enumerate(zip(expected, actual, strict=False)):
         assert theirs == ours, f"node {place}: FX records {theirs}, you record {ours}"
-    assert len(expected) == len(actual), f"you record {len(actual)} nodes, FX {len(expected)}"
+    assert len(expected) == len(actual), (
+        f"you record {len(actual)} nodes, FX records {len(expected)}"
+    )
     return graph
 
 
@@ -82,7 +84,7 @@ class Scale(nn.Module):
         self.register_parameter("none", None)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return a mixture of them."""
+        """Return a value computed from all of these tensors."""
         if self.none is not None:
             return x
         both = self.weight * 2 + self.bias
@@ -176,7 +178,7 @@ return pow""",
 
 
 def test_keyword_arguments_of_modules_arrive() -> None:
-    """A leaf's are recorded; a module of your own is run with them, one without a default."""
+    """Keywords of a leaf are recorded; a module of your own is run with them."""
 
     class Mix(nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor, *, by: float = 2.0) -> torch.Tensor:
@@ -209,7 +211,7 @@ def test_the_root_is_run_though_it_is_a_leaf() -> None:
 
 
 def test_a_subclass_of_a_leaf_is_run() -> None:
-    """Where its class is defined decides: nobody knows what a class of your own does."""
+    """A module is a leaf if PyTorch defines its class: nobody knows what your own class does."""
 
     class Own(nn.Linear):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -229,7 +231,7 @@ def test_a_subclass_of_a_leaf_is_run() -> None:
 
 
 def test_a_graph_module_is_no_leaf() -> None:
-    """Its class is PyTorch's, but not of ``torch.nn``: it is run."""
+    """A module whose class is PyTorch's but not in ``torch.nn`` is run."""
 
     class Root(nn.Module):
         def __init__(self) -> None:
@@ -321,4 +323,4 @@ def test_other_modules_are_refused() -> None:
         with pytest.raises(ValueError, match="submodule") as info:
             trace(Root([other]))
         name = type(other).__name__
-        assert name in str(info.value), f"the message does not say {name}: {info.value}"
+        assert name in str(info.value), f"the message does not contain {name}: {info.value}"

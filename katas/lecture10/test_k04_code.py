@@ -1,4 +1,4 @@
-"""Tests of k04_code: the code that is made of a graph, and what it computes."""
+"""Tests of k04_code: the code generated from a graph, and what it computes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Scale(nn.Module):
         self.register_parameter("none", None)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return a mixture of them."""
+        """Return a value computed from all of these tensors."""
         if self.none is not None:
             return x
         both = self.weight * 2 + self.bias
@@ -84,7 +84,7 @@ class Tower(nn.Module):
 
 
 def test_the_code_computes_what_the_program_does() -> None:
-    """Here for a function: there is no module to look into, and `self` can be anything."""
+    """The graph of a function has no module to look into, and `self` can be anything."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
         z = torch.cat([x, y], dim=1)
@@ -124,7 +124,7 @@ def test_the_code_has_the_signature_of_the_program() -> None:
 
 
 def test_the_code_is_one_statement_for_each_node() -> None:
-    """It is the program, in order, not something that interprets the graph."""
+    """The code is the program, in order, not an interpreter of the graph."""
     graph = trace(Tower())
     source, constants = python_code(graph)
     (function,) = ast.parse(source).body
@@ -149,8 +149,8 @@ def test_the_code_is_one_statement_for_each_node() -> None:
             assert isinstance(statement, ast.Return), "the last statement should be a return"
         else:
             assert isinstance(statement, ast.Assign), (
-                f"{ast.unparse(statement)!r} is not an assignment: each node except the output is "
-                f"one"
+                f"{ast.unparse(statement)!r} is not an assignment: write one for each node except "
+                f"the output"
             )
             assert [node.name] == [target.id for target in statement.targets], (
                 f"{ast.unparse(statement)!r} does not assign to the node's name, {node.name}"

@@ -45,8 +45,8 @@ def test_a_graph_runs() -> None:
     torch.testing.assert_close(found[1][1]["y"], y.t())
     torch.testing.assert_close(found[1][2], y[0:1, None])
     assert 7 == found[1][3], (
-        f"run returned {found[1][3]} for the 7 among the results: whatever is not a node is "
-        f"returned as it is"
+        f"run returned {found[1][3]} for the 7 among the results: return whatever is not a node as "
+        f"it is"
     )
 
 
@@ -75,11 +75,11 @@ def test_inputs_are_counted() -> None:
     x = torch.ones(2)
 
     assert [3, 3] == Interpreter(module).run(x).tolist(), (
-        "factor is not given, so its default 3 counts: yours is "
+        f"factor is not given, so use its default 3: you return "
         f"{Interpreter(module).run(x).tolist()}, expected [3, 3]"
     )
     assert [5, 5] == Interpreter(module).run(x, 5).tolist(), (
-        "factor is given, so its default does not count: expected [5, 5]"
+        "factor is given, so do not use its default: expected [5, 5]"
     )
     with pytest.raises(TypeError, match="matrix"):
         Interpreter(module).run()
@@ -97,7 +97,7 @@ def test_none_is_an_input() -> None:
 
 
 def test_none_is_a_default() -> None:
-    """An input that is missing has its default, whatever that is."""
+    """A missing input gets its default, whatever the default is."""
     module = traced(lambda x, y=None: (x, y))
     try:
         found = Interpreter(module).run(1)
@@ -109,7 +109,7 @@ def test_none_is_a_default() -> None:
 
 
 def test_every_node_passes_by_run_node() -> None:
-    """Every node does so once, in order, with values for arguments: a subclass sees everything."""
+    """A subclass sees every node once, in order, with values for arguments."""
     seen = []
 
     class Spy(Interpreter):
@@ -129,11 +129,11 @@ def test_every_node_passes_by_run_node() -> None:
     assert 60 == result.item(), "what run_node returns should be the node's value"
     assert seen[0][1] == (x,), "the args of a placeholder should be its input"
     assert seen[2][1] == (x, y), (
-        f"the args of a call are values, not nodes: yours are {seen[2][1]}, expected the two inputs"
+        f"the args of a call are {seen[2][1]}, expected the two inputs: pass values, not nodes"
     )
     assert seen[3][2] == {"dim": 0}, "keyword arguments must stay keyword arguments"
     assert result is seen[4][1][0], (
-        "the args of the output are values: run_node gets the very tensor that sum has returned"
+        "for the output, pass run_node the very tensor that sum has returned, not a node"
     )
     assert result is seen[4][3], "run should return what run_node returns for the output node"
 
@@ -161,7 +161,7 @@ def test_values_are_dropped_after_their_last_user() -> None:
     result = spy.run(torch.ones(2))
 
     assert [1.0, 1.0] == result[1].tolist(), (
-        f"run returned {result[1].tolist()}: ones, negated eight times, are ones"
+        f"run returned {result[1].tolist()}, expected ones: they are negated eight times"
     )
     assert max(most) <= 3, (
         f"{max(most)} values were alive at once, expected at most 3: a plain program needs 2"
@@ -171,7 +171,7 @@ def test_values_are_dropped_after_their_last_user() -> None:
 
 
 def test_an_interpreter_runs_again() -> None:
-    """Nothing is left over from the last time."""
+    """Nothing is left over from the last run."""
     interpreter = Interpreter(traced(lambda x, y: x - y))
 
     assert 1 == interpreter.run(3, 2), (
@@ -186,8 +186,8 @@ def test_an_interpreter_runs_again() -> None:
     alive = weakref.ref(result)
     del result
     assert alive() is None, (
-        "the output has no user, so its value is dropped at once; your run keeps it, "
-        "PyTorch's frees it"
+        "drop the output's value at once, since it has no user: your run keeps it, PyTorch's "
+        "frees it"
     )
 
 
@@ -231,7 +231,7 @@ def test_nothing_ready_made_is_called() -> None:
         shape = tuple(fresh.Interpreter(module).run(x).shape)
 
     assert (2, 2, 2) == shape, (
-        f"yours has shape {shape}, expected (2, 2, 2): a Linear, then an Unflatten"
+        f"your result has shape {shape}, expected (2, 2, 2): a Linear, then an Unflatten"
     )
 
 

@@ -31,7 +31,7 @@ aten = torch.ops.aten
 
 
 def counted(function: Callable[..., Any], *inputs: Any) -> int:
-    """Return what PyTorch's counter says about a real run, with attention split into products."""
+    """Return PyTorch's count for a real run, with attention split into products."""
     with flop_counter.FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         function(*inputs)
     return counter.get_total_flops()
@@ -50,14 +50,14 @@ def leaves(value: Any) -> list[torch.Tensor]:
 
 
 class Recorder(fx.Interpreter):
-    """PyTorch's interpreter on real values, which records what each node's value is made of."""
+    """PyTorch's interpreter on real values, which records shapes and dtypes."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
         self.seen: dict[fx.Node, tuple[Any, Any]] = {}
 
     def run_node(self, n: fx.Node) -> Any:
-        """Run the node and note shapes and dtypes."""
+        """Run the node and record shapes and dtypes."""
         value = super().run_node(n)
         shapes = tuple(tuple(tensor.shape) for tensor in leaves(value))
         self.seen[n] = (shapes, tuple(tensor.dtype for tensor in leaves(value)))
@@ -87,20 +87,20 @@ def test_a_matrix_product_costs_two_for_each_term() -> None:
     found = flops(aten.mm.default, (a, b), a @ b)
 
     assert 2 * 3 * 5 * 4 == found, (
-        f"mm: yours {found}, expected 120: 15 results, each of 4 products and 4 additions"
+        f"you count {found} for mm, expected 120: 15 results, each of 4 products and 4 additions"
     )
     assert 2 * 3 * 5 * 4 == flops(aten.addmm.default, (c, a, b), a @ b), (
-        "addmm costs as much as its product, 120: what it adds is left out"
+        "expected 120 for addmm, as for its product: leave out what it adds"
     )
     wide = flops(aten.mm.dtype, (a, b, torch.float32), a @ b)
     assert 2 * 3 * 5 * 4 == wide, (
         "an overload with one more argument also computes a product: expected 120"
     )
     assert 0 == flops(aten.add.Tensor, (a, a), a + a), (
-        "expected 0 for an add: only products and attention count"
+        "expected 0 for an add: count only products and attention"
     )
     assert 0 == flops(aten.relu.default, (a,), a.relu()), (
-        "expected 0 for a relu: only products and attention count"
+        "expected 0 for a relu: count only products and attention"
     )
 
 
@@ -117,7 +117,7 @@ def test_batched_products(sizes: list[int]) -> None:
     )
     assert counted(torch.baddbmm, result, a, b) == flops(
         aten.baddbmm.default, (result, a, b), result
-    ), "baddbmm costs as much as its bmm: what it adds is left out"
+    ), "expected the FLOPs of the bmm for baddbmm: leave out what it adds"
 
 
 def convolution(draw: st.DrawFn) -> tuple[nn.Module, torch.Tensor]:
@@ -227,7 +227,7 @@ def test_of_all_operators_of_aten_these_alone_count() -> None:
 def test_an_operator_of_another_namespace_counts_nothing() -> None:
     """Whatever it is called: nobody knows what it does."""
     names = ("mm", "addmm", "convolution", "_scaled_dot_product_flash_attention")
-    # Private, but what PyTorch's own tests use: the operators are gone afterwards.
+    # Private, but what PyTorch's own tests use: the operators are removed afterwards.
     with torch.library._scoped_library("lecture10_k03", "FRAGMENT") as library:  # noqa: SLF001
         for name in names:
             library.define(f"{name}(Tensor a, Tensor b, Tensor c) -> Tensor")
@@ -235,7 +235,7 @@ def test_an_operator_of_another_namespace_counts_nothing() -> None:
             operator_ = getattr(torch.ops.lecture10_k03, name).default
             args = (a, a, a, [1], [0], [1], False, [0], 1)
             found = flops(operator_, args, a)
-            assert 0 == found, f"{operator_} is not ATen's: expected 0 FLOPs, yours {found}"
+            assert 0 == found, f"{operator_} is not ATen's: expected 0 FLOPs, you count {found}"
 
 
 def traced(function: Callable[..., Any] | nn.Module) -> fx.GraphModule:
@@ -403,15 +403,15 @@ def test_other_inputs_pass_through() -> None:
     rows = list(profile(module, [torch.ones(2), torch.ones(3)], 2, None).values())
 
     assert ((2,), (3,)) == rows[0].shapes, (
-        f"yours has shapes {rows[0].shapes}, expected ((2,), (3,)): a list has one for each "
-        "tensor in it"
+        f"your row has shapes {rows[0].shapes}, expected ((2,), (3,)): a list has one shape for "
+        f"each tensor in it"
     )
     assert () == rows[1].shapes, (
-        f"yours has shapes {rows[1].shapes} for the input 2, expected (): a number has none"
+        f"your row has shapes {rows[1].shapes} for the input 2, expected (): a number has no shape"
     )
     assert ((5,),) == rows[-1].shapes, (
-        f"yours has shapes {rows[-1].shapes} for the output, expected ((5,),): the None next to "
-        f"the tensor has none"
+        f"your row has shapes {rows[-1].shapes} for the output, expected ((5,),): the None next to "
+        f"the tensor has no shape"
     )
 
 
@@ -443,9 +443,9 @@ def test_models(zoo: Callable[[str], Any]) -> None:
     module = traced(model)
     check_rows(module, *inputs)
     expected, found = counted(model, *inputs), total(module, *inputs)
-    assert expected == found, f"resnet: yours {found} FLOPs, PyTorch's counter {expected}"
+    assert expected == found, f"resnet: you count {found} FLOPs, PyTorch's counter {expected}"
 
     model, inputs = zoo("transformer")
     exported = torch.export.export(model, inputs).module()
     expected, found = counted(model, *inputs), total(exported, *inputs)
-    assert expected == found, f"transformer: yours {found} FLOPs, PyTorch's counter {expected}"
+    assert expected == found, f"transformer: you count {found} FLOPs, PyTorch's counter {expected}"

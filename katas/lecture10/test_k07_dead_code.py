@@ -138,7 +138,7 @@ def test_pure_is_what_schema_and_tags_say(function: Any) -> None:
 def test_an_operator_that_nobody_has_heard_of() -> None:
     """No list of names contains it; its schema and its tags say what it does."""
     seeded = (torch.Tag.nondeterministic_seeded,)
-    # Private, but what PyTorch's own tests use: the operators are gone afterwards.
+    # Private, but what PyTorch's own tests use: the operators are removed afterwards.
     with torch.library._scoped_library("lecture10_k02", "FRAGMENT") as library:  # noqa: SLF001
         library.define("noise(Tensor x) -> Tensor", tags=seeded)
         library.define("note(Tensor x) -> ()")
@@ -149,7 +149,7 @@ def test_an_operator_that_nobody_has_heard_of() -> None:
             function = getattr(operators, name).default
             actual = is_pure(fx.Graph().call_function(function))
             assert expected == actual, (
-                f"is_pure should be {expected}, yours is {actual}, for "
+                f"is_pure should be {expected}, but yours returns {actual}, for "
                 f"{function._schema}, tags {function.tags}: "  # noqa: SLF001
                 "ask schema and tags, not names"
             )
@@ -163,8 +163,8 @@ def test_pure_nodes_by_op() -> None:
     nodes += [graph.create_node("call_module", "fc", (x,)), graph.output(x)]
 
     assert [False, True, False, False, False] == [is_pure(node) for node in nodes], (
-        f"yours is {[is_pure(node) for node in nodes]} for placeholder, get_attr, "
-        "call_method, call_module and output: of these, only reading an attribute is pure"
+        f"is_pure returns {[is_pure(node) for node in nodes]} for placeholder, get_attr, "
+        f"call_method, call_module and output: of these, only reading an attribute is pure"
     )
     packet = graph.call_function(aten.add, (x, 1))
     assert not is_pure(packet), (
@@ -173,7 +173,7 @@ def test_pure_nodes_by_op() -> None:
 
 
 def test_dead_code_goes_and_the_rest_stays() -> None:
-    """A chain of dead nodes goes as a whole, the input stays though nothing uses it."""
+    """A chain of dead nodes is removed as a whole; the input stays though nothing uses it."""
     build = Builder()
     x, _y = build.input("x"), build.input("y")
     a = build.call(aten.add.Tensor, x, 1)

@@ -266,7 +266,7 @@ def test_folded_parameters_require_no_grad() -> None:
 
 
 def test_no_graph_of_autograd_is_recorded_for_constants() -> None:
-    """It would keep in memory everything that the constants were computed from."""
+    """A graph would keep in memory everything that the constants were computed from."""
     packed: list[torch.Size] = []
     build = Builder()
     build.root.p = nn.Parameter(torch.rand(2, 2))
@@ -310,7 +310,7 @@ def test_a_graph_with_writes_is_left_alone(kind: str) -> None:
     expected = graph_text(gm.graph)
 
     assert expected == assert_pass("constant", gm, torch.rand(2, 2)), (
-        "a node writes: leave the graph as it is"
+        "a node writes in place, so leave the graph unchanged"
     )
     assert ["w"] == [attribute for attribute, _ in gm.named_buffers()], (
         "a graph that is left alone must get no new buffer"
@@ -327,7 +327,7 @@ def test_assertions_and_random_numbers_are_no_writes() -> None:
     assert_pass("constant", gm, torch.rand(2, 2))
 
     assert "sin" not in gm.code, f"sin of w is a constant and should be folded: {gm.code}"
-    assert "_assert_async" in gm.code, "the assertion is gone: it is called for what it does"
+    assert "_assert_async" in gm.code, "the assertion was removed, but it is called for its effect"
 
 
 def after(gm: fx.GraphModule, run: Callable[[fx.GraphModule], int]) -> fx.GraphModule:
@@ -393,7 +393,7 @@ def test_any_program(steps: list[tuple[int, int, int]], seed: int, writes: Any) 
 
 
 def test_models(zoo: Callable[[str], Case]) -> None:
-    """Traced to ATen: what depends on no input is gone."""
+    """In a model traced to ATen, no call is left that depends on no input."""
     model, inputs = zoo("transformer")
     with torch.no_grad():
         gm = make_fx(lambda *x: (model(*x),))(*inputs)

@@ -102,7 +102,7 @@ def assert_pass(name: str, gm: fx.GraphModule, *inputs: torch.Tensor) -> str:
 
 
 def test_the_same_thing_is_computed_once() -> None:
-    """Even where arguments become the same only because their own duplicates are gone."""
+    """Calls are the same even if their arguments are equal only after earlier merges."""
     build = Builder()
     x, y = build.input("x"), build.input("y")
     a, b = build.call(aten.sin.default, x), build.call(aten.sin.default, x)
@@ -149,7 +149,7 @@ def test_the_order_of_keywords_does_not_matter() -> None:
     )
     other = {"dtype": torch.float16, "pin_memory": False}
     assert 2 == duplicates((full, (2,), first), (full, (2,), other), x=x), (
-        "dtype=float64 and dtype=float16 are two calls: the values of keywords count"
+        "dtype=float64 and dtype=float16 are two calls: compare the values of keywords"
     )
     assert 2 == duplicates((full, (2,), first), (full, (2,), {"dtype": torch.float64}), x=x), (
         "one call passes pin_memory=False and the other does not: two calls"
@@ -157,7 +157,7 @@ def test_the_order_of_keywords_does_not_matter() -> None:
 
 
 def test_equal_literals_are_not_the_same() -> None:
-    """``1 == 1.0 == True`` and ``0.0 == -0.0`` in Python; an int64 tensor tells them apart."""
+    """``1 == 1.0 == True`` and ``0.0 == -0.0`` in Python, not in an int64 tensor."""
     add, div = aten.add.Tensor, aten.div.Tensor
     numbers = torch.tensor([1, 2])
 
@@ -170,7 +170,7 @@ def test_equal_literals_are_not_the_same() -> None:
         "arguments too"
     )
     assert 2 == duplicates(*((div, (zero,), {}) for zero in (0.0, -0.0, 0.0)), x=numbers), (
-        "x / 0.0 and x / -0.0 are two calls, inf and -inf: 0.0 == -0.0 does not tell them apart"
+        "x / 0.0 and x / -0.0 are two calls, inf and -inf: 0.0 == -0.0 does not distinguish them"
     )
     nested = [(aten.sum.dim_IntList, (dims,), {}) for dims in ([0], [0, 1], [0], [1, 0])]
     assert 3 == duplicates(*nested, x=torch.rand(2, 2)), (
@@ -179,7 +179,7 @@ def test_equal_literals_are_not_the_same() -> None:
 
 
 def test_random_numbers_are_drawn_as_often_as_before() -> None:
-    """Two calls of ``bernoulli`` look the same but are not; nor is what is made from them."""
+    """Two calls of ``bernoulli`` look the same but are not; nor is what is computed from them."""
     build = Builder()
     x = build.input("x")
     a, b = build.call(aten.bernoulli.default, x), build.call(aten.bernoulli.default, x)
@@ -243,7 +243,7 @@ def test_a_graph_with_writes_is_left_alone(kind: str) -> None:
     expected = graph_text(gm.graph)
 
     assert expected == assert_pass("duplicate", gm, torch.rand(2, 2)), (
-        "a node writes: leave the graph as it is"
+        "a node writes in place, so leave the graph unchanged"
     )
 
 

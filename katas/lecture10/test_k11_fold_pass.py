@@ -76,8 +76,8 @@ def check(module: fx.GraphModule, left: int, *inputs: torch.Tensor) -> fx.GraphM
     where = f"of the folded graph\n{graph_text(folded)}\n"
     torch.testing.assert_close(found, expected, msg=lambda text: f"result {where}{text}")
     assert left == norms(folded), (
-        f"{norms(folded)} batch norms are left, expected {left}; {where}made from\n"
-        f"{graph_text(module)}"
+        f"{norms(folded)} batch norms are left, expected {left}; {where}folded "
+        f"from\n{graph_text(module)}"
     )
     return folded
 
@@ -119,7 +119,7 @@ class Pair(nn.Module):
 
 
 def test_a_pair_in_a_graph() -> None:
-    """The batch norm's node is gone, and its users take the convolution's value."""
+    """The batch norm's node is removed, and its users take the convolution's value."""
     module = tracing(Pair())
     folded = check(module, 0, torch.randn(2, 2, 5, 5))
 
@@ -170,7 +170,7 @@ def test_what_nobody_calls_is_gone() -> None:
     )
     assert {"folded_0.weight", "folded_0.bias"} == folded.state_dict().keys(), (
         f"the state_dict holds {sorted(folded.state_dict())}, expected only weight and bias of "
-        f"folded_0: the old pair goes"
+        f"folded_0: remove the old pair"
     )
 
 
@@ -188,7 +188,7 @@ class Running(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
@@ -208,12 +208,12 @@ def test_fewer_operators_run() -> None:
     expected = [name for name in before.names if "batch_norm" not in name and "empty" not in name]
     assert expected == after.names, (
         f"operators before: {before.names}, after: {after.names}; expected only the batch norms to "
-        f"be gone"
+        f"be removed"
     )
 
 
 def test_a_weight_that_is_read_elsewhere_stays() -> None:
-    """A get_attr reads it: nothing calls the old convolution, but the graph still needs it."""
+    """Nothing calls the old convolution, but a get_attr still reads it."""
 
     class Model(Pair):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -227,7 +227,7 @@ def test_a_weight_that_is_read_elsewhere_stays() -> None:
 
 
 def test_names_are_counted_by_what_is_folded() -> None:
-    """A batch norm that stays takes no number."""
+    """A batch norm that stays uses up no number."""
     steps = (nn.BatchNorm2d(2), nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Conv2d(3, 2, 1))
     folded = check(tracing(nn.Sequential(*steps, nn.BatchNorm2d(2))), 1, torch.randn(2, 2, 4, 4))
     names = [name for name, _ in folded.named_children() if name.startswith("folded")]

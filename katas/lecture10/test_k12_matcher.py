@@ -76,8 +76,8 @@ def test_a_match_says_what_each_node_stands_for() -> None:
     before = graph_text(graph)
 
     assert [{x: sin, inner: first, outer: second}] == find_matches(graph, pattern), (
-        f"you find {find_matches(graph, pattern)}, expected one match: x stands for sin, "
-        "and the two negs for the two negs"
+        f"you find {find_matches(graph, pattern)}, expected one match: x stands for sin, and the "
+        f"pattern's two negs stand for the graph's two"
     )
     assert before == graph_text(graph), "find_matches changed the graph"
     assert [] == find_matches(graph, graph_of(lambda x: torch.cos(torch.neg(x)))), (
@@ -89,7 +89,7 @@ def test_a_match_says_what_each_node_stands_for() -> None:
 
 
 def test_calls_must_be_the_same() -> None:
-    """Op, target, number of arguments and keywords count; the order of keywords does not."""
+    """Op, target, number of arguments and keywords must match; keywords may be in any order."""
 
     def pattern(x: torch.Tensor) -> torch.Tensor:
         return torch.add(x, 1, alpha=2, out=None)
@@ -98,7 +98,7 @@ def test_calls_must_be_the_same() -> None:
         "the same function with equal arguments and keywords: expected one match"
     )
     assert 1 == count(calling(torch.add, 1, out=None, alpha=2), pattern), (
-        "only the order of the keywords differs, which does not count: expected one match"
+        "only the order of the keywords differs, which does not matter: expected one match"
     )
     assert 0 == count(calling(torch.add, 1, alpha=2), pattern), (
         "the pattern has out=None but the call does not: no match"
@@ -136,7 +136,7 @@ def test_calls_must_be_the_same() -> None:
 
 
 def test_literals_must_be_the_same() -> None:
-    """They have the same type and value, which ``==`` does not check; lists match item by item."""
+    """Equal literals have equal types, which ``==`` does not check; lists match item by item."""
     literals = (1, 1.0, True, 0, 0.0, -0.0, None, "mean", torch.float32)
     for ours in literals:
         for theirs in literals:
@@ -266,7 +266,7 @@ def test_two_nodes_are_two_nodes() -> None:
 
 
 def test_a_wildcard_may_be_a_literal() -> None:
-    """Two of them may be equal: only nodes have to be different."""
+    """Two literals may be equal: only nodes have to be different."""
 
     def function(a: torch.Tensor) -> torch.Tensor:
         return torch.add(torch.mul(a, 2), 2)
@@ -391,7 +391,9 @@ def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any])
     yours = len(find_matches(gm.graph, graph_of(rule[0])))
     theirs = len(subgraph_rewriter.replace_pattern(copy.deepcopy(gm), *rule))
 
-    assert theirs == yours, f"PyTorch finds {theirs} matches, yours {yours}, in\n{graph_text(gm)}"
+    assert theirs == yours, (
+        f"PyTorch finds {theirs} matches, you find {yours}, in\n{graph_text(gm)}"
+    )
 
 
 def no_dropout(x: torch.Tensor) -> torch.Tensor:
@@ -414,7 +416,9 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
     for pattern in (residual, no_dropout):
         yours = len(find_matches(gm.graph, graph_of(pattern)))
         theirs = len(subgraph_rewriter.replace_pattern(copy.deepcopy(gm), pattern, pattern))
-        assert theirs == yours, f"{pattern.__name__}: PyTorch finds {theirs}, yours {yours}"
+        assert theirs == yours, (
+            f"{pattern.__name__}: PyTorch finds {theirs} matches, you find {yours}"
+        )
         assert yours > 0, pattern.__name__
 
 
@@ -448,4 +452,6 @@ def test_keywords_are_compared_too() -> None:
     x, y, inner, outer, _ = wanted.nodes
     found = find_matches(graph, wanted)
 
-    assert [{x: b, y: a, inner: neg, outer: clamp}] == found, f"you find {found}"
+    assert [{x: b, y: a, inner: neg, outer: clamp}] == found, (
+        f"you find {found}, expected one match: x stands for b, y for a"
+    )

@@ -90,7 +90,7 @@ def pair(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def test_a_replacement_stands_where_the_match_was() -> None:
-    """The calls of the match are gone, and its users use the new result."""
+    """The calls of the match are erased, and its users use the new result."""
 
     def function(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         c = torch.relu(torch.sin(a) + b)
@@ -162,7 +162,7 @@ return mul""",
 
 
 def test_an_input_may_be_the_result_of_another_match() -> None:
-    """That result is gone by then: use the node that replaced it, or whatever replaced that."""
+    """That result is erased by then: use the node that replaced it, or whatever replaced that."""
 
     def function(a: torch.Tensor) -> torch.Tensor:
         return torch.relu(torch.relu(torch.relu(a)) + torch.relu(a))
@@ -254,7 +254,7 @@ def test_inputs_go_by_their_order() -> None:
 
 
 def test_placeholders_are_counted() -> None:
-    """They are counted before anything is changed."""
+    """Placeholders are counted before anything is changed."""
     gm = traced(twice)
     before = graph_text(gm.graph)
     for replacement in (pair(torch.add), lambda: torch.ones(2)):
@@ -381,8 +381,8 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
         f"PyTorch's replace_pattern removes a different number of dropouts from yours, {dropouts}"
     )
     assert min(fusions, dropouts) > 0, (
-        f"your pass makes {fusions} fusions and removes {dropouts} dropouts; both patterns are "
-        f"there: {before}"
+        f"your pass makes {fusions} fusions and removes {dropouts} dropouts; both patterns occur: "
+        f"{before}"
     )
     assert calls(theirs) == calls(gm), (
         f"your graph calls {calls(gm)}, expected {calls(theirs)}, as PyTorch's replace_pattern "

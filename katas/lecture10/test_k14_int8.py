@@ -40,10 +40,10 @@ def test_the_range_falls_on_255_steps() -> None:
 
 
 def test_the_range_holds_zero() -> None:
-    """Even if no 0 was seen: padding and ReLU make zeros."""
+    """The range holds 0 even if no 0 was seen: padding and ReLU make zeros."""
     assert (1.0, -128) == affine(100.0, 255.0), "expected (1.0, -128): widen [100, 255] to [0, 255]"
     assert (1.0, 127) == affine(-255.0, -3.0), (
-        f"yours is {affine(-255.0, -3.0)}, expected (1.0, 127): widen [-255, -3] to [-255, 0]"
+        f"you return {affine(-255.0, -3.0)}, expected (1.0, 127): widen [-255, -3] to [-255, 0]"
     )
     assert (LEAST_SCALE, -128) == affine(0.0, 0.0), (
         "expected the smallest scale and -128: a scale of 0 cannot be divided by"
@@ -73,7 +73,8 @@ def test_any_range(ends: tuple[float, float]) -> None:
         oracle(torch.tensor([low, high]))
         scales, zeros = oracle.calculate_qparams()
         assert scales.item() == pytest.approx(scale, rel=1e-5), (
-            f"for {low} to {high} your scale is {scale}, PyTorch's observer has {scales.item()}"
+            f"for {low} to {high} your scale is {scale}, that of PyTorch's observer is "
+            f"{scales.item()}"
         )
         # In float32 a zero point that is nearly a tie may fall to the other side.
         assert abs(zeros.item() - zero_point) <= 1, (
@@ -94,7 +95,7 @@ def test_a_scale_for_each_output_channel() -> None:
     tiny = symmetric(torch.tensor([[1e-6, 0.0]])).item()
     assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the smallest scale, found {tiny}"
     conv = symmetric(torch.randn(4, 3, 2, 5))
-    assert (4, 1, 1, 1) == tuple(conv.shape), "keep the dims, so that it broadcasts"
+    assert (4, 1, 1, 1) == tuple(conv.shape), "keep the dims, so that the scales broadcast"
 
 
 def test_to_the_nearest_integer() -> None:
@@ -102,12 +103,12 @@ def test_to_the_nearest_integer() -> None:
     x = torch.tensor([0.0, 0.5, 1.1, -3.6, 1000.0, -1000.0])
     found = quantize(x, 0.5, 3, -128, 127)
 
-    assert torch.int8 is found.dtype, f"yours is {found.dtype}, expected torch.int8"
+    assert torch.int8 is found.dtype, f"your result is {found.dtype}, expected torch.int8"
     assert [3, 4, 5, -4, 127, -128] == found.tolist(), (
         f"{x.tolist()} became {found.tolist()}, expected [3, 4, 5, -4, 127, -128]"
     )
     assert [3, 4, 5, -4, 7, -7] == quantize(x, 0.5, 3, -7, 7).tolist(), (
-        f"yours is {quantize(x, 0.5, 3, -7, 7).tolist()}, expected [3, 4, 5, -4, 7, -7]: clamp "
+        f"you return {quantize(x, 0.5, 3, -7, 7).tolist()}, expected [3, 4, 5, -4, 7, -7]: clamp "
         f"what is out of range to the given ends, here -7 and 7"
     )
     huge = torch.tensor([torch.inf, -torch.inf, 1e30])
@@ -132,7 +133,7 @@ def test_what_is_rounded_is_a_quotient() -> None:
     found = quantize(x, 0.1, 0, -128, 127).tolist()
 
     assert torch.round(x / 0.1).tolist() == found, (
-        f"found {found}: round the quotients {(x / 0.1).tolist()}"
+        f"your integers are {found}: round the quotients {(x / 0.1).tolist()}"
     )
 
 
@@ -151,7 +152,7 @@ values = st.lists(st.integers(-600, 600).map(lambda n: n / 4), min_size=1, max_s
 @example(values=[126.5, 127.25, 127.5, -128.25, -128.5, -128.75], power=0, zero_point=0)
 @given(values=values, power=st.integers(-3, 2), zero_point=st.integers(-128, 127))
 def test_fake_values_and_gradients(values: list[float], power: int, zero_point: int) -> None:
-    """Those of PyTorch's kernel, ties included; out of range the gradient is 0."""
+    """Values and gradients are PyTorch's, ties included; out of range the gradient is 0."""
     scale = 2.0**power
     x = torch.tensor(values, requires_grad=True)
     y = torch.tensor(values, requires_grad=True)
@@ -170,7 +171,7 @@ def test_fake_values_and_gradients(values: list[float], power: int, zero_point: 
 
 
 def test_fake_weights() -> None:
-    """By channel, in float64 too: the result of `quantize`, converted back."""
+    """By channel, and in float64, the result is that of `quantize`, converted back."""
     weight = torch.randn(3, 4, 2, 2, dtype=torch.float64, requires_grad=True)
     scales = torch.tensor([0.25, 0.5, 0.125], dtype=torch.float64)
     zeros = torch.zeros(3, dtype=torch.int32)
@@ -183,7 +184,7 @@ def test_fake_weights() -> None:
 
     torch.testing.assert_close(found.detach(), expected, rtol=0, atol=0)
     assert torch.float64 is found.dtype, (
-        f"yours is {found.dtype}, expected torch.float64, the dtype of x"
+        f"your result is {found.dtype}, expected torch.float64, the dtype of x"
     )
     inside = (weight.detach() / broadcast.detach()).round().abs() <= 2
     torch.testing.assert_close(weight.grad, inside.double(), msg=lambda t: f"gradient: {t}")

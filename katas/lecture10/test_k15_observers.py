@@ -31,18 +31,16 @@ def test_an_observer_sees_and_hands_on() -> None:
     with unchanged(x=x):
         assert observer(x) is x, "an observer must return its very input"
     assert (0.0, 5.0) == (observer.low.item(), observer.high.item()), (
-        f"the range is {observer.low.item()} to {observer.high.item()}, expected 0 to 5: it "
-        "holds 0, whatever was seen"
+        f"the range is {observer.low.item()} to {observer.high.item()}, expected 0 to 5: always "
+        f"include 0"
     )
     observer(torch.tensor([-2.0, 4.0]))
     assert (-2.0, 5.0) == (observer.low.item(), observer.high.item()), (
         "expected the range -2 to 5: it only grows"
     )
     observer.eval()(torch.tensor([6.0]))
-    assert 6.0 == observer.high.item(), "expected high to be 6: calls in eval mode count as well"
-    assert -2.0 == observer.low.item(), (
-        "expected low to stay -2: an earlier call counts, whatever comes later"
-    )
+    assert 6.0 == observer.high.item(), "expected high to be 6: observe calls in eval mode as well"
+    assert -2.0 == observer.low.item(), "expected low to stay -2: keep what earlier calls have seen"
     observer(torch.tensor([-9.0, 9.0], requires_grad=True))
     kept = [value.requires_grad for value in (observer.low, observer.high)]
     assert [False, False] == kept, (
@@ -71,7 +69,7 @@ class Attention(nn.Module):
 
 
 def test_observers_in_a_graph() -> None:
-    """One for each value that layers read, right before the first of them."""
+    """Each value that layers read has one observer, right before the first of these layers."""
     module = fx.symbolic_trace(Attention())
     assert_expected_inline(
         graph_text(prepare(module)),
@@ -103,22 +101,22 @@ def test_prepared_is_the_same_model() -> None:
     torch.testing.assert_close(prepared(x, scale), module(x, scale), rtol=0, atol=0)
 
     assert module.norm(x).max().item() == prepared.observer_0.high.item(), (
-        f"the largest value observer_0 has seen is {prepared.observer_0.high.item()}, "
-        f"norm(x) has {module.norm(x).max().item()}"
+        f"the largest value observer_0 has seen is {prepared.observer_0.high.item()}, that of "
+        f"norm(x) is {module.norm(x).max().item()}"
     )
     assert x.min().item() == prepared.observer_2.low.item(), (
-        f"the smallest value observer_2 has seen is {prepared.observer_2.low.item()}, x has "
+        f"the smallest value observer_2 has seen is {prepared.observer_2.low.item()}, that of x is "
         f"{x.min().item()}"
     )
     prepared(x * 10, scale)
     assert 10 * x.min().item() == pytest.approx(prepared.observer_2.low.item()), (
-        f"the smallest value observer_2 has seen is {prepared.observer_2.low.item()}, x * 10 has "
-        f"{10 * x.min().item()}: a second call widens the range"
+        f"the smallest value observer_2 has seen is {prepared.observer_2.low.item()}, that of x * "
+        f"10 is {10 * x.min().item()}: a second call widens the range"
     )
 
 
 def test_others_are_left_alone() -> None:
-    """Subclasses, functions and other layers."""
+    """Subclasses, functions and other layers get no observer."""
 
     class Special(nn.Linear):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -144,7 +142,7 @@ def test_models(zoo: Callable[[str], Any]) -> None:
     prepared.graph.lint()
 
     observers = [m for m in prepared.modules() if isinstance(m, Observer)]
-    assert 11 == len(observers), f"yours has {len(observers)} observers, expected 11"
+    assert 11 == len(observers), f"your graph has {len(observers)} observers, expected 11"
     low, high = inputs[0].aminmax()
     assert (low, high) == (observers[0].low, observers[0].high), (
         "the first observer's range is not that of the image"
@@ -159,7 +157,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def test_the_given_module_is_left_alone() -> None:
-    """Its graph, its submodules, and its results."""
+    """The given module keeps its graph, its submodules, and its results."""
     x = torch.randn(3, 4), torch.randn(4)
     module = fx.symbolic_trace(Attention())
     text, names, expected = graph_text(module), dict(module.named_modules()), module(*x)

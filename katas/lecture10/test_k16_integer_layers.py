@@ -182,7 +182,7 @@ class Running(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the call and go on."""
+        """Record the call and run it."""
         name = str(func.overloadpacket).removeprefix("aten.")
         self.names.add(name)
         if name in {"mm", "addmm", "bmm", "baddbmm", "mv", "dot", "convolution", "matmul"}:
@@ -247,7 +247,7 @@ def living() -> list[torch.Tensor]:
 
 
 def test_weights_are_int8() -> None:
-    """The weights take a quarter of the bytes."""
+    """Int8 weights take a quarter of the bytes."""
     state = large(64, torch.randn(8, 64)).state_dict().values()
     sizes = [tensor.numel() for tensor in state if tensor.dtype is torch.int8]
     bytes_ = sum(tensor.numel() * tensor.element_size() for tensor in state)
@@ -281,13 +281,13 @@ def test_no_float_weight_is_kept_anywhere() -> None:
     held = sum(size for place, size in new.items() if place not in known)
     floats = 2 * 4 * side * side
 
-    assert not kept, "the given layer is kept alive, with its float weight"
+    assert not kept, "your layer keeps the given layer alive, with its float weight"
     assert held < 0.3 * floats, (
         f"once model and prepared are gone, {held:,} bytes of tensors are alive for the "
         f"{side}x{side} weights of two layers: only {floats // 4:,} are their integers. What holds "
         f"the floats?"
     )
-    assert others < 0.3 * floats, f"{others:,} bytes of arrays and Python's objects are alive"
+    assert others < 0.3 * floats, f"{others:,} bytes of arrays and Python objects are still alive"
 
 
 def test_one_module_at_two_places() -> None:
@@ -369,7 +369,7 @@ class Rounding(fx.Interpreter):
 
 
 def test_graphs_read_so() -> None:
-    """They have the same nodes as with observers; each call of a layer has a module of its own."""
+    """The graph has the same nodes as with observers; each layer call has its own module."""
     _, prepared = calibrated(Attention(), torch.randn(3, 4), torch.randn(4))
     assert_expected_inline(
         graph_text(convert(prepared)),
@@ -394,7 +394,7 @@ return add_1""",
 
 
 def test_the_prepared_module_is_left_alone() -> None:
-    """Its graph, its submodules, and its results."""
+    """The given module keeps its graph, its submodules, and its results."""
     x = torch.randn(3, 4), torch.randn(4)
     module, prepared = calibrated(Attention(), *x)
     text, children = graph_text(prepared), dict(prepared.named_modules())

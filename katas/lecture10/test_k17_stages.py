@@ -150,7 +150,7 @@ def check_stages(module: fx.GraphModule, stages: list[list[fx.Node]], count: int
     """Assert that stages hold every call once, in order."""
     names = [[node.name for node in stage] for stage in stages]
     assert count == len(stages), f"expected {count} stages: {names}"
-    assert all(stages), f"a stage without calls: {names}"
+    assert all(stages), f"a stage has no calls: {names}"
     assert calls(module) == [node for stage in stages for node in stage], (
         f"expected all calls, each once, in the order of the graph: {names}"
     )
@@ -175,7 +175,7 @@ def check_best(module: fx.GraphModule, count: int, cost: Any, size: Any) -> None
     expected = least(module, count, cost, size)
 
     assert expected == max(costs), (
-        f"the stages {names} cost {costs}; the largest need cost only {expected}"
+        f"the stages {names} cost {costs}; the most expensive one need cost only {expected}"
     )
 
 
@@ -186,9 +186,9 @@ def test_equal_calls_are_divided_equally() -> None:
 
     check_stages(module, stages, 3)
     assert [2, 2, 2] == [len(stage) for stage in stages], (
-        f"yours has {[len(stage) for stage in stages]} calls in its stages, expected [2, 2, "
-        "2]: the most expensive stage costs "
-        f"{max(stage_cost(stage, one, one) for stage in stages)} in yours, and could cost 3"
+        f"your stages have {[len(stage) for stage in stages]} calls, expected [2, 2, 2]: your most "
+        f"expensive stage costs {max(stage_cost(stage, one, one) for stage in stages)}, and could "
+        f"cost 3"
     )
 
 
@@ -197,8 +197,8 @@ def test_an_expensive_call_stands_alone() -> None:
     stages = partition(chain(6), 3, numbers(1, 1, 1, 50, 1, 1), numbers())
 
     assert [3, 1, 2] == [len(stage) for stage in stages], (
-        f"yours has {[len(stage) for stage in stages]} calls in its stages, expected [3, 1, "
-        "2]: any call in the same stage as the call of 50 makes the most expensive stage cost more"
+        f"your stages have {[len(stage) for stage in stages]} calls, expected [3, 1, 2]: any call "
+        f"that shares a stage with the call that costs 50 makes the most expensive stage cost more"
     )
 
 
@@ -207,7 +207,9 @@ def test_a_cut_avoids_a_large_value() -> None:
     stages = partition(chain(4), 2, numbers(10, 10, 10, 10), numbers(1, 100, 1))
 
     found = [len(stage) for stage in stages]
-    assert found in ([1, 3], [3, 1]), f"{found}: the second value costs 100 to send"
+    assert found in ([1, 3], [3, 1]), (
+        f"your stages have {found} calls, but the second value costs 100 to send"
+    )
 
 
 def test_a_longer_stage_can_be_a_cheaper_one() -> None:
@@ -230,7 +232,7 @@ def test_a_number_of_stages_that_cannot_be(count: int) -> None:
 
 
 def test_one_stage_for_each_call() -> None:
-    """That is the maximum; and a single stage holds all calls."""
+    """No more stages than calls are possible, and a single stage holds all calls."""
     assert [1, 1, 1] == [len(stage) for stage in partition(chain(3), 3, one, one)], (
         "three calls in three stages: expected one each"
     )

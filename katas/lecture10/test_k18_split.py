@@ -139,7 +139,7 @@ return add_2""",
 
 
 def test_a_skip_connection_goes_straight_to_its_stage() -> None:
-    """It skips the stage in between; a parameter is in both stages that use it."""
+    """A skip connection bypasses a stage; a parameter is in each stage that uses it."""
     module = fx.symbolic_trace(Skip())
     mul, linear, relu, add, last = calls(module)
     result = split(module, [[mul, linear], [relu], [add, last]])
@@ -174,13 +174,13 @@ return (add, mul_1)""",
     torch.testing.assert_close(actual["all"][2][0], expected["all"][2][0])
     assert actual["all"][1] is y, "return the input y itself, not a copy"
     assert 1 == actual["all"][2][1], (
-        f"the number among the results is {actual['all'][2][1]}, expected 1: whatever is not a "
-        f"node is returned as it is"
+        f"the number among the results is {actual['all'][2][1]}, expected 1: return whatever is "
+        f"not a node as it is"
     )
 
 
 def test_a_parameter_stands_where_the_module_reads_it() -> None:
-    """After the calls that came before it, whether it is the module's own or nested deeper."""
+    """A parameter keeps its place in the graph, whether it is the module's own or nested deeper."""
 
     class Late(nn.Module):
         def __init__(self) -> None:
@@ -195,7 +195,7 @@ def test_a_parameter_stands_where_the_module_reads_it() -> None:
     ops = [node.op for node in result.stage_0.graph.nodes]
     expected = [node.op for node in module.graph.nodes]
 
-    assert expected == ops, f"yours has {ops}, expected {expected}, as in the module"
+    assert expected == ops, f"your stage has {ops}, expected {expected}, as in the module"
     x = torch.tensor([1.0, 2.0, 3.0])
     torch.testing.assert_close(result(x), module(x), msg="a parameter and a buffer of a layer")
 
@@ -218,7 +218,7 @@ def test_a_stage_that_nobody_needs_returns_nothing() -> None:
 
 
 def test_stages_share_what_the_module_holds() -> None:
-    """The same parameters, each where it is used, and no copies."""
+    """Stages hold the same parameters, each where it is used, and no copies."""
     model = Skip()
     module = fx.symbolic_trace(model)
     mul, linear, relu, add, last = calls(module)
@@ -276,7 +276,7 @@ def test_an_input_may_have_two_names() -> None:
 
 
 def test_the_module_stays_as_it_is() -> None:
-    """Its graph, and what it computes."""
+    """The given module keeps its graph, and what it computes."""
     module = fx.symbolic_trace(Skip())
     before, code = graph_text(module), module.code
     order = calls(module)

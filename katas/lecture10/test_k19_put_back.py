@@ -75,8 +75,8 @@ def test_a_value_is_put_back_into_what_was_viewed(name: str) -> None:
 
     assert torch.equal(before, x), "x was written to: put_back must compute a new base"
     assert expected.shape == actual.shape, (
-        f"{name}: yours has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}, that of "
-        f"the base"
+        f"{name}: your base has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}, "
+        f"that of the base"
     )
     assert torch.equal(expected, actual), f"{name}: the base becomes {actual}, expected {expected}"
 
@@ -96,7 +96,7 @@ def test_a_matrix_is_put_back_by_transposing_again() -> None:
 
 @pytest.mark.parametrize("name", ["detach", "alias"])
 def test_a_view_of_all_is_put_back_as_the_value_itself(name: str) -> None:
-    """It shows its whole base, in order: nothing is left to compute."""
+    """Such a view shows its whole base, in order: nothing is left to compute."""
     (view,) = (n for n in traced(VIEWS[name], ramp(3)).graph.nodes if n.op == "call_function")
     graph = fx.Graph()
     base, value = graph.placeholder("base"), graph.placeholder("value")
@@ -130,7 +130,7 @@ def test_nothing_ready_made_is_called() -> None:
         found = fresh.put_back(new, view, new.placeholder("base"), new.placeholder("value"))
 
     assert aten.select_scatter.default is found.target, (
-        f"you add {found.target}: what select took out goes back with select_scatter"
+        f"you add {found.target}: put back what select took out with select_scatter"
     )
 
 

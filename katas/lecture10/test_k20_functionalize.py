@@ -90,11 +90,13 @@ def only_inputs_are_written(module: fx.GraphModule, written: list[bool]) -> bool
     writes = [node for node in calls if is_write(node)]
 
     assert {"aten.copy_.default"} >= {str(node.target) for node in writes}, (
-        f"operators that still write: {[str(node.target) for node in writes]}"
+        f"these operators still write: {[str(node.target) for node in writes]}"
     )
     expected = [node.name for node, was in zip(inputs, written, strict=True) if was]
     actual = [node.args[0].name for node in writes]
-    assert expected == actual, f"copy_ writes to {actual}, the program writes to {expected}"
+    assert expected == actual, (
+        f"your copy_ nodes write to {actual}, the program writes to {expected}"
+    )
     if writes:
         after = calls[calls.index(writes[0]) :]
         late = [str(node.target) for node in after if not is_write(node) and not is_view(node)]
@@ -135,7 +137,7 @@ return (sub, mul_1)""",
 
 
 def test_an_input_gets_its_last_value_at_the_end() -> None:
-    """The input gets it once, however often it is written to; and the input itself is returned."""
+    """The input gets its last value once, however often it is written to; it is returned itself."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         x.add_(y)
@@ -209,7 +211,7 @@ def test_a_sister_sees_a_write_to_the_other_view() -> None:
 
 
 def test_what_a_write_returns_is_the_tensor_itself() -> None:
-    """It is not just the current value: later writes to either one show in the other."""
+    """A view is not just the current value: later writes to either one show in the other."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1
@@ -279,8 +281,8 @@ def test_a_view_is_made_again_once_for_a_write() -> None:
     views = [str(node.target) for node in module.graph.nodes if is_view(node)]
     expected = ["aten.view.default", "aten.t.default", "aten.unsqueeze.default"]
     assert [*expected, "aten.view.default"] == views, (
-        f"{views}: after the writes the transpose is not used, the view is used three times, and "
-        "what was unsqueezed was not written to"
+        f"your views are {views}: after the writes the transpose is not used, the view is used "
+        f"three times, and what was unsqueezed was not written to"
     )
 
 
@@ -347,7 +349,7 @@ def step(what: str, x: torch.Tensor, number: int) -> list[torch.Tensor]:
 
 
 def run(program: list[tuple[str, int, int]], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Run a random program, and return all tensors that it has met."""
+    """Run a random program, and return all tensors that it has seen."""
     # A tensor, the number of its base, and whether it is a piece, or a view of one.
     pool = [(x, n, False) for n, x in enumerate(inputs)]
     for what, first, second in program:

@@ -79,7 +79,7 @@ def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
 def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
     """Compare outputs and gradients, None with None."""
     assert len(expected) == len(actual), (
-        f"{len(actual)} results returned, expected {len(expected)}: the outputs and one gradient "
+        f"you return {len(actual)} results, expected {len(expected)}: the outputs and one gradient "
         f"for each primal"
     )
     for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
@@ -201,7 +201,7 @@ def test_a_gradient_that_is_not_there_is_none() -> None:
 
 
 def test_a_primal_need_not_be_a_leaf() -> None:
-    """It requires grad, so it has a gradient; what it was computed from does not matter."""
+    """A primal that requires grad has a gradient, whatever it was computed from."""
     primals = leaf(2, 3) * 1, leaf(3, 4)
     joint = joint_graph(layer, primals)
     results = flat(joint, *primals, torch.ones(2, 4, dtype=torch.float64))
@@ -216,8 +216,12 @@ def test_tracing_leaves_the_primals_alone() -> None:
     x, w, constant = leaf(2, 3), leaf(3, 4), leaf(2, 4).detach()
     joint_graph(lambda x, w, c: (torch.mm(x, w) * c,), (x, w, constant))
 
-    assert x.grad is None, "x.grad was written: ask autograd.grad for gradients, not backward"
-    assert w.grad is None, "w.grad was written: ask autograd.grad for gradients, not backward"
+    assert x.grad is None, (
+        "your code wrote x.grad: get gradients from autograd.grad, not from backward"
+    )
+    assert w.grad is None, (
+        "your code wrote w.grad: get gradients from autograd.grad, not from backward"
+    )
     assert [True, True, False] == [t.requires_grad for t in (x, w, constant)], (
         f"x, w and c have requires_grad {[t.requires_grad for t in (x, w, constant)]} "
         "afterwards, expected [True, True, False] as before"

@@ -51,7 +51,7 @@ class Fixed(Scaled):
 
     @staticmethod
     def backward(ctx: Any, tangent: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return what was saved, as it is."""
+        """Return the saved value as it is."""
         return ctx.saved_tensors[0], None
 
 
@@ -135,7 +135,7 @@ def saved_by_autograd(function: Function, primals: tuple[torch.Tensor, ...]) -> 
 def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
     """Compare outputs and gradients, None with None."""
     assert len(expected) == len(actual), (
-        f"{len(actual)} results returned, expected {len(expected)}: the outputs and one gradient "
+        f"you return {len(actual)} results, expected {len(expected)}: the outputs and one gradient "
         f"for each primal"
     )
     for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
@@ -309,7 +309,7 @@ def test_values_are_saved_in_the_order_of_the_joint_graph() -> None:
     actual = placeholders(backward)[:-2]
 
     assert expected == actual, (
-        f"saved are {actual}, expected {expected}, in the order of the joint graph"
+        f"you save {actual}, expected {expected}, in the order of the joint graph"
     )
 
 
@@ -416,7 +416,7 @@ def test_partition_does_not_change_the_joint_graph() -> None:
 
     assert all(
         node.meta.keys() == meta.keys() for node, meta in zip(joint.graph.nodes, metas, strict=True)
-    ), "the meta of nodes changed: keep notes about nodes in dictionaries of your own"
+    ), "the meta of nodes changed: keep records about nodes in dictionaries of your own"
     assert before == text(joint), "copy nodes; do not move or erase those of the joint graph"
     assert [text(module) for module in first] == [text(module) for module in second], (
         "cutting the joint graph a second time gives different parts: nothing may be left over "

@@ -61,7 +61,9 @@ def test_nothing_ready_made_is_called() -> None:
     with forbids(kata, *READY_MADE) as fresh:
         (found,) = fresh.differentiable(parts, slopes, 1)(leaf(2, 3), leaf(3, 4))
 
-    assert (2, 4) == tuple(found.shape), f"yours has shape {tuple(found.shape)}, expected (2, 4)"
+    assert (2, 4) == tuple(found.shape), (
+        f"your result has shape {tuple(found.shape)}, expected (2, 4)"
+    )
 
 
 def test_a_function_calls_the_two_parts() -> None:
@@ -150,7 +152,7 @@ def test_a_write_to_a_saved_output_is_noticed() -> None:
 
 
 def test_saved_values_die_with_the_outputs() -> None:
-    """Autograd frees them: anything else that keeps them holds the memory of every step."""
+    """Autograd frees saved values: anything else that keeps them holds the memory of every step."""
     x = leaf(3)
 
     def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:

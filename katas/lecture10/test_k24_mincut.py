@@ -305,7 +305,7 @@ def test_a_capacity_may_be_large() -> None:
 
 @pytest.mark.step(1, "the greatest flow")
 def test_the_capacities_are_not_changed() -> None:
-    """Residual capacity is kept elsewhere."""
+    """Residual capacity is not kept in `capacities`."""
     edges = {("s", "a"): 4, ("a", "t"): 2}
     max_flow(edges, "s", "t")
 
@@ -318,9 +318,9 @@ def test_the_capacities_are_not_changed() -> None:
     edges=st.dictionaries(st.sampled_from(PAIRS), st.sampled_from([0, 1, 2, 3, 5, 8]), max_size=14)
 )
 def test_the_flow_is_the_least_cut(edges: dict[tuple[str, str], int]) -> None:
-    """All cuts are tried; of several minimum cuts, the one with the smallest source side counts."""
+    """All cuts are tried; of several minimum cuts, the one with the smallest source side wins."""
     assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t"), (
-        f"yours is {max_flow(edges, 's', 't')}, expected {least_cut(edges, 's', 't')}: the "
+        f"you return {max_flow(edges, 's', 't')}, expected {least_cut(edges, 's', 't')}: the "
         f"greatest flow, and the minimum cut nearest to the source"
     )
 
@@ -398,7 +398,7 @@ def test_a_gradient_may_depend_on_no_tangent() -> None:
     build = Builder(2)
     product = build.slow(*build.primals)
     saved = build.choose(product, product, None)
-    assert ["slow"] == saved, f"you save {saved}: an output that is also a gradient is saved"
+    assert ["slow"] == saved, f"you save {saved}: save an output even if it is also a gradient"
 
 
 @pytest.mark.step(2, "who runs in backward")
@@ -419,13 +419,13 @@ def test_every_output_has_a_tangent() -> None:
 
 @pytest.mark.step(3, "the fewest bytes")
 def test_the_smaller_value_is_saved() -> None:
-    """Backward needs a 16-byte value computed from a 64-byte product: bytes count."""
+    """Backward needs a 16-byte value computed from a 64-byte product: save the smaller one."""
     build = Builder(2)
     product = build.slow(*build.primals, size=64)
     small = build.cheap(product, size=16)
 
     assert ["cheap"] == build.choose(small, build.back(build.cheap(small, size=32)), None), (
-        "expected the first sine: 16 bytes, where the product has 64 and the second sine 32"
+        "save the first sine: it has 16 bytes, the product 64 and the second sine 32"
     )
 
 
@@ -439,7 +439,7 @@ def test_bytes_count_and_not_elements() -> None:
     half.meta["val"] = torch.empty(12, dtype=torch.float16, device="meta")
 
     assert ["cheap"] == build.choose(half, build.back(half), None), (
-        "expected the cheap value: it has 24 bytes, the product 80"
+        "save the cheap value: it has 24 bytes, the product 80"
     )
 
 
@@ -452,7 +452,7 @@ def test_one_value_for_many() -> None:
     output = build.cheap(product)
 
     assert ["slow"] == build.choose(output, build.back(left), build.back(right)), (
-        "expected only the product: 12 bytes, where the two values take 16"
+        "save only the product: it takes 12 bytes, the two values 16"
     )
 
 
@@ -464,7 +464,7 @@ def test_many_values_for_one() -> None:
     both = build.cheap(left, right, size=12)
 
     assert ["cheap"] == build.choose(both, build.back(both), None), (
-        "expected the value computed from both products: 12 bytes, where the products take 16"
+        "save the value computed from both products: it takes 12 bytes, the products 16"
     )
 
 
@@ -483,7 +483,7 @@ def test_a_tuple_is_not_saved() -> None:
 
 @pytest.mark.step(4, "what backward uses")
 def test_backward_uses_all_that_is_saved() -> None:
-    """Primals cost nothing, yet one that leads only to saved values is not in the list."""
+    """Primals cost nothing, yet a primal that leads only to saved values is not in the list."""
     build = Builder(3)
     product = build.slow(build.primals[0], build.primals[1])
     gradients = build.back(product), build.back(build.primals[2]), None
@@ -496,7 +496,7 @@ def test_backward_uses_all_that_is_saved() -> None:
 
 @pytest.mark.step(4, "what backward uses")
 def test_what_no_gradient_needs_is_not_saved() -> None:
-    """Neither for the output nor for a node of backward that leads nowhere."""
+    """Nothing is saved for the output, or for a node of backward that leads nowhere."""
     build = Builder(2)
     product = build.slow(*build.primals, size=12)
     left, right = build.cheap(product), build.cheap(product)
@@ -532,7 +532,7 @@ def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
 
     assert is_enough(graph, saved), "backward cannot run from what is saved"
     assert best == bytes_of(saved), (
-        f"you save {[str(node) for node in saved]}, {bytes_of(saved)} bytes; {best} are enough"
+        f"you save {[str(node) for node in saved]}, {bytes_of(saved)} bytes, but {best} are enough"
     )
     assert set(saved) == walk(graph, saved)[1], "you save values that backward does not use"
     assert saved == [node for node in graph.nodes if node in saved], (

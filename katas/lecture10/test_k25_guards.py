@@ -181,9 +181,9 @@ def test_an_equal_call_has_an_equal_key() -> None:
         "x and x.double() have equal keys: the dtype must be part of the key"
     )
     assert 2 == len({guards(looks, x), guards(looks, y), guards(looks, x.double())}), (
-        "three calls, two of them alike, make "
-        f"{len({guards(looks, x), guards(looks, y), guards(looks, x.double())})} entries in a "
-        "set, expected 2"
+        f"three calls, of which two look alike, have "
+        f"{len({guards(looks, x), guards(looks, y), guards(looks, x.double())})} different keys, "
+        f"expected 2"
     )
 
 
@@ -223,7 +223,7 @@ def test_grad_mode_is_guarded() -> None:
 
 
 def test_globals_that_are_read_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A number by value, a tensor by metadata, a function by identity; others not at all."""
+    """Numbers are guarded by value, tensors by metadata, functions by identity; others are not."""
     module, x = sys.modules[__name__], torch.ones(3)
 
     def changes(function: Callable[..., Any], name: str, value: object) -> tuple[bool, bool]:
@@ -289,7 +289,7 @@ def test_closure_variables_are_guarded(value: object) -> None:
         "closure holds"
     )
     assert key != guards(function, x), (
-        "the key has not changed: the contents of function.__closure__ belong to it"
+        "the key has not changed: include the contents of function.__closure__"
     )
 
 
@@ -320,7 +320,7 @@ def test_a_key_keeps_no_tensor_alive() -> None:
 
 
 def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The function is not called either."""
+    """Nothing is compiled, and the function is not called."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the key is made of facts about the arguments: compile nothing")

@@ -97,7 +97,7 @@ def test_nan_spreads_as_it_did(name: str) -> None:
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_it_is_one_graph_for_all_data(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is compiled once, without a break, from PyTorch's operators, for data of either branch."""
+    """Each compiles once, without a break, from PyTorch's operators, for data of either branch."""
     whole = getattr(kata, f"whole_{name}")
     whole(INPUTS["large"])
     capsys.readouterr()
@@ -148,7 +148,7 @@ def test_the_whole_report_prints_nothing(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_whole_average_is_the_average() -> None:
-    """It is that of all inputs so far; what was returned earlier stays as it was."""
+    """The mean is that of all inputs so far; earlier results stay as they were."""
     average, xs = kata.WholeAverage(4), torch.rand(5, 4)
     means = [average(x) for x in xs]
 
@@ -164,7 +164,7 @@ def test_the_average_has_the_gradient_of_the_average() -> None:
         average(xs[0])
         x = xs[1].clone().requires_grad_()
         mean = average(x)
-        assert mean.requires_grad, f"{type(average).__name__}: what it returns has no graph"
+        assert mean.requires_grad, f"{type(average).__name__}: its result has no graph"
         mean.sum().backward()
         gradients.append(x.grad)
 
@@ -172,7 +172,7 @@ def test_the_average_has_the_gradient_of_the_average() -> None:
 
 
 def test_an_earlier_input_has_its_gradient_too() -> None:
-    """It is in every later mean as well: after two steps with a factor of one half."""
+    """An input is in every later mean as well: after two steps with a factor of one half."""
     gradients = []
     for average in (kata.Average(4), kata.WholeAverage(4)):
         x = torch.rand(4, requires_grad=True)
@@ -207,10 +207,10 @@ def test_the_average_goes_on_from_its_state() -> None:
         first(x)
     state = first.state_dict()
     assert {"mean", "steps"} == set(state), (
-        f"the state_dict has {sorted(state)}, expected mean and steps"
+        f"the state_dict contains {sorted(state)}, expected mean and steps"
     )
     assert 3 == int(state["steps"]), (
-        f"the state has {int(state['steps'])} steps after three calls, expected 3"
+        f"the state_dict has steps = {int(state['steps'])} after three calls, expected 3"
     )
     second.load_state_dict(state)
     for x in xs[3:]:

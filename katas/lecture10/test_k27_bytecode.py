@@ -227,7 +227,7 @@ def test_one_operator_becomes_one_node() -> None:
     same = capture(add, x, x).graph
     names = [node.target for node in same.graph.nodes if node.op == "placeholder"]
     assert ["x", "y"] == names, (
-        f"one tensor passed for two parameters needs two placeholders; yours has {names}"
+        f"one tensor passed for two parameters needs two placeholders; your graph has {names}"
     )
     torch.testing.assert_close(same(x, y), x + y)
 
@@ -258,7 +258,7 @@ def test_one_operator_becomes_one_node() -> None:
 def test_the_graph_computes_what_the_function_does(
     function: Callable[..., Any], args: tuple[Any, ...]
 ) -> None:
-    """On the data it was traced with and on other data."""
+    """The graph is right for the data it was traced with and for other data."""
     agrees(function, *args)
 
 
@@ -389,7 +389,7 @@ def test_dynamo_finds_the_same_operators(
 
 
 def test_inputs_are_guarded() -> None:
-    """A tensor by metadata, a constant by class and value; defaults are inputs too."""
+    """Tensors are guarded by metadata, constants by class and value; defaults are inputs too."""
     x = torch.rand(2, 3, dtype=torch.float64)
 
     def function(x: torch.Tensor, n: int, name: str = "a") -> torch.Tensor:
@@ -508,14 +508,14 @@ def test_the_graph_breaks(function: Callable[..., Any], capsys: pytest.CaptureFi
     first = function.__code__.co_firstlineno
 
     assert first + 2 == caught.value.line, (
-        f"the graph breaks on line {first + 2} of this file, not on {caught.value.line}"
+        f"the graph should break on line {first + 2} of this file, not on {caught.value.line}"
     )
     assert "" == capsys.readouterr().out, "something was printed while tracing"
 
 
 @pytest.mark.parametrize("function", [item, breaks_inside])
 def test_a_break_names_the_innermost_line(function: Callable[..., Any]) -> None:
-    """It is the line in the function that was inlined."""
+    """The error names the line in the function that was inlined."""
     with pytest.raises(GraphBreak) as caught:
         capture(function, torch.rand(3))
 
@@ -525,7 +525,7 @@ def test_a_break_names_the_innermost_line(function: Callable[..., Any]) -> None:
 
 
 class Data(TorchDispatchMode):
-    """Notes operators that run on data."""
+    """Records the operators that run on data."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -534,7 +534,7 @@ class Data(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Note the name of what makes a tensor with data."""
+        """Record the name of each operator that makes a tensor with data."""
         result = func(*args, **(kwargs or {}))
         # Fake tensors compute on the meta device.
         if type(result) is torch.Tensor and result.device.type != "meta":

@@ -47,7 +47,7 @@ class Texts(Handler):
         self.calls: list[str] = []
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
-        """Note the expression and return it."""
+        """Record the expression and return it."""
         self.calls.append(f"{name}({', '.join(map(str, args))})")
         return self.calls[-1]
 

@@ -51,7 +51,7 @@ class Texts(Handler):
         self.calls: list[str] = []
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
-        """Note the expression and return it."""
+        """Record the expression and return it."""
         self.calls.append(f"{name}({', '.join(map(str, args))})")
         return self.calls[-1]
 
@@ -71,7 +71,7 @@ class Operators(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the operator, and go on."""
+        """Record the operator, and run it."""
         result = func(*args, **(kwargs or {}))
         self.names.append(str(func).split(".")[1])
         if isinstance(result, torch.Tensor):
@@ -138,7 +138,7 @@ def check(
     with unchanged(memory=memory):
         got = evaluate(kernel, memory)
     assert expected.shape == got.shape, (
-        f"{what}: yours has sizes {list(got.shape)}, expected {list(expected.shape)}"
+        f"{what}: your result has sizes {list(got.shape)}, expected {list(expected.shape)}"
     )
     # All data is float64: what went through float32 differs by 1e-8.
     torch.testing.assert_close(
@@ -147,7 +147,7 @@ def check(
 
 
 def test_a_result_has_the_size_of_the_loops() -> None:
-    """Even if the body depends on one loop, or none; the result is new, contiguous memory."""
+    """Even if the body depends on one loop or on none, the result is new, contiguous memory."""
     memory = storage("x")
     column = Pointwise((3, 4), lambda index: ops.load("x", index[0]))
     check(column, memory, memory["x"][:3, None].expand(3, 4), "one of two loops")
@@ -170,7 +170,7 @@ def test_a_result_has_the_size_of_the_loops() -> None:
 
 
 def test_a_reduction_is_evaluated() -> None:
-    """It reduces only the inner loops, one or two of them; the body is evaluated for all."""
+    """A reduction reduces only the one or two inner loops; the body is evaluated for all loops."""
     memory = storage("x")
     x = memory["x"].reshape(3, 4)
     check(row_reduction("sum", X), memory, x.sum(1), "sum")

@@ -43,7 +43,7 @@ class Texts(Handler):
         self.calls: list[str] = []
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
-        """Note the expression and return it."""
+        """Record the expression and return it."""
         self.calls.append(f"{name}({', '.join(map(str, args))})")
         return self.calls[-1]
 
@@ -72,12 +72,12 @@ def test_calls_are_counted_once() -> None:
     got = count(kernel)
 
     assert 4 * 12 == got.flops, (
-        f"expected 48 flops, mul, add, exp and sub for 12 elements; yours {got.flops}"
+        f"expected 48 flops, mul, add, exp and sub for 12 elements; you count {got.flops}"
     )
     i0, i1 = symbols(kernel)
     assert {("x", 4 * i0 + i1)} == set(got.reads), "an index that is read twice should be one read"
     assert 8 * (12 + 12) == got.bytes, (
-        f"expected 192 bytes, for 12 elements read and 12 written; yours {got.bytes}"
+        f"expected 192 bytes, for 12 elements read and 12 written; you count {got.bytes}"
     )
 
 
@@ -92,10 +92,10 @@ def test_the_place_is_a_part_of_a_read() -> None:
         "a read is a name and an index: expected two reads, at two indices"
     )
     assert 3 * 9 == got.flops, (
-        f"expected 27 flops, two neg and an add for 9 elements; yours {got.flops}"
+        f"expected 27 flops, two neg and an add for 9 elements; you count {got.flops}"
     )
     assert 8 * (9 + 9 + 9) == got.bytes, (
-        "expected 216 bytes: two different reads of a buffer both count"
+        "expected 216 bytes: count two different reads of a buffer separately"
     )
 
     product_of = Pointwise((3, 3), lambda index: ops.load("x", index[0] * (index[1] + 1)))
@@ -109,7 +109,7 @@ def test_what_a_loop_does_not_move_is_read_once() -> None:
     got = count(kernel)
 
     assert 8 * (12 + 4 + 1 + 12) == got.bytes, (
-        f"expected 232 bytes, for x, row, one and the result; yours {got.bytes}"
+        f"expected 232 bytes, for x, row, one and the result; you count {got.bytes}"
     )
     assert ("one", 0) in got.reads, (
         f"index 0 is read too, though it depends on no loop: {got.reads}"
@@ -123,12 +123,12 @@ def test_what_a_loop_does_not_move_is_read_once() -> None:
 
 
 def test_the_order_of_arguments_makes_another_call() -> None:
-    """That is true of a difference, but for a sum as well: a handler knows no algebra."""
+    """Like x - y and y - x, x + y and y + x are two calls: a handler knows no algebra."""
     for name in ("sub", "add"):
         kernel = pointwise("mul", pointwise(name, X, Y), pointwise(name, Y, X))
         got = count(kernel).flops
         assert 3 * 12 == got, (
-            f"expected 36 flops, for {name}(x, y), {name}(y, x) and mul; yours {got}"
+            f"expected 36 flops, for {name}(x, y), {name}(y, x) and mul; you count {got}"
         )
 
 
@@ -136,11 +136,11 @@ def test_a_choice_is_counted_as_a_call() -> None:
     """Whatever is not a load or a constant costs something: ge and where too."""
     got = count(pointwise("where", pointwise("ge", X, Y), X, Y)).flops
 
-    assert 2 * 12 == got, f"expected 24 flops, ge and where for 12 elements; yours {got}"
+    assert 2 * 12 == got, f"expected 24 flops, ge and where for 12 elements; you count {got}"
 
 
 def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
-    """An index may leave gaps or repeat: what counts is how often the loops change it."""
+    """An index may leave gaps or repeat: what matters is how often the loops change it."""
     cases = {
         "with gaps between its elements": Buffer("x", (3, 4), (20, 5)),
         "with windows that overlap": Buffer("x", (3, 4), (1, 1)),
@@ -148,12 +148,12 @@ def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
     for what, buffer in cases.items():
         got = count(pointwise("neg", buffer)).bytes
         assert 8 * (12 + 12) == got, (
-            f"a read {what} is 12 reads of 8 bytes each, 96 in all; yours {got - 96}"
+            f"a read {what} is 12 reads of 8 bytes each, 96 in all; you count {got - 96}"
         )
     eleven = Pointwise((1, 3, *[1] * 8, 2), lambda index: ops.load("x", index[10]))
     got = count(eleven).bytes
     assert 8 * (2 + 6) == got, (
-        f"the index depends on i10, not on i1: expected 16 bytes read, yours {got - 48}"
+        f"the index depends on i10, not on i1: expected 16 bytes read, you count {got - 48}"
     )
 
 
@@ -162,10 +162,10 @@ def test_a_reduction_counts_its_steps() -> None:
     got = count(row_reduction("sum", pointwise("mul", X, ROW)))
 
     assert 2 * 12 == got.flops, (
-        f"expected 24 flops, a mul and a step for 12 iterations; yours {got.flops}"
+        f"expected 24 flops, a mul and a step for 12 iterations; you count {got.flops}"
     )
     assert 8 * (12 + 4 + 3) == got.bytes, (
-        f"expected 152 bytes, for x, row and 3 results; yours {got.bytes}"
+        f"expected 152 bytes, for x, row and 3 results; you count {got.bytes}"
     )
 
 
@@ -259,5 +259,7 @@ def test_any_program(data: st.DataObject) -> None:
     reads = {call for call in calls if call.startswith("load(")}
     got = count(kernel)
     steps = len(calls - reads) + isinstance(kernel, Reduction)
-    assert steps * prod(kernel.loops) == got.flops, f"{calls}: yours {got.flops} flops"
-    assert reads == {f"load({name}, {place})" for name, place in got.reads}, f"yours {got.reads}"
+    assert steps * prod(kernel.loops) == got.flops, f"{calls}: you count {got.flops} flops"
+    assert reads == {f"load({name}, {place})" for name, place in got.reads}, (
+        f"you return the reads {got.reads}, the body makes {reads}"
+    )

@@ -41,7 +41,7 @@ class Texts(Handler):
         self.calls: list[str] = []
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
-        """Note the expression and return it."""
+        """Record the expression and return it."""
         self.calls.append(f"{name}({', '.join(map(str, args))})")
         return self.calls[-1]
 
@@ -142,14 +142,13 @@ def test_the_output_has_strides() -> None:
     run(source, memory)
 
     assert [6.0, -1.0, 22.0, -1.0, 38.0, -1.0, -1.0, -1.0] == memory["out"], (
-        f"yours is {memory['out']}: the output has stride 2, so the sums are at 0, 2 and 4, "
-        "and everything between them stays -1"
+        f"your output is {memory['out']}: it has stride 2, so the sums are at 0, 2 and 4, and "
+        f"everything between them stays -1"
     )
     memory = {"x": list(range(12)), "out": [-1.0] * 12}
     run(to_python(pointwise("neg", X), Buffer("out", (3, 4), (1, 3))), memory)
     assert [0, -4, -8, -1, -5, -9, -2, -6, -10, -3, -7, -11] == memory["out"], (
-        f"yours is {memory['out']}: the output has strides (1, 3), so element (i, j) goes to "
-        "i + 3*j"
+        f"your output is {memory['out']}: it has strides (1, 3), so element (i, j) goes to i + 3*j"
     )
 
 
@@ -188,7 +187,7 @@ def test_the_source_is_made_of_loops_and_numbers() -> None:
 
     nodes = list(ast.walk(tree))
     assert not [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)], (
-        "the source imports something: math is there already"
+        "the source imports something, but math is already available"
     )
     assert not [node for node in nodes if isinstance(node, ast.While | ast.comprehension)], (
         "the source has a while or a comprehension, expected one `for` statement for each loop"

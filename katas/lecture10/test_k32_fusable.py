@@ -78,7 +78,7 @@ def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int
 
 
 def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
-    """Say whether these groups of nodes can be kernels: an independent oracle."""
+    """Return whether these groups of nodes can be kernels: an independent oracle."""
     position = {each.name: number for number, group in enumerate(groups) for each in group}
     for number, group in enumerate(groups):
         if len(group) > 1 and any(each.extern for each in group):
@@ -149,7 +149,7 @@ def test_what_is_shared_is_saved() -> None:
     }
     for what, (other, expected) in cases.items():
         got = saved((a,), (other,))
-        assert expected == got, f"{what}: yours is {got} bytes, expected {expected}"
+        assert expected == got, f"{what}: you save {got} bytes, expected {expected}"
 
 
 def test_what_kernels_share_counts_once() -> None:
@@ -160,8 +160,8 @@ def test_what_kernels_share_counts_once() -> None:
         got = saved(first, second)
         names = [tuple(each.name for each in kernel) for kernel in (first, second)]
         assert 2 * 4 * N * M == got, (
-            f"you save {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both read "
-            f"or write x and b, and each counts once, however many nodes read it"
+            f"you save {got} bytes for the kernels {names}, expected {2 * 4 * N * M}: both read or "
+            f"write x and b, so count each once, however many nodes read it"
         )
 
 
@@ -235,7 +235,7 @@ def test_a_read_must_be_what_was_written() -> None:
 
 
 def test_a_reduction_goes_with_its_rows() -> None:
-    """It fuses with what it reduces, with its results, and with what expands these results."""
+    """A reduction fuses with its input, with its results, and with what expands these results."""
     total = node("total", {"x": FULL}, (N,), (M,))
 
     assert_fused(
@@ -304,7 +304,7 @@ def test_all_nodes_of_a_kernel_count() -> None:
 
 
 def test_a_library_call_is_not_fused() -> None:
-    """It is fused neither as a producer nor as a consumer."""
+    """A library call is fused neither as a producer nor as a consumer."""
     product_of = node("product", {"x": FULL}, extern=True)
 
     assert_apart(
@@ -345,7 +345,7 @@ def test_a_fusion_may_close_the_way_to_another() -> None:
 
 
 def test_arguments_are_not_changed() -> None:
-    """Lists stay as they are."""
+    """The given lists stay as they are."""
     kernels = alone(*SOFTMAX)
     needs(kernels)
     can_fuse(kernels, 0, 1)
@@ -440,7 +440,7 @@ def test_nothing_of_inductor_is_called() -> None:
         needed = fresh.needs(alone(*SOFTMAX))
         fusable = fresh.can_fuse(alone(*SOFTMAX), 1, 2), fresh.saved(*alone(*SOFTMAX)[1:3])
 
-    assert {0} == needed[1], f"yours is {needed}: c_sub, the second of a softmax, needs b_max"
+    assert {0} == needed[1], f"needs returns {needed}: c_sub, the second of a softmax, needs b_max"
     assert (True, 60) == fusable, (
         f"can_fuse and saved are {fusable} for c_sub and d_exp, expected (True, 60)"
     )

@@ -117,7 +117,7 @@ def _run_kernel(
 
 
 def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
-    """Say whether these groups of nodes can be kernels: an independent oracle."""
+    """Return whether these groups of nodes can be kernels: an independent oracle."""
     position = {each.name: number for number, group in enumerate(groups) for each in group}
     for number, group in enumerate(groups):
         if len(group) > 1 and any(each.extern for each in group):
@@ -169,7 +169,7 @@ def cost(groups: Sequence[Sequence[Node]], outputs: Sequence[str]) -> int:
 
 
 def topological(kernels: Sequence[Kernel]) -> bool:
-    """Say whether every node comes after all that it reads from."""
+    """Return whether every node comes after all nodes that it reads from."""
     order = [each for kernel in kernels for each in kernel]
     written = {each.name for each in order}
     for each in order:
@@ -193,7 +193,7 @@ def test_dead_nodes_are_pruned() -> None:
         )
 
     assert [a, b, c] == prune([a, b, c, d], ["c", "b"]), (
-        "expected a, b and c: a node that is read twice stays once"
+        "expected a, b and c: keep a node that is read twice only once"
     )
     assert [] == prune([a, b], []), "no outputs: no node is needed"
     call = node("call", {"a": FULL}, extern=True)
@@ -209,10 +209,10 @@ def test_a_chain_becomes_one_kernel() -> None:
     chain = [node("a", {"x": FULL}), node("b", {"a": FULL}), node("c", {"b": FULL})]
 
     assert [("a", "b", "c")] == [tuple(each.name for each in kernel) for kernel in fuse(chain)], (
-        f"yours is {text(fuse(chain))!r}, expected one kernel of a, b and c: each reads what "
-        "the one before has written"
+        f"you make {text(fuse(chain))!r}, expected one kernel of a, b and c: each reads what the "
+        f"one before has written"
     )
-    assert [] == fuse([]), f"without nodes there are no kernels: yours is {fuse([])}"
+    assert [] == fuse([]), f"without nodes there are no kernels, but you return {fuse([])}"
     assert [chain[:1]] == [list(kernel) for kernel in fuse(chain[:1])], (
         "expected one kernel for one node"
     )
@@ -230,8 +230,8 @@ def test_kernels_far_apart_may_be_fused() -> None:
     nodes = [node("a", {"x": FULL}), node("b", {"y": FULL}, (M, N)), node("c", {"a": FULL})]
 
     assert "a + c\nb" == text(fuse(nodes)), (
-        f"yours is\n{text(fuse(nodes))}\nbut should be a + c, b: neither of the two depends on b, "
-        f"which is between them"
+        f"your kernels are\n{text(fuse(nodes))}\nbut should be a + c, b: neither of the two "
+        f"depends on b, which is between them"
     )
 
 
@@ -275,8 +275,8 @@ def test_what_saves_most_is_fused_first() -> None:
     )
     turned = node("c", {"first": ROWS, "b": ROWS, "v": ROWS, "w": ROWS}, (N,), (M + 1,))
     assert "b + c\nfirst" == text(fuse([first, b, turned])), (
-        f"yours is\n{text(fuse([first, b, turned]))}\nbut should be b + c, first: b shares 36 "
-        f"bytes with c (b itself and two inputs), and 12 with first"
+        f"your kernels are\n{text(fuse([first, b, turned]))}\nbut should be b + c, first: b shares "
+        f"36 bytes with c (b itself and two inputs), and 12 with first"
     )
 
 
@@ -312,17 +312,17 @@ def test_the_result_is_in_topological_order() -> None:
     kernels = fuse([a, b, c, d])
 
     assert "a + d\nb\nc" == text(kernels), (
-        f"yours is\n{text(kernels)}\nbut should be a + d, b, c: b is transposed, so only a and d "
-        f"save anything together"
+        f"your kernels are\n{text(kernels)}\nbut should be a + d, b, c: b is transposed, so only a "
+        f"and d save anything together"
     )
     assert topological(kernels), (
-        f"yours is {text(kernels)}: b and c read a, so (a, d) must come first"
+        f"your kernels are {text(kernels)}: b and c read a, so (a, d) must come first"
     )
     e, f = node("e", {"y": TURNED}, (M, N)), node("f", {"a": FULL, "e": TURNED})
     kernels = fuse([a, e, b, f])
     assert "a + f\nb\ne" == text(kernels), (
-        f"yours is\n{text(kernels)}\nbut should be a + f, b, e: b and e are transposed, so only a "
-        f"and f save anything together"
+        f"your kernels are\n{text(kernels)}\nbut should be a + f, b, e: b and e are transposed, so "
+        f"only a and f save anything together"
     )
     assert topological(kernels), "f needs e, and b needs a: expected e, then (a, f), then b"
 

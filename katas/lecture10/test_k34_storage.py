@@ -101,7 +101,7 @@ def cost(groups: Sequence[Sequence[Node]], outputs: Sequence[str]) -> int:
 
 
 def test_arguments_are_not_changed() -> None:
-    """Lists stay as they are."""
+    """The given lists stay as they are."""
     kernels, outputs = alone(*SOFTMAX), ["f_div"]
     allocate(kernels, outputs)
     traffic(kernels, outputs)
@@ -147,7 +147,7 @@ def test_an_access_is_moved_once_for_each_kernel() -> None:
 
 
 def test_a_buffer_that_another_kernel_reads_exists() -> None:
-    """A buffer that is only read inside its kernel does not; an output always exists."""
+    """A buffer that is only read inside its kernel does not exist; an output always does."""
     a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
     c = node("c", {"b": FULL}, extern=True)
 
@@ -170,10 +170,10 @@ def test_storage_is_used_again() -> None:
     got = allocate(alone(*chain), ["e"])
 
     assert {0, 1} == set(got.values()), (
-        f"yours is {got}: two storages that take turns are enough, 0 and 1"
+        f"your plan is {got}: two storages that take turns, 0 and 1, are enough"
     )
     assert all(got[one] != got[other] for one, other in zip("abcd", "bcde", strict=True)), (
-        f"yours is {got}: a kernel reads one buffer while it writes the next, so the two need "
+        f"your plan is {got}: a kernel reads one buffer while it writes the next, so the two need "
         f"different storages"
     )
 
@@ -205,8 +205,8 @@ def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
         f"b is an output, and another buffer got its storage: {got}"
     )
     assert 4 == len(set(got.values())), (
-        f"yours is {got}: none of a, b, d and e is free when the next is written, so expected 4 "
-        f"storages"
+        f"your plan is {got}: none of a, b, d and e is free when the next is written, so expected "
+        f"4 storages"
     )
     assert "c" not in got, "nobody reads c, so it needs no storage"
 
@@ -330,7 +330,7 @@ def test_any_schedule(program: Program) -> None:
     for each in (alone(*nodes), kernels):
         check_storages(each, outputs)
         expected, yours = cost(each, outputs), traffic(each, outputs)
-        assert expected == yours, f"bytes: yours {yours}, expected {expected}, for {text(each)}"
+        assert expected == yours, f"you count {yours} bytes, expected {expected}, for {text(each)}"
 
 
 def test_nothing_of_inductor_is_called() -> None:
@@ -340,7 +340,7 @@ def test_nothing_of_inductor_is_called() -> None:
         moved = fresh.traffic([tuple(SOFTMAX)], ["f_div"])
 
     assert {"f_div": 0} == storage, (
-        f"yours is {storage}, expected one storage, number 0, for f_div: everything else stays in "
-        f"the kernel"
+        f"your plan is {storage}, expected one storage, number 0, for f_div: everything else stays "
+        f"in the kernel"
     )
     assert 120 == moved, f"you count {moved} bytes, expected 120: 15 floats in and 15 out"

@@ -132,7 +132,7 @@ return _addmm_activation""",
 
 
 def test_a_product_without_a_bias_stays() -> None:
-    """So do a sum without a ReLU, a ReLU without a product, and a sum of other things."""
+    """A sum without a ReLU, a ReLU without a product, and a sum of other things stay too."""
     check(fuse, lambda x, w, b: (x @ w).relu(), *inputs(), found=0)
     check(fuse, lambda x, w, b: torch.addmm(b, x, w), *inputs(), found=0)
     check(fuse, lambda x, w, b: b.relu(), *inputs(), found=0)
@@ -159,7 +159,7 @@ def test_factors_stay(function: Function, factors: dict[str, float]) -> None:
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
     assert factors == dict(node.kwargs), (
-        f"the new node has {dict(node.kwargs)}, expected {factors}, those of the chain"
+        f"the new node has the keywords {dict(node.kwargs)}, expected those of the chain, {factors}"
     )
 
 
@@ -200,7 +200,7 @@ def test_what_others_need_is_not_computed_twice(way: Function) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("function", CHAINS)
 def test_a_result_may_have_many_users(function: Function, way: Function) -> None:
-    """Each of them gets the new value, in place of the ReLU's."""
+    """Each user gets the new value, in place of the ReLU's."""
 
     def several(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
         y = function(x, w, b)
@@ -209,7 +209,7 @@ def test_a_result_may_have_many_users(function: Function, way: Function) -> None
     gm = check(way, several, *inputs(), found=1)
     targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     expected = ["aten._addmm_activation.default", "aten.sin.default", "aten.mul.Tensor"]
-    assert expected == targets, "product, sum and ReLU should be gone, and nothing else"
+    assert expected == targets, "product, sum and ReLU should be removed, and nothing else"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -268,7 +268,7 @@ def test_a_bias_is_where_the_product_is(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_bias_is_not_larger_than_the_product(way: Function) -> None:
-    """It is expanded to the product, never the other way round."""
+    """The bias is expanded to the product, never the other way round."""
     x, w, b = inputs()
 
     for small in (b[0], b[:1], b, torch.randn(4, 1), torch.randn(4, 6)):
@@ -357,7 +357,7 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
 
 
 def test_small_results_may_be_left() -> None:
-    """The elements of the result are counted, here 24."""
+    """The size is the number of elements of the result, here 24."""
     for smallest, found in ((0, 1), (24, 1), (25, 0)):
         assert found == fuse(traced(dense, *inputs()).graph, smallest), (
             f"with smallest={smallest}, a result of 24 elements: expected {found} replacements; "

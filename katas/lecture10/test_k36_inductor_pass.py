@@ -330,7 +330,7 @@ def test_the_pass_counts_over_all_graphs() -> None:
 
 
 def test_the_uuid_tells_passes_apart() -> None:
-    """It depends on what they do, not on what they have done, and goes into a pickled key."""
+    """The uuid depends on what passes do, not on what they have done, and can be pickled."""
     FuseLinear = kata().FuseLinear
     first, second, other = FuseLinear(), FuseLinear(), FuseLinear(25)
     first(traced(dense, *inputs()).graph)
@@ -355,7 +355,7 @@ def test_the_uuid_tells_passes_apart() -> None:
 
 
 def test_the_uuid_is_the_same_in_another_process(pytestconfig: pytest.Config) -> None:
-    """There, hashes of strings, addresses, times and process ids are different."""
+    """In another process, hashes of strings, addresses, times and process ids are different."""
     module = "katas.lecture10.k36_inductor_pass"
     program = f"import pickle; from {module} import FuseLinear as F; u = [F().uuid(), F(7).uuid()]"
     found = subprocess.run(  # noqa: S603 - our own
@@ -427,7 +427,7 @@ def spy_class() -> type[Any]:
             self.seen: list[str] = []
 
         def __call__(self, graph: fx.Graph) -> None:
-            """Note the operators, then do it."""
+            """Record the operators, then run the pass."""
             calls = (node for node in graph.nodes if node.op == "call_function")
             self.seen.append(", ".join(str(node.target) for node in calls))
             super().__call__(graph)
@@ -450,7 +450,7 @@ def layer_inputs() -> tuple[torch.Tensor, ...]:
 @pytest.mark.backend("inductor")
 @pytest.mark.time_limit(300)  # a kernel that the pass leaves is C++ that has to be compiled
 def test_inductor_runs_the_pass(inductor: None) -> None:
-    """It runs after Inductor's own passes, on the graph with addmm, and only for this function."""
+    """The pass runs after Inductor's own, on the graph with addmm, only for this function."""
     spy = spy_class()()
     args = layer_inputs()
     with caching(on=False):
@@ -510,5 +510,5 @@ def test_fewer_kernels_are_generated(inductor: None, monkeypatch: pytest.MonkeyP
         f"{found} kernels without, with and without the pass, expected [2, 0, 2]"
     )
     assert 5 + 4 == metrics.generated_kernel_count, (
-        "Inductor's kernel count was reset: others use it too, so leave it"
+        "Inductor's kernel count was reset: others use it too, so leave it alone"
     )

@@ -52,7 +52,7 @@ def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule
 
 
 def test_a_node_of_the_same_graph_needs_no_lifting() -> None:
-    """It is returned as it is."""
+    """A node of the level's own graph is returned as it is."""
     graph = fx.Graph()
     node = graph.placeholder("x")
 
@@ -62,7 +62,7 @@ def test_a_node_of_the_same_graph_needs_no_lifting() -> None:
 
 
 def test_a_node_from_outside_becomes_an_input() -> None:
-    """It becomes one input, however often it is lifted, after the existing inputs."""
+    """An outer node becomes one input, however often it is lifted, after the existing inputs."""
     outer, inner = Level(fx.Graph()), Level(fx.Graph())
     inner.parent = outer
     node, other = outer.graph.placeholder("x"), outer.graph.placeholder("y")
@@ -85,8 +85,8 @@ def test_a_node_from_outside_becomes_an_input() -> None:
         "from outside, in the order in which they were lifted"
     )
     assert {other: found, node: second} == inner.lifted, (
-        f"lifted is {inner.lifted}, expected { ({other: found, node: second}) }: from the "
-        "parent's node to the input"
+        f"lifted is {inner.lifted}, expected { ({other: found, node: second}) }: a dict from the "
+        f"parent's node to the input"
     )
 
 
@@ -103,17 +103,19 @@ def test_a_node_from_far_outside_goes_through_all_graphs() -> None:
         "far outside goes through every graph on the way"
     )
     assert {node: middle.inputs[0]} == middle.lifted, (
-        f"the middle graph has lifted {middle.lifted}, expected { ({node: middle.inputs[0]}) }: "
-        "from the outer node to its own input"
+        f"the middle graph has lifted {middle.lifted}, expected { ({node: middle.inputs[0]}) }: a "
+        f"dict from the outer node to the middle graph's input for it"
     )
-    assert {middle.inputs[0]: found} == inner.lifted, "an inner graph knows only its parent"
+    assert {middle.inputs[0]: found} == inner.lifted, (
+        "the inner graph should have lifted its parent's node, not the outer one"
+    )
     assert lift(middle, node) is middle.inputs[0], (
         "the middle graph already has an input for it, made on the way: return that one"
     )
 
 
 def test_a_node_that_is_nowhere_outside_is_refused() -> None:
-    """It is neither in this graph nor in one around it."""
+    """A node that is neither in this graph nor in one around it is refused."""
     stray = fx.Graph().placeholder("x")
     with pytest.raises(ValueError, match="used outside"):
         lift(Level(fx.Graph(), Level(fx.Graph())), stray)
@@ -224,7 +226,7 @@ def test_graphs_nest() -> None:
             for node in module.get_submodule(name).graph.nodes
             if node.op == "get_attr" and "graph" not in node.target
         ]
-        assert [] == own, f"{name} reads {own} itself, but whatever it needs should be an input"
+        assert [] == own, f"{name} reads {own} itself, but should get what it needs as an input"
 
 
 class Gated(nn.Module):
@@ -379,7 +381,7 @@ def test_record_lifts_what_is_known_first() -> None:
     assert [total, y, x] == list(level.lifted), (
         "expected the known values first, then what the function needs"
     )
-    assert level.parent is tracer.level, "the tracer's level is not restored"
+    assert level.parent is tracer.level, "record did not restore the tracer's level"
     assert_expected_inline(
         graph_text(level.graph),
         """\
@@ -393,7 +395,7 @@ return mul""",
 
 
 def test_what_is_known_may_be_far_outside() -> None:
-    """Then it is an input of every graph on the way, like anything that is lifted."""
+    """A known node is an input of every graph on the way, like anything that is lifted."""
     tracer = Tracer()
     tracer.trace(lambda x: x + 1)
     (x, *_) = tracer.graph.nodes

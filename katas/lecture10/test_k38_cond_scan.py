@@ -66,7 +66,8 @@ def test_a_choice_that_is_known_is_made() -> None:
     torch.testing.assert_close(cond(x.sum() < 0, true, false, (x, y)), y - x, rtol=0, atol=0)
     torch.testing.assert_close(cond(False, true, false, (x, y)), y - x, rtol=0, atol=0)  # noqa: FBT003 - a plain bool
     assert ["true", "false", "false"] == calls, (
-        f"called: {calls}, expected true, false, false: call only the function that is chosen"
+        f"your cond calls {calls}, expected true, false, false: call only the function that is "
+        f"chosen"
     )
 
 
@@ -279,7 +280,7 @@ step_graph_0:
 
 
 def test_a_step_has_operands_too() -> None:
-    """They come between the row and what is lifted."""
+    """Operands come between the row and what is lifted."""
 
     def function(xs: Any, y: Any, z: Any) -> Any:
         def step(carry: Any, row: Any, a: Any, b: Any) -> tuple[Any, Any]:

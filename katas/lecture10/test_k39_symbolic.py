@@ -81,7 +81,9 @@ def test_no_guard_is_added() -> None:
     decompose_mean(gm)
 
     after = [str(guard.expr) for guard in environment.guards]
-    assert before == after, f"the guards {before} have become {after}: something asked for a number"
+    assert before == after, (
+        f"the guards {before} have become {after}: do not ask for a size as a number"
+    )
 
 
 def test_a_known_size_is_a_number() -> None:
@@ -98,7 +100,7 @@ def test_a_known_size_is_a_number() -> None:
 
 
 def test_several_dims() -> None:
-    """They may be in any order, counted from the end, kept with size 1, or all but one."""
+    """Dims may be in any order, counted from the end, kept with size 1, or all but one."""
     check(lambda x: x.mean([0, 1]), (3, 4, 5), (2, 6, 7))
     check(lambda x: x.mean([-1, 0], keepdim=True), (3, 4, 5), (2, 6, 7))
     check(lambda x: x.mean([2, 0, 1]), (3, 4, 5), (2, 6, 7))

@@ -124,7 +124,9 @@ def test_the_same_is_computed_once() -> None:
 
     names = optimized(function, torch.rand(3))
     expected = ["sin.default", "exp.default", "cat.default", "add.Tensor", "sum.dim_IntList"]
-    assert [*expected, "mul.Tensor"] == names, f"you leave {names}"
+    assert [*expected, "mul.Tensor"] == names, (
+        f"you leave {names}, expected each distinct call once"
+    )
 
 
 @pytest.mark.step(1, "passes")
@@ -136,7 +138,7 @@ def test_keyword_arguments_are_told_apart() -> None:
 
     names = optimized(function, torch.rand(3), torch.rand(3))
     assert ["add.Tensor"] * 2 == names, (
-        f"you leave {names}, expected two adds: alpha=2 occurs twice, and once there is no alpha"
+        f"you leave {names}, expected two adds: two calls pass alpha=2, and one passes no alpha"
     )
 
 
@@ -145,23 +147,25 @@ def test_literals_are_told_apart() -> None:
     """1, 1.0 and True are equal in Python, and so are 0.0 and -0.0."""
     names = optimized(lambda x: (x + 1, x + 1.0, x + True, x + 1), torch.arange(3))
     assert ["add.Tensor"] * 3 == names, (
-        f"expected three adds, three different sums, one of them twice: {names}"
+        f"you leave {names}, expected three adds: only two of the four sums are the same"
     )
 
     names = optimized(lambda x: (x.clamp(min=0.0), x.clamp(min=-0.0)), torch.zeros(3))
-    assert 2 == len(names), f"expected two calls, 0.0 and -0.0 are two literals: {names}"
+    assert 2 == len(names), (
+        f"you leave {names}, expected two calls: 0.0 and -0.0 are different literals"
+    )
 
 
 @pytest.mark.step(1, "passes")
 def test_random_numbers_are_drawn_as_before() -> None:
-    """Two calls look the same but are not; nor is what is made from them."""
+    """Two calls look the same but are not; nor is what is computed from them."""
     names = optimized(lambda x: torch.rand_like(x).sin() - torch.rand_like(x).sin(), torch.rand(3))
 
     assert 2 == names.count("rand_like.default"), (
-        f"expected two calls of rand_like, each draws its own numbers: {names}"
+        f"you leave {names}, expected two calls of rand_like: each draws its own numbers"
     )
     assert 2 == names.count("sin.default"), (
-        f"expected two calls of sin, their inputs differ: {names}"
+        f"you leave {names}, expected two calls of sin: their inputs differ"
     )
 
 
@@ -180,9 +184,11 @@ def test_what_is_behind_a_write_is_left() -> None:
     text = f"yours leaves\n{graph_text(gm)}"
     names = [str(node.target) for node in gm.graph.nodes]
     assert 2 == names.count("aten.sin.default"), (
-        f"expected two sines, one before the write and one after: {text}"
+        f"expected two sines, one before the write and one after it: {text}"
     )
-    assert 1 == names.count("aten.copy_.default"), f"a write must stay, used or not: {text}"
+    assert 1 == names.count("aten.copy_.default"), (
+        f"keep the write, whether or not it is used: {text}"
+    )
     before = torch.rand(3)
     found = gm(before.clone())
     torch.testing.assert_close(found, (2 * before.sin(), (2 * before.sin()).sin()))
@@ -216,9 +222,7 @@ def test_the_smaller_cut_is_taken() -> None:
         num_fwd_outputs=1,
     )
 
-    assert [0] == compiler.saved, (
-        f"bytes saved: yours {compiler.saved}, expected [0]: an input costs nothing"
-    )
+    assert [0] == compiler.saved, f"saved is {compiler.saved}, expected [0]: an input costs nothing"
     names = [str(node.target) for node in backward.graph.nodes]
     assert 2 == names.count("aten.sin.default"), f"backward should compute two sines again: {names}"
     assert 5 == len(forward.graph.nodes), (
@@ -236,7 +240,7 @@ def test_a_product_is_paid_for() -> None:
     )
 
     assert [256] == compiler.saved, (
-        f"bytes saved: yours {compiler.saved}, expected [256], those of mm and sin"
+        f"saved is {compiler.saved}, expected [256], the bytes of mm and sin"
     )
 
 
@@ -247,7 +251,7 @@ def test_a_saved_value_may_be_the_first() -> None:
     compiler.partition(joint_of(lambda x: x * torch.rand_like(x), x), (), num_fwd_outputs=1)
 
     assert [24] == compiler.saved, (
-        f"bytes saved: yours {compiler.saved}, expected [24], those of the random numbers"
+        f"saved is {compiler.saved}, expected [24], the bytes of the random numbers"
     )
 
 
@@ -257,7 +261,7 @@ def test_cuts_that_cost_the_same() -> None:
     compiler, x = new_compiler(), torch.rand(3).requires_grad_()
     compiler.partition(joint_of(lambda x: x + 1, x), (), num_fwd_outputs=1)
 
-    assert [0] == compiler.saved, f"bytes saved: yours {compiler.saved}, expected [0]"
+    assert [0] == compiler.saved, f"saved is {compiler.saved}, expected [0]"
 
 
 @pytest.mark.step(2, "the cut")
@@ -269,7 +273,7 @@ def test_each_cut_has_an_entry() -> None:
     compiler.partition(joint, (), num_fwd_outputs=1)
 
     assert [0, 0] == compiler.saved, (
-        f"yours has {compiler.saved}, expected [0, 0], an entry for each joint graph"
+        f"saved is {compiler.saved}, expected [0, 0], an entry for each joint graph"
     )
 
 
@@ -285,7 +289,7 @@ def test_the_joint_graph_is_not_changed() -> None:
 
 @pytest.mark.step(3, "a callable for a graph")
 def test_a_graph_is_optimized_and_kept() -> None:
-    """Duplicates are gone from what is kept and run; inputs come in one list."""
+    """Duplicates are removed from what is kept and run; inputs come in one list."""
     gm = make_fx(lambda x: (x.sin() + x.sin(),))(torch.rand(3))
     compiler, x = new_compiler(), torch.rand(3)
     run: Any = compiler.compile_graph(gm, [x])
@@ -293,7 +297,7 @@ def test_a_graph_is_optimized_and_kept() -> None:
 
     torch.testing.assert_close(result, x.sin() * 2)
     assert [gm] == compiler.graphs, "append the graph to graphs"
-    assert 4 == len(gm.graph.nodes), f"expected one sine to be left:\n{graph_text(gm)}"
+    assert 4 == len(gm.graph.nodes), f"expected only one sine to be left:\n{graph_text(gm)}"
     assert getattr(run, "_boxed_call", False), (
         "what you return is not marked as taking a list: use make_boxed_func"
     )
@@ -309,7 +313,7 @@ def test_forward_and_backward_read_so() -> None:
     compiler, eager, yours = compiled(function, torch.rand(3))
     torch.testing.assert_close(yours, eager)
 
-    assert [0] == compiler.saved, f"bytes saved: yours {compiler.saved}, expected [0]"
+    assert [0] == compiler.saved, f"saved is {compiler.saved}, expected [0]"
     assert_expected_inline(
         "\n\n".join(graph_text(graph.graph) for graph in compiler.graphs),
         """\

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 aten = torch.ops.aten
-# A view that picks elements: the base with those replaced is a new tensor.
+# Maps a view that picks elements to the operator that replaces them in the base.
 SCATTERS = {
     aten.select.int: aten.select_scatter.default,
     aten.slice.Tensor: aten.slice_scatter.default,

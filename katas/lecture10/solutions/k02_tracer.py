@@ -104,7 +104,7 @@ class Proxy:
         self.node = node
 
     def __getattr__(self, name: str) -> Proxy:
-        """Return what stands for the attribute, or for the method until it is called."""
+        """Return a proxy for the attribute, or for the method until it is called."""
         return _Attribute(self, name)
 
     def __getitem__(self, index: Any) -> Proxy:
@@ -197,7 +197,7 @@ def _refused(what: str) -> TraceError:
 
 
 def trace(function: Callable[..., Any]) -> Graph:
-    """Return the graph of what `function` does, in the order in which it happens."""
+    """Return the graph of `function`, with its nodes in the order in which they are recorded."""
     graph = Graph()
     inputs = []
     for name, parameter in inspect.signature(function).parameters.items():

@@ -25,7 +25,7 @@ def unused(stem: str, taken: Collection[str]) -> str:
 
 
 class Writer:
-    """Writes arguments of nodes as Python, and collects the globals that this needs."""
+    """Writes arguments of nodes as Python, and collects the globals that the code needs."""
 
     def __init__(self, graph: fx.Graph) -> None:
         """Remember the nodes' names: a local variable hides a global of the same name. Given."""

@@ -41,7 +41,7 @@ class Interpreter:
         return result
 
     def run_node(self, node: fx.Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the value of one node, whose arguments are values."""
+        """Return the value of one node, given the values of its arguments."""
         match node.op:
             case "get_attr":
                 path, _, name = node.target.rpartition(".")

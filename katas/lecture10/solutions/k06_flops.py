@@ -1,4 +1,4 @@
-"""What would this model cost? Ask before there is memory for it."""
+"""What would this model cost? Find out before you allocate memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """What a node's value is made of, and what it costs. Given."""
+    """The shapes and dtypes of a node's value, and what it costs. Given."""
 
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[torch.dtype, ...]
@@ -78,7 +78,7 @@ def on_fakes(module: fx.GraphModule, run: Callable[..., Any], inputs: tuple[Any,
     with FakeTensorMode() as mode:
         fake = mode.from_tensor
         state, inputs = tree_map_only(torch.Tensor, fake, (state, inputs))
-        # It lends tensors to a module while its forward runs, and always takes them back.
+        # It replaces a module's tensors while forward runs, and always puts the old ones back.
         return functional_call(runner, state, inputs)
 
 

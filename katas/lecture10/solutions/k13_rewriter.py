@@ -10,7 +10,7 @@ from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
 
 def find_matches(graph: fx.Graph, pattern: fx.Graph) -> list[dict[fx.Node, Any]]:
-    """For each match, in the order of results, return what each node stands for. Given."""
+    """Return the matches, in the order of results: what each pattern node stands for. Given."""
     found = SubgraphMatcher(pattern, match_output=False, ignore_literals=False).match(graph)
     places = {node: place for place, node in enumerate(graph.nodes)}
     found.sort(key=lambda match: places[match.nodes_map[match.anchors[0]]])

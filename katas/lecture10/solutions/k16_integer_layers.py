@@ -44,7 +44,7 @@ class IntegerLayer(nn.Module):
 
 
 def convert(prepared: fx.GraphModule) -> fx.GraphModule:
-    """Return an integer version of a module that `prepare` made and that saw batches. Given."""
+    """Return an integer version of a module from `prepare` that has seen batches. Given."""
     result = fx.GraphModule(prepared, copy.deepcopy(prepared.graph))
     found = list(layers(result))
     inputs: dict[fx.Node, tuple[float, int]] = {}

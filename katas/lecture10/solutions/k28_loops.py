@@ -60,7 +60,7 @@ class Pointwise:
         return self.inner_fn(variables)
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to the value there: it computes."""
+        """Return a function that takes an index and computes the value there."""
         return self.inner_fn
 
 

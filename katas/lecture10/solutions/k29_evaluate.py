@@ -31,7 +31,7 @@ class Evaluate(Handler):
         return self.memory[name][index]
 
     def default(self, name: str, args: tuple[Any, ...]) -> torch.Tensor:
-        """Return what the function in `OPERATIONS` returns for the arguments."""
+        """Return the result of the function in `OPERATIONS` for the arguments."""
         return OPERATIONS[name][0](*args)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
-    """For each kernel, return the positions of all kernels that have to run before it."""
+    """Return a set for each kernel: the positions of all kernels that must run before it."""
     writer = {node.name: place for place, kernel in enumerate(kernels) for node in kernel}
     result: list[set[int]] = []
     for place, kernel in enumerate(kernels):

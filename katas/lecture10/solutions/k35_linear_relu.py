@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 class Chain(NamedTuple):
-    """What is replaced, from its product to its sum (possibly one node) and ReLU. Given."""
+    """The nodes to replace: product, sum (possibly the same node) and ReLU. Given."""
 
     product: fx.Node
     total: fx.Node
@@ -28,7 +28,7 @@ class Chain(NamedTuple):
 
 
 def chains(relu: fx.Node) -> Iterator[Chain]:
-    """Return the ways to read what a ReLU is computed from. Given."""
+    """Yield each way to read a ReLU and its inputs as a chain. Given."""
     (total,) = relu.args
     if total.target is aten.addmm.default:
         yield Chain(total, total, relu, total.args, dict(total.kwargs))

@@ -1,4 +1,4 @@
-"""Say it in Inductor's own language, and hand it over."""
+"""Write a pass in Inductor's language, and hand it over."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Level:
     """A graph that is being recorded. Given: do not change it."""
 
     graph: fx.Graph
-    parent: Level | None = None  # the level around this one; None for the traced function's
+    parent: Level | None = None  # the level around this one; None at the outermost
     inputs: list[fx.Node] = field(default_factory=list)  # the placeholders of an inner graph
     lifted: dict[fx.Node, fx.Node] = field(default_factory=dict)  # a node of the parent: its input
     graphs: dict[str, fx.GraphModule] = field(default_factory=dict)  # the graphs in it, by name

@@ -62,7 +62,7 @@ class Compiler:
         return make_boxed_func(gm.forward)
 
     def __call__(self, gm: fx.GraphModule, inputs: Any) -> Callable[..., Any]:
-        """Return what runs a graph from Dynamo, with gradients: `aot_autograd` does the work."""
+        """Return a function that runs a graph from Dynamo, with gradients: use `aot_autograd`."""
         compiler = self.compile_graph
         backend = aot_autograd(
             fw_compiler=compiler, bw_compiler=compiler, partition_fn=self.partition
