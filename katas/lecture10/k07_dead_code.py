@@ -24,7 +24,7 @@ from torch import fx
 
 
 def is_pure(node: fx.Node) -> bool:
-    """Return whether `node` does nothing but compute its value, the same one each time.
+    """Return whether `node` has no side effects and computes the same value each time.
 
     A get_attr and a call of ``operator.getitem`` are pure; a placeholder and the output are not. An
     operator (``torch._ops.OpOverload``) is pure unless one of the three lines of the brief says no.

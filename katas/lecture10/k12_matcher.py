@@ -1,6 +1,6 @@
 """Find a pattern in a graph.
 
-Fusion, quantization, lowering to a device: most of what is done to a graph says "wherever you see
+Fusion, quantization, lowering to a device: most passes over a graph begin with "wherever you see
 this". The pattern is a graph as well, traced from a function. Its placeholders are wildcards:
 
     pattern: relu(x + y)          graph: relu(sin(a) + b) * b

@@ -1,6 +1,6 @@
 """Replace each match with something else.
 
-A matcher says where a pattern occurs. Putting a replacement there takes four moves for each match:
+A matcher finds where a pattern occurs. Putting a replacement there takes four moves for each match:
 copy, redirect, remember, erase. Each move is one call of FX; the order is what matters.
 
     a                       a                        a

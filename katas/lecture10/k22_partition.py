@@ -1,7 +1,7 @@
 """Cut the joint graph in two.
 
 A joint graph holds forward and backward of a training step, but forward runs now and backward
-later. What crosses the cut is what forward saves: the memory of training.
+later. Forward saves the values that cross the cut: the memory of training.
 
     primals ──> mm ──> sin ──> output                 forward(*primals) -> (*outputs, *saved)
      │           └──> cos ──> mul <── tangents

@@ -225,7 +225,7 @@ def test_of_all_operators_of_aten_these_alone_count() -> None:
 
 
 def test_an_operator_of_another_namespace_counts_nothing() -> None:
-    """Whatever it is called: nobody knows what it does."""
+    """An operator that is not ATen's costs 0, whatever its name: nobody knows what it does."""
     names = ("mm", "addmm", "convolution", "_scaled_dot_product_flash_attention")
     # Private, but what PyTorch's own tests use: the operators are removed afterwards.
     with torch.library._scoped_library("lecture10_k03", "FRAGMENT") as library:  # noqa: SLF001

@@ -161,7 +161,7 @@ def test_the_given_module_is_left_alone() -> None:
 
 
 def test_what_nobody_calls_is_gone() -> None:
-    """Otherwise the old pair would keep its memory."""
+    """The old pair is removed, since it would keep its memory."""
     folded = fold_batch_norms(tracing(Pair()))
     names = sorted(name for name, _ in folded.named_children())
 

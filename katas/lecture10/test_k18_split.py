@@ -201,7 +201,7 @@ def test_a_parameter_stands_where_the_module_reads_it() -> None:
 
 
 def test_a_stage_that_nobody_needs_returns_nothing() -> None:
-    """A value without a user, such as that of a print."""
+    """The stage computes a value without a user, such as that of a print."""
     graph = fx.Graph()
     x = graph.placeholder("x", default_value=2)
     a = graph.call_function(operator.add, (x, 1))

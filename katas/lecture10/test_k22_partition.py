@@ -42,7 +42,7 @@ class Scaled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, tangent: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Use it."""
+        """Multiply by the saved input."""
         return tangent * ctx.saved_tensors[0], None
 
 
@@ -298,7 +298,7 @@ def test_items_are_saved_instead_of_tuples() -> None:
 
 
 def test_values_are_saved_in_the_order_of_the_joint_graph() -> None:
-    """Whatever they are: a primal, an item, an output, a value in between."""
+    """Saved values may be a primal, an item, an output, or a value in between."""
 
     def function(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = torch.native_dropout(x, 0.5, True)[0] * w  # noqa: FBT003 - as above
@@ -355,7 +355,7 @@ def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
 
 
 def test_forward_holds_no_more_than_outputs_need() -> None:
-    """Wherever it is: this derivative is computed before the output, and only backward uses it."""
+    """The derivative is computed before the output here, but only backward uses it."""
     graph = fx.Graph()
     x, arriving = graph.placeholder("x"), graph.placeholder("arriving")
     cosine = graph.call_function(torch.ops.aten.cos.default, (x,))

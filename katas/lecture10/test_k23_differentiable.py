@@ -67,7 +67,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def test_a_function_calls_the_two_parts() -> None:
-    """Whatever they compute: here backward returns a made-up gradient from what was saved."""
+    """The parts may compute anything: backward returns a made-up gradient here."""
 
     def forward(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return x * 2, x + y

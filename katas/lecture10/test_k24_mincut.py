@@ -270,7 +270,7 @@ def test_what_was_pushed_can_be_sent_back() -> None:
 
 @pytest.mark.step(1, "the greatest flow")
 def test_there_may_be_no_way() -> None:
-    """Then nothing flows; an edge of capacity 0 makes no path, nor does a vertex without edges."""
+    """Without a path nothing flows; an edge of capacity 0 makes no path."""
     assert (0, {"s"}) == max_flow({}, "s", "t"), "no edges: expected flow 0 and only the source"
     assert (0, {"s", "a"}) == max_flow({("s", "a"): 5, ("a", "t"): 0}, "s", "t"), (
         "the edge to t has capacity 0: expected flow 0, and the source reaches a"
@@ -361,7 +361,7 @@ def test_a_cheap_value_is_computed_again_from_a_primal() -> None:
 
 @pytest.mark.step(2, "who runs in backward")
 def test_an_expensive_value_is_saved() -> None:
-    """Or what is computed from it: here nothing is smaller than the product, so save that."""
+    """Here nothing computed from the product is smaller than it, so save the product."""
     build = Builder(2)
     product = build.slow(*build.primals)
     sine = build.cheap(product)

@@ -123,7 +123,7 @@ def test_an_operation_asks_its_inputs_in_order() -> None:
 
 
 def test_a_producer_is_inlined() -> None:
-    """Its value goes straight from call to call: there is no load in between."""
+    """The producer's value goes straight from call to call: there is no load in between."""
     kernel = pointwise("exp", pointwise("sub", X, constant(1.0)))
     got = expression(kernel)
 
@@ -221,7 +221,7 @@ FOUR: dict[str, Callable[[Pointwise], Any]] = {"to_text": to_text}
 
 @pytest.mark.parametrize("name", FOUR)
 def test_the_body_runs_once(name: str) -> None:
-    """Not once for each element: one run of the body describes all of them."""
+    """The body is not run once for each element: one run describes all elements."""
     runs = []
 
     def body(index: Sequence[Any]) -> Any:
@@ -237,7 +237,7 @@ def test_the_body_runs_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", FOUR)
 def test_no_handler_is_left_behind(name: str) -> None:
-    """Even if the body raises; and the handler that was there before is restored."""
+    """Even if the body raises, the handler is removed and the previous one restored."""
 
     def body(index: Sequence[Any]) -> Any:
         ops.constant(1.0)

@@ -214,7 +214,7 @@ FOUR: dict[str, Callable[[Pointwise], Any]] = {
 
 @pytest.mark.parametrize("name", FOUR)
 def test_the_body_runs_once(name: str) -> None:
-    """Not once for each element: one run of the body describes all of them."""
+    """The body is not run once for each element: one run describes all elements."""
     runs = []
 
     def body(index: Sequence[Any]) -> Any:
@@ -230,7 +230,7 @@ def test_the_body_runs_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", FOUR)
 def test_no_handler_is_left_behind(name: str) -> None:
-    """Even if the body raises; and the handler that was there before is restored."""
+    """Even if the body raises, the handler is removed and the previous one restored."""
 
     def body(index: Sequence[Any]) -> Any:
         ops.constant(1.0)

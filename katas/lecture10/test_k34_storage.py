@@ -243,7 +243,7 @@ def check_storages(kernels: Sequence[Kernel], outputs: Sequence[str]) -> None:
     """Assert that a plan stores what is needed, shares nothing in use, and wastes no storage."""
     plan, needed = allocate(kernels, outputs), lives(kernels, outputs)
     assert needed.keys() == plan.keys(), (
-        f"these buffers need storage: {sorted(needed)}, your plan is {plan}"
+        f"these buffers need storage: {sorted(needed)}, but your plan is {plan}"
     )
     for one, other in combinations(needed, 2):
         (size, begin, end), (size2, begin2, end2) = needed[one], needed[other]
@@ -258,7 +258,7 @@ def check_storages(kernels: Sequence[Kernel], outputs: Sequence[str]) -> None:
         most[size] = max(most[size], alive)
     numbers = set(plan.values())
     assert set(range(sum(most.values()))) == numbers, (
-        f"{sum(most.values())} storages are enough: {plan}"
+        f"your plan is {plan}, but {sum(most.values())} storages are enough"
     )
 
 

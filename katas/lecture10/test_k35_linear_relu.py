@@ -241,7 +241,7 @@ def test_a_bias_is_a_tensor(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_bias_has_the_dtype_of_the_product(way: Function) -> None:
-    """Neither a wider one, nor a number in a tensor, which does not change what add returns."""
+    """A wider bias is refused, even a tensor without dims, which does not widen the sum."""
     # Whole numbers: no rounding between product and sum.
     x, w, b = (value.round().bfloat16() for value in inputs())
 

@@ -171,7 +171,7 @@ def test_what_others_need_is_not_computed_twice(way: Function) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_several_chains(way: Function) -> None:
-    """They may follow each other, or be side by side."""
+    """Chains may follow each other, or be side by side."""
 
     def network(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
         y = dense(x, w, b)
@@ -507,7 +507,7 @@ def test_fewer_kernels_are_generated(inductor: None, monkeypatch: pytest.MonkeyP
         found = [kernels(layers, custom, *args) for custom in (None, kata().FuseLinear(), None)]
 
     assert [2, 0, 2] == found, (
-        f"{found} kernels without, with and without the pass, expected [2, 0, 2]"
+        f"kernels without, with and without the pass: {found}, expected [2, 0, 2]"
     )
     assert 5 + 4 == metrics.generated_kernel_count, (
         "Inductor's kernel count was reset: others use it too, so leave it alone"

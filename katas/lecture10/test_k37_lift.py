@@ -69,9 +69,7 @@ def test_a_node_from_outside_becomes_an_input() -> None:
     own = inner.add_input()
     found = lift(inner, other)
 
-    assert found.graph is inner.graph, (
-        "expected a node of the inner graph, which has the value there"
-    )
+    assert found.graph is inner.graph, "expected a node of the inner graph that holds the value"
     assert [own, found] == inner.inputs, (
         f"the inputs are {inner.inputs}, expected {[own, found]}: a new one comes after the "
         f"existing ones"
@@ -178,7 +176,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 
 def test_what_a_branch_does_stays_in_the_branch() -> None:
-    """Even if all its operands are values from outside."""
+    """A branch keeps its calls even if all their operands come from outside."""
 
     def function(x: Any, y: Any) -> Any:
         return cond(x.sum() > 0, lambda: y.exp() + x, lambda: torch.tanh(y), ())

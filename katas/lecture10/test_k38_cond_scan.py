@@ -342,7 +342,7 @@ def test_a_step_returns_a_pair(count: int) -> None:
 
 
 def test_each_step_returns_a_pair() -> None:
-    """The one in the middle, which returns a tensor of two rows, must return a pair too."""
+    """The middle step, which returns a tensor of two rows, must return a pair too."""
     calls = []
 
     def step(carry: Any, row: Any) -> Any:

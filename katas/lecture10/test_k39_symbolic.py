@@ -68,7 +68,7 @@ return div""",
 
 
 def test_every_size_is_served() -> None:
-    """Even sizes that the graph was not traced with."""
+    """The graph holds even for sizes that it was not traced with."""
     check(lambda x: (x.sin().mean(1) * 2).mean(0), (3, 4), (5, 7), (2, 2), (9, 3))
 
 
@@ -124,7 +124,7 @@ def test_other_nodes_stay() -> None:
 
 
 def test_the_new_nodes_have_symbols() -> None:
-    """Their meta has the same shapes as the mean's, with the same symbols."""
+    """The new nodes' meta has the same shapes as the mean's, with the same symbols."""
     gm = traced(lambda x: x.mean(1, keepdim=True), torch.rand(3, 4))
     (mean,) = gm.graph.find_nodes(op="call_function", target=aten.mean.dim)
     expected = str(mean.meta["val"].shape)

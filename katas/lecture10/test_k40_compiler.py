@@ -116,7 +116,7 @@ STEPS = st.lists(st.tuples(*(st.integers(0, 8) for _ in "abc")), min_size=1, max
 
 @pytest.mark.step(1, "passes")
 def test_the_same_is_computed_once() -> None:
-    """Even if it is the same only because its arguments are; in lists and keywords too."""
+    """Calls are the same if their arguments are, in lists and keywords too."""
 
     def function(x: torch.Tensor) -> Any:
         a, b = x.sin().exp(), x.sin().exp()

@@ -9,7 +9,7 @@ from torch import fx
 
 
 def is_pure(node: fx.Node) -> bool:
-    """Return whether `node` does nothing but compute its value, the same one each time."""
+    """Return whether `node` has no side effects and computes the same value each time."""
     if node.op == "get_attr" or node.target is operator.getitem:
         return True
     op = node.target
