@@ -198,7 +198,7 @@ class Distinct(Handler):
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
         """Return the name of a call: a repeated one gets its old name."""
-        # By its text: 0.0 == -0.0 in Python, and they are two constants.
+        # Keyed by its text: 0.0 == -0.0 in Python, but they are two constants.
         call = f"{name} {[str(arg) for arg in args]}"
         if call not in self.known:
             self.known[call] = f"tmp{len(self.calls)}"

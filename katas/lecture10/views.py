@@ -1,4 +1,4 @@
-"""Given to the kata on functionalization: what is a view, what is a write, and how to put back.
+"""Given to the kata on functionalization: views, writes, and how to put a value back.
 
 `put_back` is the answer to k19: read it after that.
 """

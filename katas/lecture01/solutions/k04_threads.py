@@ -75,7 +75,7 @@ PROGRAMS: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 
 def predictions() -> dict[str, tuple[Any, Any]]:
-    """Return what each of `PROGRAMS` returns: here, there."""
+    """Return what each of `PROGRAMS` returns: in this thread, in another."""
     return {
         "default_dtype": ("float64", "float64"),
         "default_device": ("meta", "cpu"),

@@ -48,5 +48,5 @@ class Mean(torch.nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean of the rows of x (n, m), as (m,)."""
-        # No loop and no len, which needs an int: a dynamic size is not one.
+        # No loop and no len: len needs an int, and a dynamic size is not an int.
         return x.mean(0)

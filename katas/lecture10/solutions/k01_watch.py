@@ -28,7 +28,7 @@ class Watch:
     def backend(
         self, graph: torch.fx.GraphModule, inputs: list[torch.Tensor]
     ) -> Callable[..., Any]:
-        """Print the graph and keep it; return what runs it and counts that."""
+        """Print and keep the graph; return a function that runs it and counts the runs."""
         print(graph.code)  # noqa: T201 - to see it is the point
         self.graphs.append(graph)
 

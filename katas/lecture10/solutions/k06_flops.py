@@ -34,7 +34,7 @@ def flops(operator: Any, args: tuple[Any, ...], result: Any) -> int:
     aten = torch.ops.aten
     packet = operator.overloadpacket
     if packet in (aten.mm, aten.bmm, aten.addmm, aten.baddbmm):
-        # Each element of the first matrix meets each column of the second.
+        # Each element of the first matrix is used for each column of the second.
         first, second = args[:2] if packet in (aten.mm, aten.bmm) else args[1:3]
         return 2 * first.numel() * second.shape[-1]
     if packet is aten.convolution:

@@ -16,7 +16,7 @@ def is_pure(node: fx.Node) -> bool:
     if not isinstance(op, torch._ops.OpOverload):  # noqa: SLF001 - it has no other name
         return False
     random = torch.Tag.nondeterministic_seeded in op.tags
-    # A call that returns nothing is made for its effect: an assertion.
+    # A call that returns nothing is made for its effect, as an assertion is.
     return not op._schema.is_mutable and not random and bool(op._schema.returns)  # noqa: SLF001
 
 

@@ -30,7 +30,7 @@ def is_pure(node: fx.Node) -> bool:
 
 
 def merge_duplicates(gm: fx.GraphModule) -> int:
-    """Compute what is the same once; return by how many nodes the graph has shrunk."""
+    """Merge nodes that compute the same; return by how many nodes the graph has shrunk."""
     if any(may_write(node) for node in gm.graph.nodes):
         return 0
     before = len(gm.graph.nodes)

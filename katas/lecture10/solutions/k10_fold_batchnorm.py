@@ -25,7 +25,7 @@ def fold(convolution: nn.Module, norm: nn.Module) -> nn.Module:
         if convolution.bias is not None:
             shift = shift + convolution.bias * scale
         if isinstance(convolution, TRANSPOSED):
-            # (in, out / groups, ...): each group's rows of inputs meet that group's outputs.
+            # (in, out / groups, ...): each group's rows feed only that group's outputs.
             rows = scale.view(groups, -1).repeat_interleave(weight.shape[0] // groups, dim=0)
             scaled = weight * rows.view(*weight.shape[:2], *(1 for _ in weight.shape[2:]))
         else:

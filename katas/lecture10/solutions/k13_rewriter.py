@@ -26,7 +26,7 @@ def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph
     (wanted,) = pattern.output_node().args
     changed: dict[fx.Node, fx.Node] = {}
     for match in matches:
-        # An input of this match may be the result of an earlier one, which is gone.
+        # An input of this match may be the result of an earlier one, which is erased by now.
         inputs = [map_arg(match[node], lambda n: changed.get(n, n)) for node in old]
         result = match[wanted]
         with gm.graph.inserting_before(result):

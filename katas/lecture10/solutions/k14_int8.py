@@ -38,20 +38,20 @@ def quantize(
 
 
 class _FakeQuantize(torch.autograd.Function):
-    """Rounds in forward, and forgets about it in backward."""
+    """Rounds in forward, and ignores the rounding in backward."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, scale: Any, zero_point: int, ends: tuple[int, int]) -> Any:
-        """Quantise and go back; remember what was in range."""
+        """Quantise and convert back; remember which elements were in range."""
         low, high = ends
         steps = torch.round(x / scale) + zero_point
         ctx.save_for_backward((low <= steps) & (steps <= high))
-        # A scale that is a tensor of another dtype would promote.
+        # A tensor scale of another dtype would promote the result.
         return ((steps.clamp(low, high) - zero_point) * scale).to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        """Pass on the gradient of what was in range."""
+        """Pass on the gradient of the elements that were in range."""
         (inside,) = ctx.saved_tensors
         return gradient * inside, None, None, None
 
@@ -59,5 +59,5 @@ class _FakeQuantize(torch.autograd.Function):
 def fake_quantize(
     x: torch.Tensor, scale: float | torch.Tensor, zero_point: int, low: int, high: int
 ) -> torch.Tensor:
-    """Return what is left of x after quantisation, with a gradient that goes straight through."""
+    """Return x quantised and converted back, with a gradient that goes straight through."""
     return _FakeQuantize.apply(x, scale, zero_point, (low, high))

@@ -20,7 +20,7 @@ def is_sent(node: fx.Node) -> bool:
 def stage_cost(
     stage: list[fx.Node], cost: Callable[[fx.Node], int], size: Callable[[fx.Node], int]
 ) -> int:
-    """Return what a stage costs: its own nodes, and the values that it receives."""
+    """Return the cost of a stage: that of its own nodes and of the values that it receives."""
     received = {value for node in stage for value in node.all_input_nodes if is_sent(value)}
     return sum(map(cost, stage)) + sum(map(size, received - set(stage)))
 

@@ -25,7 +25,7 @@ def split(module: fx.GraphModule, stages: list[list[fx.Node]]) -> fx.GraphModule
         graph = fx.Graph()
         copies = {node: graph.placeholder(node.name) for node in received}
         for node in module.graph.nodes:
-            # A parameter is where it is used, and is never sent.
+            # A parameter is in each stage that uses it, and is never sent.
             if node in inside or (node in needed and not is_sent(node)):
                 copies[node] = graph.node_copy(node, copies.__getitem__)
         results = tuple(copies[node] for node in sent)

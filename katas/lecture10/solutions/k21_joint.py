@@ -22,7 +22,7 @@ def joint_graph(
     def joint(primals: Any, tangents: Any) -> Any:
         outputs = function(*primals)
         wanted = [primal for primal in primals if primal.requires_grad]
-        # autograd.grad runs operators, and make_fx writes them down like those of forward.
+        # autograd.grad runs operators, and make_fx records them like those of forward.
         found = iter(torch.autograd.grad(outputs, wanted, tangents, allow_unused=True))
         return (*outputs, *(next(found) if x.requires_grad else None for x in primals))
 

@@ -35,7 +35,7 @@ def partition(joint: fx.GraphModule, num_outputs: int) -> tuple[fx.GraphModule, 
     inputs = joint.graph.find_nodes(op="placeholder")
     primals, tangents = inputs[:-num_outputs], inputs[-num_outputs:]
     forward = walk_back(outputs, set()) | set(primals)
-    # A tuple cannot be saved: its items are there as soon as it is.
+    # A tuple cannot be saved, so its items belong to the same part as the tuple.
     forward |= {x for x in nodes if x.target is operator.getitem and x.args[0] in forward}
     backward = walk_back(gradients, forward)
     wanted = {before for node in backward for before in node.all_input_nodes} | set(gradients)
@@ -54,6 +54,6 @@ def _extract(joint: fx.GraphModule, inputs: Any, members: set[fx.Node], results:
         if node in members and node not in copies:
             copies[node] = graph.node_copy(node, copies.__getitem__)
     graph.output(tuple(None if node is None else copies[node] for node in results))
-    # An item that nobody asked for was taken along with its tuple.
+    # Items that nothing uses came in with their tuple.
     graph.eliminate_dead_code()
     return fx.GraphModule(joint, graph)

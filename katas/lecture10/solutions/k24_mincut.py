@@ -96,7 +96,7 @@ def walk_back(results: Iterable[fx.Node | None], stops: set[fx.Node]) -> set[fx.
 
 
 def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
-    """Return the nodes that forward saves: the fewest bytes that spare what is expensive."""
+    """Return the nodes that forward saves: as few bytes as suffice to rerun nothing expensive."""
     *nodes, output = joint.nodes
     gradients = output.args[0][num_outputs:]
     inputs = joint.find_nodes(op="placeholder")

@@ -34,7 +34,7 @@ class Buffer:
         return sum(i * step for i, step in zip(index, self.stride, strict=True))
 
     def make_loader(self) -> Callable[[Sequence[Any]], Any]:
-        """Return the function from an index to the value there: it loads."""
+        """Return a function that takes an index and loads the value there."""
         return lambda index: ops.load(self.name, self.indexer(index))
 
 

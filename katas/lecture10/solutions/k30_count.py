@@ -28,7 +28,7 @@ class Distinct(Handler):
 
     def default(self, name: str, args: tuple[Any, ...]) -> str:
         """Return the name of a call."""
-        # By its text: 0.0 == -0.0 in Python, and they are two constants.
+        # Keyed by its text: 0.0 == -0.0 in Python, but they are two constants.
         call = f"{name} {[str(arg) for arg in args]}"
         if call not in self.known:
             self.known[call] = f"tmp{len(self.calls)}"
@@ -37,7 +37,7 @@ class Distinct(Handler):
 
 
 def count(kernel: Pointwise | Reduction) -> Count:
-    """Return what the kernel computes, reads, and moves between memory and processor."""
+    """Return the kernel's flops, its reads, and the bytes that it moves."""
     variables, handler = symbols(kernel), Distinct()
     with handling(handler):
         kernel.body(variables)

@@ -40,7 +40,7 @@ class Level:
 
 
 def lift(level: Level, node: fx.Node) -> fx.Node:
-    """Return the node of this level's graph that has the value of a node of any level."""
+    """Return the node of this level's graph for a node of any level."""
     if node.graph is level.graph:
         return node
     if level.parent is None:
@@ -98,7 +98,7 @@ class Tracer(fx.Tracer):
     def record(
         self, function: Callable[..., Any], count: int, known: Iterable[fx.Node] = ()
     ) -> Level:
-        """Record a function of `count` tensors in a new level, and return that."""
+        """Record a function of `count` tensors in a new level, and return the level."""
         outer = self.level
         self.level = level = Level(fx.Graph(), outer)
         try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def cond(
     pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...]
 ) -> Any:
-    """Return what one of two functions returns; record both if the choice is not known."""
+    """Return the result of one of two functions; record both if the choice is not known."""
     if not isinstance(pred, fx.Proxy):
         return (true_fn if pred else false_fn)(*operands)
     tracer: Any = pred.tracer
