@@ -138,8 +138,8 @@ def test_the_code_is_one_statement_for_each_node() -> None:
         "self and then the inputs, x and power"
     )
     assert len(nodes) == len(function.body), (
-        f"yours has {len(function.body)} statements, expected {len(nodes)}, one for each node that "
-        f"is not a placeholder:\n{source}"
+        f"your function has {len(function.body)} statements, expected {len(nodes)}, one for each "
+        f"node that is not a placeholder:\n{source}"
     )
     local = {node.name for node in graph.nodes}
     for node, statement in zip(nodes, function.body, strict=True):

@@ -388,10 +388,10 @@ def test_nothing_is_changed() -> None:
     with unchanged(module=module, x=x):
         profile(module, x)
 
-    assert not x.any(), "the input was written to: run on fake tensors made from it"
+    assert not x.any(), "the input was mutated: run on fake tensors made from it"
     for name, value in module.state_dict(keep_vars=True).items():
         assert value is kept[name], f"{name} has been replaced by another tensor"
-        assert torch.equal(before[name], value), f"{name} was written to: make it fake too"
+        assert torch.equal(before[name], value), f"{name} was mutated: make it fake too"
     assert meta == [dict(node.meta) for node in module.graph.nodes], (
         "the nodes' meta has changed: return the rows, do not store them there"
     )

@@ -143,7 +143,7 @@ def test_literals_must_be_the_same() -> None:
             expected = type(ours) is type(theirs) and repr(ours) == repr(theirs)
             actual = count(method("to", ours), method("to", theirs))
             assert expected == bool(actual), (
-                f"does {theirs!r} in a pattern match {ours!r}? expected {expected}, yours "
+                f"does {theirs!r} in a pattern match {ours!r}? expected {expected}, you return "
                 f"{bool(actual)}: type and value must be equal"
             )
     assert 1 == count(method("view", [0, 1]), method("view", [0, 1])), (

@@ -283,7 +283,7 @@ def test_no_float_weight_is_kept_anywhere() -> None:
 
     assert not kept, "your layer keeps the given layer alive, with its float weight"
     assert held < 0.3 * floats, (
-        f"once model and prepared are gone, {held:,} bytes of tensors are alive for the "
+        f"once model and prepared are deleted, {held:,} bytes of tensors are alive for the "
         f"{side}x{side} weights of two layers: only {floats // 4:,} are their integers. What holds "
         f"the floats?"
     )

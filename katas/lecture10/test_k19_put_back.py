@@ -73,7 +73,7 @@ def test_a_value_is_put_back_into_what_was_viewed(name: str) -> None:
     before = x.clone()
     actual = fx.GraphModule({}, graph)(x, new)
 
-    assert torch.equal(before, x), "x was written to: put_back must compute a new base"
+    assert torch.equal(before, x), "x was mutated: put_back must compute a new base"
     assert expected.shape == actual.shape, (
         f"{name}: your base has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}, "
         f"that of the base"

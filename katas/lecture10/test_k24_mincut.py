@@ -263,7 +263,7 @@ def test_what_was_pushed_can_be_sent_back() -> None:
 
     flow, _ = max_flow({**short, **long, ("f", "t"): 1}, "s", "t")
     assert 2 == flow, (
-        f"expected flow 2, yours {flow}: flow that was pushed can be sent back, so an edge also "
+        f"your flow is {flow}, expected 2: flow that was pushed can be sent back, so an edge also "
         f"has residual capacity against its flow"
     )
 

@@ -352,5 +352,5 @@ def values(name: str, x: torch.Tensor, whole: Callable[..., Any]) -> tuple[Any, 
         torch.testing.assert_close(mean, (x.sin() + x).mean(), msg="the mean is what was printed")
     (expected * torch.arange(1.0, 4.0)).sum().backward()
     (actual * torch.arange(1.0, 4.0)).sum().backward()
-    assert torch.equal(whole_x.detach(), x), "the caller's tensor was written to"
+    assert torch.equal(whole_x.detach(), x), "the caller's tensor was mutated"
     return (expected, given_x.grad), (actual, whole_x.grad)
