@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def exp_vjp(grad: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
     """Return the gradient of ``result = x.exp()`` with respect to `x`, without another exp.
 
-    Throughout, `grad` has the shape of the result, and what you return has that of the input.
+    In all five, `grad` has the shape of the result, and a returned gradient that of its input.
     """
     # TODO: what is the slope of exp?
     raise NotImplementedError("exp_vjp")
@@ -63,7 +63,7 @@ def matmul_vjp(
 def sum_vjp(
     grad: torch.Tensor, shape: Sequence[int], dims: Sequence[int], *, keepdim: bool
 ) -> torch.Tensor:
-    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of that shape: a view of `grad`.
+    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of `shape`, as a view of `grad`.
 
     `dims` holds at least one dim, in any order; dims may be negative.
     """

@@ -1,14 +1,15 @@
 """Five more formulas, for operators that choose, read and join.
 
-``torch.where(x > 0, x.log(), 0)`` is finite, but its gradient at 0 is NaN: the 0 for the side that
-was not chosen met an infinite slope. Selecting looks harmless in forward; in backward you must
+``torch.where(x > 0, x.log(), 0)`` is finite, but its gradient at 0 is NaN: the unchosen side's
+0 was multiplied by an infinite slope. Selecting looks harmless in forward; in backward you must
 decide about each element that was not chosen, was read twice, or tied for the maximum.
 
     x = [5, 7, 5]    x.amax()                  one maximum: it gets the whole gradient
     x = [7, 7, 5]    x.amax()                  two: they get half each
     x[[2, 0, 2]]     x[2] was read twice       it gets the sum of two gradients
 
-Write five, about 9 lines: `div_vjp`, `where_vjp`, `amax_vjp`, `index_select_vjp`, `cat_vjp`.
+Write five formulas, about 9 lines: `div_vjp`, `where_vjp`, `amax_vjp`, `index_select_vjp` and
+`cat_vjp`.
 
 - Use operators that autograd can differentiate again: the tests do.
 - Don't run autograd, nor an operator whose name contains "backward".
@@ -34,7 +35,7 @@ def div_vjp(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the gradients of ``a / b`` with respect to `a` and `b`, which broadcast.
 
-    Throughout, `grad` has the shape of the result, and what you return has that of the input.
+    In all five, `grad` has the shape of the result, and a returned gradient that of its input.
     """
     # TODO: the quotient rule.
     raise NotImplementedError("div_vjp")
@@ -66,7 +67,7 @@ def amax_vjp(grad: torch.Tensor, x: torch.Tensor, result: torch.Tensor, dim: int
 def index_select_vjp(
     grad: torch.Tensor, shape: Sequence[int], dim: int, index: torch.Tensor
 ) -> torch.Tensor:
-    """Return the gradient of ``x.index_select(dim, index)`` for an x of that shape.
+    """Return the gradient of ``x.index_select(dim, index)`` for an x of `shape`.
 
     An index may occur several times, or not at all.
     """

@@ -19,7 +19,7 @@ steps; each turns a group of tests green:
 
 Begin on paper: the edges of ``x * x + x``, and beside each node how many arrive.
 Afterwards read ``Engine::evaluate_function`` in ``torch/csrc/autograd/engine.cpp``.
-Real life differs: it also sums what was broadcast (k05), runs hooks, frees saved tensors, and has a
+Real life differs: PyTorch also undoes broadcasts (k05), runs hooks, frees saved tensors, and has a
 thread per GPU; CPU nodes run in the calling thread.
 """
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 def count_dependencies(roots: Sequence[tuple[Node, int]]) -> dict[Node, int]:
     """Return each node reachable from `roots`, and how many edges lead to it.
 
-    An edge is a pair (node, input_nr): a gradient goes to that node, as its input of that number. A
-    root is an edge too; the others are in ``node.next_functions``, one for each input of the
-    operator, with None as the node if no gradient is needed. A graph may be ten thousand nodes
-    deep.
+    An edge is a pair (node, input_nr): it sends a gradient to that node, as its input number
+    input_nr. A root is an edge too; all other edges are in ``node.next_functions``, one for each
+    input of the operator, with None as the node if no gradient is needed. A graph may be ten
+    thousand nodes deep.
     """
     # TODO: visit every node once, count every edge.
     raise NotImplementedError("count_dependencies")
@@ -52,11 +52,11 @@ def run_backward(roots: Sequence[tuple[Node, int]], grads: Sequence[torch.Tensor
     """Send each gradient along its root, run the reachable nodes, and return them in order.
 
     ``len(node._input_metadata)`` says how many gradients a node takes: call ``node(*grads)``, with
-    None where nothing arrived. It returns a tensor or None if it has a single edge, else a tuple in
-    the order of its edges; AccumulateGrad, the node of a leaf, has no edges and writes ``.grad``.
+    None where nothing arrived. A node with one edge returns a tensor or None, others a tuple in the
+    order of their edges; AccumulateGrad, the node of a leaf, has no edges and writes ``.grad``.
     An edge that carries None counts as followed: a node that gets only None runs too.
 
-    ``node._sequence_nr()`` grows with each operator of forward; AccumulateGrad has the highest.
+    ``node._sequence_nr()`` grows with each operator of forward; AccumulateGrad's is the highest.
     Grad mode is off while nodes run.
     """
     # TODO: a buffer per node, a count per node, and a queue of the ready nodes.

@@ -51,9 +51,9 @@ class CubeGrad(torch.autograd.Function):
     def backward(
         ctx: Any, gradgrad: torch.Tensor
     ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients of `grad` and `x`, None for one that is not needed.
+        """Return the gradients of `grad` and `x`, or None for one that is not needed.
 
-        `gradgrad` is the gradient of ``3 * x ** 2 * grad``. Each takes at most three
+        `gradgrad` is the gradient of ``3 * x ** 2 * grad``. Compute each with at most three
         multiplications.
         """
         # TODO: differentiate 3 x^2 grad on paper.

@@ -76,7 +76,7 @@ class SavedTensor:
     def __init__(self, tensor: torch.Tensor, is_output: bool = False) -> None:  # noqa: FBT001, FBT002
         """Save `tensor`; raise `no_counter` if it is an inference tensor.
 
-        With `is_output`, it is a result of the node that saves it. Then keep a detached alias,
+        With `is_output`, `tensor` is a result of the node that saves it: keep a detached alias,
         which shares the memory and the counter, and does not own the node.
         """
         # TODO: what must it keep, and what must it not?
@@ -93,7 +93,7 @@ class SavedTensor:
 
     def release(self) -> None:
         """Drop the tensor, so that its memory can be freed."""
-        # TODO: and remember that it is gone.
+        # TODO: drop the tensor, and remember that it was released.
         raise NotImplementedError("SavedTensor.release")
 
 

@@ -174,8 +174,8 @@ def predictions() -> dict[str, Prediction]:
       children are the base's old history, then the children of the write's own node except the
       first.
     - A view made before a write to its base or to any view of it, including itself, gets a new
-      ``grad_fn``: here AsStridedBackward0 on the base's. Its old one is dropped. (A view that
-      strides alone cannot describe, such as ``conj()``, keeps its kind of node.)
+      ``grad_fn``: here AsStridedBackward0 on top of the base's. The old one is dropped. (A view
+      that strides alone cannot describe, such as ``conj()``, keeps its kind of node.)
     - The result of ``detach`` shares the memory, but not the history: a write to it leaves the
       graph of its base unchanged.
     - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, but requires a

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Records of hooks, and how to remove them. Given: do not change."""
+    """What hooks have recorded, and their handles. Given: do not change."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -57,7 +57,7 @@ def log_nodes(root: torch.Tensor) -> Log:
 
 
 def clip_gradient(tensor: torch.Tensor, limit: float) -> RemovableHandle:
-    """Clip the gradient of `tensor` to [-limit, limit] before it goes on or into ``.grad``.
+    """Clip the gradient of `tensor` to [-limit, limit] before it is passed on or accumulated.
 
     `tensor` may be a leaf or not. Return the handle of the hook.
     """

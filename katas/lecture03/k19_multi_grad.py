@@ -1,7 +1,7 @@
 """Act when all gradients have arrived.
 
 The gradient norm involves all tensors together. A hook on each tensor runs when its own gradient
-arrives, but which is the last? That depends on the graph, on this backward, and on the tensors that
+arrives, but which comes last? That depends on the graph, on this backward, and on the tensors that
 it does not reach. PyTorch has a hook that waits for several tensors, and a Module has one for the
 gradients of its inputs and outputs:
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Records of hooks, and how to remove them. Given: do not change."""
+    """What hooks have recorded, and their handles. Given: do not change."""
 
     def __init__(self) -> None:
         self.shapes: list[tuple[tuple[tuple[int, ...] | None, ...], ...]] = []

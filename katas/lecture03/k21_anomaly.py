@@ -61,7 +61,7 @@ def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
 
 
 def tensors_in(result: object) -> list[torch.Tensor]:
-    """Return the tensors in the result of a call, one or in a tuple or list."""
+    """Return the tensors in a call's result, which may be one tensor, a tuple or a list."""
     every = result if isinstance(result, tuple | list) else [result]
     return [each for each in every if isinstance(each, torch.Tensor)]
 
@@ -70,7 +70,7 @@ def tensors_in(result: object) -> list[torch.Tensor]:
 
 
 def check(name: str, line: str) -> Callable[[Sequence, Sequence], None]:
-    """Return a hook for a node of that name: raise `anomaly` if the node has returned NaN.
+    """Return a hook that raises `anomaly` if its node, called `name`, has returned NaN.
 
     The hook gets the gradients that the node returned, then those that it received.
     """

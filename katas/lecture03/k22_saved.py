@@ -65,9 +65,9 @@ def saved(node: Node) -> dict[str, torch.Tensor]:
 
     A PyTorch node has ``_saved_self``, the tensor, and ``_raw_saved_self``, its packed form.
     ``_saved_`` without ``_raw_saved_`` is a number or a size. The node of your own Function has
-    ``_raw_saved_tensors``, and the tensors are in ``saved_tensors``. Lists are tuples: name their
-    entries ``indices[0]``, ``indices[1]``, those of a Function ``tensors[0]``. Leave out None. Let
-    the RuntimeError of a node that has freed its tensors pass through.
+    ``_raw_saved_tensors``, and the tensors are in ``saved_tensors``. A list comes as a tuple:
+    name its entries ``indices[0]``, ``indices[1]``, those of a Function ``tensors[0]``. Leave out
+    None. Let the RuntimeError of a node that has freed its tensors pass through.
     """
     # TODO: dir(node) lists the attributes.
     raise NotImplementedError("saved")
@@ -77,7 +77,7 @@ def saved_bytes(root: torch.Tensor, own: Iterable[torch.Tensor] = ()) -> int:
     """Return how many bytes the graph of `root` keeps alive, apart from those of `own`.
 
     Count whole storages, each once, but not those of tensors in `own` (parameters, the batch),
-    which are alive anyway. Return 0 without a graph.
+    which are alive anyway. Return 0 if `root` has no graph.
     """
     # TODO: each storage counts once.
     raise NotImplementedError("saved_bytes")

@@ -60,13 +60,13 @@ class Running:
         self.state = torch.zeros_like(weight)
 
     def step(self, x: Tensor) -> Tensor:
-        """Return the next state, with the graph of only this step."""
+        """Return the next state; its graph must cover this step only."""
         self.state = torch.tanh(self.state * self.weight + x)
         return self.state
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """For each gradient, append its norm divided by the norm of `tensor` when this was called."""
+    """For each gradient, append its norm divided by the norm that `tensor` has at this call."""
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / tensor.norm())))
 
 

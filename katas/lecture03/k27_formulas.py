@@ -1,6 +1,6 @@
 """Explore: operators with a derivative formula, composites, and operators without either.
 
-PyTorch has about 1600 operators by name. Some have no derivative, which shows at three different
+PyTorch has about 1600 operator names. Some have no derivative, which shows at three different
 moments:
 
     x = torch.rand(3, requires_grad=True)
@@ -8,7 +8,7 @@ moments:
     torch.heaviside(x, x)                                      # fine, until backward
     F.nll_loss(torch.rand(2, 3), torch.tensor([0, 1]), x)      # x is the weight: RuntimeError now
 
-Others are made of parts, and need no formula: ``relu6`` leaves the node of ``hardtanh``. Find out
+Others consist of parts, and need no formula: ``relu6`` leaves the node of ``hardtanh``. Find out
 which applies to any operator of the installed PyTorch, in about 25 lines:
 
 1. `gradient`: call it, look at the result, run backward; which of the three happens?
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 def asking(args: tuple[Any, ...], position: int) -> list[Any]:
-    """Return copies of `args`, of which only the one at `position` requires grad.
+    """Return copies of `args`; only the one at `position` requires grad.
 
-    It is not a leaf, so the operator may write to it.
+    That copy is not a leaf, so the operator may write to it.
     """
     inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     inputs[position] = inputs[position].requires_grad_().clone()
@@ -55,7 +55,7 @@ def recorded(results: object) -> list[torch.Tensor]:
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """For each floating-point tensor, return what `gradient` returns, by argument name."""
+    """Return the result of `gradient` for each floating-point tensor, by argument name."""
     return {
         argument.name: gradient(op, asking(args, position))
         for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001
@@ -67,7 +67,7 @@ def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
 
 
 def gradient(op: OpOverload, inputs: list[Any]) -> str:
-    """Return what happens to the gradient of `inputs`, one of which requires grad.
+    """Return what happens to the gradient of the only one of `inputs` that requires grad.
 
     - "refused" if the call raises RuntimeError, "not differentiable with respect to ...";
     - "none" if no result requires grad;

@@ -36,15 +36,15 @@ def jacobian(
     """Return J of shape ``y.shape + x.shape``: J[i..., j...] is d y[i...] / d x[j...].
 
     Call ``y = function(x)`` once, on a leaf of your own: `x` may be a leaf or not; do not change
-    it. Both have at least one element, and y depends on `x`. J has no graph. No run of the engine
-    carries more than `chunk` rows (1 or more; None: all); use as few runs as that allows.
+    it. x and y have at least one element, and y depends on `x`. J has no graph. No run of the
+    engine carries more than `chunk` rows (1 or more; None: all); use as few runs as that allows.
     """
     # TODO: the rows of an identity matrix are the gradients to send back, all at once.
     raise NotImplementedError("jacobian")
 
 
 def hessian(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """Return the second derivatives of a `function` whose result has no dims, and is not linear.
+    """Return the second derivatives of a nonlinear `function` whose result has no dims.
 
     The shape is ``x.shape + x.shape``. Call the function once, and run the engine twice: for the
     gradient, then for all rows.

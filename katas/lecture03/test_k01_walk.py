@@ -32,7 +32,7 @@ def compare(tensor: torch.Tensor, expected: list[str], why: str) -> None:
 
 
 def test_a_leaf_has_no_history() -> None:
-    """No operator made it, so it has no node."""
+    """No operator made a leaf, so it has no node."""
     compare(leaf(), [], "x.grad_fn is None: there is nothing to walk")
     compare(torch.ones(2), [], "x.grad_fn is None: there is nothing to walk")
 
@@ -47,7 +47,7 @@ def test_one_operator() -> None:
 
 
 def test_an_input_without_a_gradient_has_no_node() -> None:
-    """Its entry in next_functions is None."""
+    """An input that needs no gradient has None in next_functions."""
     compare(
         leaf() * torch.ones(2),
         ["MulBackward0", "AccumulateGrad"],

@@ -119,12 +119,12 @@ def test_exp_uses_its_result(device: str) -> None:
     # No exponential is negative: only a product with the result gives this.
     answer = kata.exp_vjp(torch.ones(2), torch.tensor([5.0, -2.0])).tolist()
     assert [5.0, -2.0] == answer, (
-        f"result [5, -2], grad 1: yours {answer}; multiply by the result, which is the slope"
+        f"result [5, -2], grad 1: you return {answer}; multiply by the result, which is the slope"
     )
 
 
 def test_exp_can_be_differentiated_twice() -> None:
-    """Its formula is made of differentiable operations."""
+    """The formula of exp uses only differentiable operations."""
     check(torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), randn(4))
 
 
@@ -132,14 +132,14 @@ def test_exp_can_be_differentiated_twice() -> None:
 def test_mul_sums_over_what_was_repeated(
     device: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
-    """For any two shapes that broadcast, empty ones too."""
+    """The formula of mul is right for any two shapes that broadcast, empty ones too."""
     a, b = (randn(*shape, device=device) for shape in shapes)
 
     compare(torch.mul, lambda grad, result, a, b: kata.mul_vjp(grad, a, b), a, b)
 
 
 def test_mul_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of mul agree with finite differences."""
     check(torch.mul, lambda grad, result, a, b: kata.mul_vjp(grad, a, b), randn(2, 1), randn(3))
 
 
@@ -186,7 +186,7 @@ def test_matmul_of_any_two_matrices(device: str, data: st.DataObject) -> None:
 
 
 def test_matmul_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of matmul agree with finite differences."""
     check(
         torch.matmul,
         lambda grad, result, a, b: kata.matmul_vjp(grad, a, b),
@@ -197,7 +197,7 @@ def test_matmul_can_be_differentiated_twice() -> None:
 
 @given(data=st.data(), keepdim=st.booleans())
 def test_sum_repeats_its_gradient(device: str, data: st.DataObject, *, keepdim: bool) -> None:
-    """Over any dims, in any order, positive or negative."""
+    """The formula of sum is right for any dims, in any order, positive or negative."""
     x = permuted(data, 3, device)
     chosen = data.draw(st.lists(st.integers(0, 2), min_size=1, unique=True))
     dims = [dim - 3 if data.draw(st.booleans()) else dim for dim in chosen]
@@ -225,7 +225,7 @@ def test_sum_does_not_copy_its_gradient(device: str) -> None:
 
 
 def test_sum_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of sum agree with finite differences."""
     check(
         lambda x: x.sum((0, 2)),
         lambda grad, result, x: (kata.sum_vjp(grad, x.shape, (0, 2), keepdim=False),),
@@ -269,7 +269,7 @@ def sum_sample(x: torch.Tensor, dim: Any = (), *, keepdim: bool = False) -> tupl
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_of_pytorchs_own_tests(name: str) -> None:
-    """The inputs from PyTorch's own tests of its formulas: no elements, one tensor, no dims."""
+    """Try the inputs of PyTorch's own tests: no elements, one tensor, no dims."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     op = next(op for op in op_db if op.name == name)
@@ -297,7 +297,7 @@ CALLS: dict[str, Callable[[Any, torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_autograd_is_not_asked(name: str) -> None:
-    """Call neither its engine nor an operator that is already a backward formula."""
+    """Call neither PyTorch's engine nor an operator that is already a backward formula."""
     every = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - it has no other name
     formulas = {each.partition(".")[0] for each in every if "backward" in each}
     x = randn(2, 2)

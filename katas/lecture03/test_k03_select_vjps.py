@@ -92,7 +92,7 @@ def broadcast_pairs(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def permuted(data: st.DataObject, dims: int, device: str) -> torch.Tensor:
-    """Draw a tensor of that many dims whose order in memory is any order."""
+    """Draw a tensor of that many dims, in any memory order."""
     sizes = data.draw(st.lists(st.integers(1, 3), min_size=dims, max_size=dims))
     return randn(*sizes, device=device).permute(data.draw(st.permutations(range(dims))))
 
@@ -108,7 +108,7 @@ def test_div_sums_over_what_was_repeated(
 
 
 def test_div_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of div agree with finite differences."""
     check(torch.div, lambda grad, result, a, b: kata.div_vjp(grad, a, b), randn(2, 1), randn(3))
 
 
@@ -141,7 +141,7 @@ def test_where_lets_no_infinity_through() -> None:
 
 
 def test_where_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of where agree with finite differences."""
     condition = torch.tensor([True, False, True])
     check(
         lambda a, b: torch.where(condition, a, b),
@@ -153,7 +153,7 @@ def test_where_can_be_differentiated_twice() -> None:
 
 @given(data=st.data(), dim=st.integers(-2, 1))
 def test_amax_gives_to_the_largest(device: str, data: st.DataObject, dim: int) -> None:
-    """Along any dim; the other elements get 0."""
+    """The maximum along any dim gets the gradient; the other elements get 0."""
     compare(
         lambda x: x.amax(dim, keepdim=True),
         lambda grad, result, x: (kata.amax_vjp(grad, x, result, dim),),
@@ -179,7 +179,7 @@ def test_amax_shares_among_ties(device: str) -> None:
 
 
 def test_amax_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences, where nothing ties."""
+    """The second derivatives of amax agree with finite differences, where nothing ties."""
     check(
         lambda x: x.amax(0, keepdim=True),
         lambda grad, result, x: (kata.amax_vjp(grad, x, result, 0),),
@@ -200,7 +200,7 @@ def test_index_select_adds_up_repeated_reads(device: str, dim: int) -> None:
 
 
 def test_index_select_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of index_select agree with finite differences."""
     index = torch.tensor([1, 1, 0])
     check(
         lambda x: x.index_select(0, index),
@@ -236,7 +236,7 @@ def test_cat_does_not_copy_its_gradient(device: str) -> None:
 
 
 def test_cat_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of cat agree with finite differences."""
     check(
         lambda *xs: torch.cat(xs, 1),
         lambda grad, result, *xs: kata.cat_vjp(grad, [x.shape[1] for x in xs], 1),
@@ -296,7 +296,7 @@ def cat_sample(tensors: list[torch.Tensor], dim: int = 0) -> tuple[Any, ...] | N
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_of_pytorchs_own_tests(name: str) -> None:
-    """The inputs from PyTorch's own tests of its formulas: no elements, one tensor, no dims."""
+    """Try the inputs of PyTorch's own tests: no elements, one tensor, no dims."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     op = next(op for op in op_db if op.name == name)
@@ -324,7 +324,7 @@ CALLS: dict[str, Callable[[Any, torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_autograd_is_not_asked(name: str) -> None:
-    """Call neither its engine nor an operator that is already a backward formula."""
+    """Call neither PyTorch's engine nor an operator that is already a backward formula."""
     every = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - it has no other name
     formulas = {each.partition(".")[0] for each in every if "backward" in each}
     x = randn(2, 2)

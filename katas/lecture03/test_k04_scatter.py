@@ -56,13 +56,13 @@ def test_the_last_write_wins(device: str) -> None:
 
 
 def test_a_write_is_not_an_addition() -> None:
-    """The old value is gone, even if it was an infinity or a NaN."""
+    """The old value is overwritten, even if it was an infinity or a NaN."""
     compare(torch.tensor([torch.inf, torch.nan, torch.nan]), [1, 0, 1])
 
 
 @given(data=st.data())
 def test_any_index(data: st.DataObject) -> None:
-    """In float32 and float64."""
+    """The last write wins for any index, in float32 and float64."""
     size = data.draw(st.integers(1, 5))
     index = data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=9))
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64]))

@@ -64,7 +64,7 @@ def double(*shape: int) -> torch.Tensor:
 def test_expandable_is_what_expand_accepts(
     shape: tuple[int, ...], desired: tuple[int, ...]
 ) -> None:
-    """For any two shapes; the rule is given."""
+    """The given rule agrees with expand for any two shapes."""
     try:
         torch.empty(shape).expand(desired)
     except RuntimeError:
@@ -82,8 +82,8 @@ def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
     answer = sum_to_size(torch.ones(4, 3, device=device), (3,))
 
     assert [4.0, 4.0, 4.0] == answer.tolist(), (
-        f"yours {answer.tolist()}, expected [4, 4, 4]: four rows used it, and their dim is summed "
-        "away"
+        f"yours {answer.tolist()}, expected [4, 4, 4]: the dim of the four rows is new, so sum "
+        "over it"
     )
 
 
@@ -115,7 +115,9 @@ def test_nothing_repeated_is_nothing_done(device: str) -> None:
         "a shape may be a list: return the tensor itself then too"
     )
     scalar = torch.ones((), device=device)
-    assert scalar is sum_to_size(scalar, ()), "a scalar was not repeated either"
+    assert scalar is sum_to_size(scalar, ()), (
+        "nothing is repeated in a scalar: return the tensor itself"
+    )
 
 
 @pytest.mark.given
@@ -131,7 +133,7 @@ def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[i
 def test_the_sum_is_that_of_torch(
     device: str, expansion: tuple[tuple[int, ...], tuple[int, ...]], data: st.DataObject
 ) -> None:
-    """For any expansion of a tensor in any memory order."""
+    """Your sum is PyTorch's for any expansion of a tensor in any memory order."""
     shape, wanted = expansion
     order = data.draw(st.permutations(range(len(wanted))))
     inverse = sorted(range(len(order)), key=order.__getitem__)
@@ -181,14 +183,14 @@ def test_expand_is_a_view_with_a_gradient(device: str) -> None:
 
 
 def test_expand_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences: a sum is differentiable."""
+    """The second derivatives of expand agree with finite differences: a sum is differentiable."""
     x = double(2, 1)
 
     assert torch.autograd.gradcheck(lambda x: Expand.apply(x, (3, 2, 2)), (x,)), (
         "the gradient of expand is a sum, here over the dims in front and the one that was 1"
     )
     assert torch.autograd.gradgradcheck(lambda x: Expand.apply(x, (3, 2, 2)).exp(), (x,)), (
-        "use only operators in backward that can be differentiated themselves"
+        "in backward, use only operators that can be differentiated themselves"
     )
 
 
@@ -213,12 +215,14 @@ def test_add_sums_to_both_shapes(
 
 
 def test_add_can_be_differentiated_twice() -> None:
-    """Its second derivatives agree with finite differences."""
+    """The second derivatives of add agree with finite differences."""
     inputs = double(2, 1), double(3)
 
-    assert torch.autograd.gradcheck(Add.apply, inputs), "summed to (2, 1) and to (3,)"
+    assert torch.autograd.gradcheck(Add.apply, inputs), (
+        "the gradients must be summed to (2, 1) and to (3,)"
+    )
     assert torch.autograd.gradgradcheck(lambda a, b: Add.apply(a, b).exp(), inputs), (
-        "use only operators in backward that can be differentiated themselves"
+        "in backward, use only operators that can be differentiated themselves"
     )
 
 
@@ -238,7 +242,7 @@ def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
 
 
 def test_no_input_is_kept_for_backward() -> None:
-    """Shapes are enough; nothing of the caller's is written to."""
+    """Backward needs only shapes, and the caller's tensors are not written to."""
     a, b = double(2, 1) * 1, double(3) * 1
     grad = torch.full((2, 3), 2**0.5, dtype=torch.float64)
     x = double(2, 1) * 1

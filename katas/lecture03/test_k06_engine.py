@@ -60,13 +60,13 @@ def executed(*tensors: torch.Tensor) -> list[Node]:
 
 
 def in_turns(nodes: Sequence[Node]) -> list[set[Node]]:
-    """Return the order, with neighbours of equal sequence number, which may swap, as a set."""
+    """Return the order; neighbours of equal sequence number, which may swap, form a set."""
     return [set(run) for _, run in groupby(nodes, key=lambda node: node._sequence_nr())]  # noqa: SLF001
 
 
 @pytest.mark.step(1, "count the edges")
 def test_a_chain_has_one_edge_to_each_node() -> None:
-    """From the root, through exp, to the node of the leaf."""
+    """One edge leads from the root to exp, and one from exp to the node of the leaf."""
     y = leaf(1.0).exp()
     dependencies = count_dependencies(edges(y))
 
@@ -97,18 +97,18 @@ def test_every_edge_counts() -> None:
 
 @pytest.mark.step(1, "count the edges")
 def test_inputs_without_gradient_have_no_node() -> None:
-    """Their edge leads nowhere."""
+    """The edge of an input that needs no gradient leads nowhere."""
     y = leaf(2.0) * torch.tensor([3.0])
 
     yours = names(list(count_dependencies(edges(y))))
     assert ["MulBackward0", "AccumulateGrad"] == yours, (
-        f"yours {yours}: the edge of an input without gradient is (None, 0), and leads nowhere"
+        f"yours {yours}: skip (None, 0), the edge of an input without gradient"
     )
 
 
 @pytest.mark.step(2, "buffers and counts")
 def test_one_gradient_arrives_at_a_leaf(device: str) -> None:
-    """Through every node, in order."""
+    """The engine runs every node in order, down to the leaf."""
     x = leaf(1.0, 2.0, device=device)
     order = run((x * 3).sin().sum())
 
@@ -162,7 +162,7 @@ def test_a_node_may_take_several_gradients() -> None:
     run(first * 10 + second * 20 + third * 30)
 
     assert [10.0, 20.0, 30.0] == x.grad.tolist(), (
-        f"yours {x.grad.tolist()}, expected [10, 20, 30]: an edge names the input it leads to"
+        f"yours {x.grad.tolist()}, expected [10, 20, 30]: an edge names the input to send to"
     )
 
 
@@ -213,8 +213,8 @@ def test_roots_may_be_leaves_and_each_other() -> None:
     second = x.unbind()[1]
     run(second, second)
     assert [0.0, 2.0, 0.0] == x.grad.tolist(), (
-        f"x.unbind()[1], a root twice: yours {x.grad.tolist()}, expected [0, 2, 0]: a root "
-        "is an edge: it names an input, and its gradient is added"
+        f"x.unbind()[1] is a root twice: yours {x.grad.tolist()}, expected [0, 2, 0]: add the "
+        "gradient of each root to the input that the root names"
     )
 
 
@@ -249,19 +249,21 @@ def test_a_deep_graph_is_no_recursion() -> None:
 
 @pytest.mark.step(3, "the last of forward first")
 def test_last_in_forward_is_first_in_backward() -> None:
-    """Of two ready branches, the one made later goes first, on either side."""
+    """Of two ready branches, the one created later runs first, on either side."""
     x = leaf(0.5)
     first, second = x.sin(), x.cos()
     expected = ["AddBackward0", "CosBackward0", "SinBackward0", "AccumulateGrad"]
 
     for y in (first + second, second + first):
         yours = names(run(y))
-        assert expected == yours, f"yours {yours}\nexpected {expected}: cos was created after sin"
+        assert expected == yours, (
+            f"yours {yours}\nexpected {expected}: cos was created after sin, so it runs first"
+        )
 
 
 @pytest.mark.step(3, "the last of forward first")
 def test_a_leaf_is_served_as_soon_as_it_may_be() -> None:
-    """It has the largest sequence number, so that the memory of its gradients is freed early."""
+    """A leaf has the largest sequence number, so that its gradients are freed early."""
     x, w = leaf(0.5), leaf(2.0)
     order = run(x.sin() * w)
 
@@ -305,7 +307,7 @@ def build(program: list[tuple[str, int, int]]) -> tuple[list[torch.Tensor], list
 @pytest.mark.step(3, "the last of forward first")
 @given(program=programs())
 def test_order_and_gradients_are_those_of_pytorch(program: list[tuple[str, int, int]]) -> None:
-    """For any graph: several roots, shared parts, parts that need no gradient."""
+    """Run any graph as PyTorch would: several roots, shared parts, parts that need no gradient."""
     leaves, roots = build(program)
     expected = executed(*roots)
     theirs = [x.grad for x in leaves]
@@ -340,7 +342,7 @@ def test_grad_mode_is_off() -> None:
 
 @pytest.mark.step(4, "leave everything as it was")
 def test_what_the_caller_has_stays() -> None:
-    """Incoming gradients, results, and tensors that two branches share."""
+    """Do not change incoming gradients, results, or tensors that two branches share."""
     x = leaf(2**0.5)
     y, z = x.exp(), x * 3
     grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]

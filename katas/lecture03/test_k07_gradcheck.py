@@ -142,7 +142,7 @@ def test_a_result_may_be_a_view() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_differences_have_no_history() -> None:
-    """Neither from `x` nor from a weight."""
+    """The Jacobian has no history, neither from `x` nor from a weight."""
     weight = vector(1.0, 2.0).requires_grad_()
     x = vector(3.0, 4.0).requires_grad_()
 
@@ -273,13 +273,15 @@ def test_complex_backwards_agree_with_differences(fn: Callable) -> None:
 
 @pytest.mark.step(4, "compare")
 def test_a_right_backward_passes() -> None:
-    """For real and complex inputs."""
+    """A correct backward passes for real and complex inputs."""
     for fn, x in [
         (lambda x: Wrong.apply(x, 1.0), vector(1.0, -2.0)),
         (torch.exp, vector(0.3 + 1j)),
     ]:
         yours = gradcheck(fn, x)
-        assert yours is True, f"the backward is right at {x.tolist()}; yours {yours!r}"
+        assert yours is True, (
+            f"the backward is right at {x.tolist()}, but your code returns {yours!r}"
+        )
 
 
 @pytest.mark.step(4, "compare")
@@ -302,7 +304,9 @@ def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> N
         return Wrong.apply(x, 1.01)
 
     yours = gradcheck(fn, vector(10.0), atol=atol, rtol=rtol)
-    assert yours is True, f"0.2 off is within atol {atol}, rtol {rtol}: your code returns {yours!r}"
+    assert yours is True, (
+        f"an error of 0.2 is within atol {atol}, rtol {rtol}: your code returns {yours!r}"
+    )
     refused("mismatch", fn, vector(10.0), atol=atol / 4, rtol=rtol / 4)
     # A difference equal to the bound is allowed: here both are exactly 2.
     exact = gradcheck(lambda x: x * 2, vector(1.0), eps=0.25, atol=0.0, rtol=0.0)
@@ -325,7 +329,7 @@ def test_the_nudge_is_the_one_that_was_asked_for() -> None:
 
 @pytest.mark.step(4, "compare")
 def test_a_restless_backward_is_found() -> None:
-    """However little it changes: float atomics on a GPU are an example."""
+    """A backward that changes ever so little is found; float atomics on a GPU are an example."""
     refused("not deterministic", Restless.apply, vector(1.0, 2.0))
     both = vector(1.0, 2.0)
     refused("not deterministic", lambda x: Restless.apply(Wrong.apply(x, 2.0)), both)

@@ -137,7 +137,7 @@ def test_mul_computes_what_is_needed(needed: tuple[bool, bool]) -> None:
 
 
 def test_mul_has_second_derivatives() -> None:
-    """With one or both factors that need a gradient."""
+    """Second derivatives are right whether one or both factors need a gradient."""
     differentiable(Mul.apply, double(2.0, 3.0), double(5.0, 7.0))
     differentiable(lambda a: Mul.apply(a, a), double(2.0, 3.0))
     differentiable(Mul.apply, double(2.0), double(3.0, grad=False), twice=False)
@@ -145,7 +145,7 @@ def test_mul_has_second_derivatives() -> None:
 
 
 def test_once_has_a_first_derivative() -> None:
-    """The two kernels compute it."""
+    """The two kernels compute the cube and its derivative."""
     differentiable(CubeOnce.apply, double(2.0, -3.0), twice=False)
 
 

@@ -57,13 +57,15 @@ def test_the_derivative_is_a_function_of_two_inputs() -> None:
     grad, x = double(0.5, 1.5), double(2.0, -3.0)
 
     yours = CubeGrad.apply(grad, x).tolist()
-    assert [6.0, 40.5] == yours, f"3 x^2 grad for grad [0.5, 1.5], x [2, -3]: yours {yours}"
+    assert [6.0, 40.5] == yours, (
+        f"3 x^2 grad for grad [0.5, 1.5], x [2, -3] is [6, 40.5]: yours {yours}"
+    )
     differentiable(CubeGrad.apply, grad, x, twice=False)
 
 
 @pytest.mark.parametrize(("needed", "products"), [((True, False), 3), ((False, True), 3)])
 def test_the_derivative_honours_what_is_needed(needed: tuple[bool, bool], products: int) -> None:
-    """For only `grad` or only `x`: at most three multiplications, not six."""
+    """If only `grad` or only `x` needs a gradient, three multiplications are enough, not six."""
     inputs = double(0.5, grad=needed[0]), double(2.0, grad=needed[1])
     result = CubeGrad.apply(*inputs)
     with Operators() as log:
@@ -82,7 +84,7 @@ def test_cube_has_two_derivatives() -> None:
     differentiable(Cube.apply, x)
     (first,) = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
-    assert [12.0, -18.0] == second.tolist(), f"6 x at [2, -3]: yours {second.tolist()}"
+    assert [12.0, -18.0] == second.tolist(), f"6 x at [2, -3] is [12, -18]: yours {second.tolist()}"
     grad = double(0.5, 1.5)
     differentiable(lambda grad, x: CubeGrad.apply(grad, x).exp(), grad, x)
 

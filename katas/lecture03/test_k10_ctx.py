@@ -47,7 +47,7 @@ def complaint(call: Callable[[], object]) -> str:
 @pytest.mark.given
 @pytest.mark.parametrize("name", YOURS)
 def test_values_and_gradients_are_right(name: str) -> None:
-    """They were right before, and they stay right, second derivatives too."""
+    """Values, gradients and second derivatives were right before, and stay right."""
     x = leaf()
     results = [functions[name](x) for functions in (YOURS, PYTORCHS)]
     firsts = [torch.autograd.grad(y.square().sum(), x, create_graph=True)[0] for y in results]
@@ -59,7 +59,7 @@ def test_values_and_gradients_are_right(name: str) -> None:
 
 
 def test_a_result_is_freed_with_its_last_owner() -> None:
-    """By reference counting alone: training makes thousands between two collections."""
+    """Reference counting alone must do: training makes thousands between two collections."""
     freed(
         lambda: Sigmoid.apply(leaf()),
         "ctx owns y, which owns its node, which is ctx: save_for_backward knows a result",

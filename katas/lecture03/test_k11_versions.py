@@ -88,7 +88,9 @@ def test_asking_runs_nothing() -> None:
     with unchanged(x=x, but=("version",)), Operators() as log:
         yours = same_counter(x, x)
 
-    assert yours is True, f"a tensor shares its own counter; your code returns {yours!r}"
+    assert yours is True, (
+        f"a tensor shares a version counter with itself; your code returns {yours!r}"
+    )
     assert [] == log.names, f"your code runs {log.names}; increment_version(a) runs no operator"
     assert same_counter(x, x.detach()) is True, "x.detach() shares the counter of x; you answer no"
 
@@ -115,7 +117,7 @@ def test_what_was_saved_comes_back(device: str) -> None:
 
 
 def test_an_overwritten_tensor_is_refused(device: str) -> None:
-    """The error names both versions, the expected one being that at the time of saving."""
+    """The error names the current version, and the one expected, from the time of saving."""
     x = torch.ones(2, device=device)
     x.add_(1)
     saved = SavedTensor(x)
@@ -132,7 +134,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
         f"one write before x was saved, two after: expected 1, now 3; yours: {yours}"
     )
     again = error_of(saved.unpack)
-    assert yours == again, f"x stays overwritten; yours, the second time: {again}"
+    assert yours == again, f"x stays overwritten, so unpack must raise again; yours: {again}"
     assert "no error" == error_of(other.unpack), (
         "your unpack refuses another tensor, which was not written to"
     )
@@ -166,7 +168,7 @@ def test_a_write_to_an_output_is_seen() -> None:
 
 
 def test_what_was_released_is_gone() -> None:
-    """Its memory is freed, and a second backward has nothing to work with."""
+    """A released tensor's memory is freed, and a second backward has nothing to work with."""
     x = torch.ones(2)
     alive = weakref.ref(x)
     saved = SavedTensor(x)
@@ -186,14 +188,14 @@ def test_an_inference_tensor_cannot_be_saved() -> None:
     for is_output in (False, True):
         yours = error_of(lambda: SavedTensor(inference(), is_output))  # noqa: B023
         assert "Inference tensors cannot be saved" in yours, (
-            f"no counter, so nothing to compare: PyTorch refuses; yours ({is_output=}): {yours}"
+            f"PyTorch refuses to save a tensor without a counter; yours ({is_output=}): {yours}"
         )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_operators_have_results_and_gradients(device: str, name: str, dtype: torch.dtype) -> None:
-    """Both agree with PyTorch's, and the caller's tensors are unchanged."""
+    """Results and gradients agree with PyTorch's, and the caller's tensors are unchanged."""
     x = torch.tensor([0.5, -1.0, 0.0, 3.0], dtype=dtype, device=device).sqrt().nan_to_num(-0.7)
     grad = torch.tensor([3.0, 5.0, 7.0, 0.0], dtype=dtype, device=device).sqrt()
     leaf = x.clone().requires_grad_()

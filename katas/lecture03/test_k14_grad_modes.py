@@ -60,7 +60,7 @@ def test_the_three_writes_of_the_brief() -> None:
     x.detach().add_(1)
     assert 1 == x._version, "expected 1: a detached alias shares the counter"  # noqa: SLF001
     x.data.add_(1)
-    assert 1 == x._version, "expected it to stay 1: .data has its own counter"  # noqa: SLF001
+    assert 1 == x._version, "expected the version to stay 1: .data has its own counter"  # noqa: SLF001
 
 
 def test_every_program_is_predicted() -> None:
@@ -74,7 +74,7 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
-    """Whether it raises, and the properties of the returned tensor."""
+    """Predict whether the program raises, and the properties of the returned tensor."""
     name = program.__name__
     row = predicted()[name]
     right: object = RAISES

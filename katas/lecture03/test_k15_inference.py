@@ -52,7 +52,7 @@ def predicted() -> dict[str, str]:
 
 @pytest.mark.given
 def test_an_inference_tensor_stays_one() -> None:
-    """Outside inference mode, it cannot become a leaf that requires grad."""
+    """Outside inference mode, an inference tensor cannot become a leaf that requires grad."""
     with torch.inference_mode():
         x = torch.ones(2)
 
@@ -91,7 +91,7 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
-    """Whether it raises, and the properties of the returned tensor."""
+    """Predict whether the program raises, and the properties of the returned tensor."""
     name = program.__name__
     row = predicted()[name]
     right: object = RAISES

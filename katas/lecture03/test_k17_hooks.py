@@ -71,7 +71,7 @@ def test_every_backward_is_logged() -> None:
 
 
 def test_a_node_is_logged_after_it_ran() -> None:
-    """Its pre-hooks run before it is in the log."""
+    """A node's pre-hooks run before the node is in the log."""
     x = torch.ones(3, requires_grad=True)
     root = x.exp().sum()
     log = log_nodes(root)
@@ -136,13 +136,13 @@ def test_a_log_is_removed() -> None:
     log.remove()
     root.backward()
 
-    assert [] == log.names, f"its hooks were removed, but yours has {log.names}"
+    assert [] == log.names, f"the log's hooks were removed, but yours has {log.names}"
     assert 3 == len(other.names), f"the other log must go on; yours {other.names}"
 
 
 @given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
 def test_any_graph_is_logged_as_profiled(edges: list[tuple[int, int]]) -> None:
-    """For random graphs: every node that the profiler sees, in the same order."""
+    """In random graphs, the log has every node that the profiler sees, in the same order."""
     x = torch.ones(2, requires_grad=True)
     values = [x.sin()]
     for place, (one, other) in enumerate(edges):
@@ -161,7 +161,7 @@ def test_any_graph_is_logged_as_profiled(edges: list[tuple[int, int]]) -> None:
 
 @pytest.mark.parametrize("kind", ["leaf", "not a leaf"])
 def test_a_gradient_is_clipped_before_it_goes_on(device: str, kind: str) -> None:
-    """On both sides: for a leaf before it reaches .grad, for others before their node."""
+    """A leaf's gradient is clipped before it reaches .grad, others before they reach their node."""
     x = torch.tensor([1.0, 2.0, 3.0, 4.0], device=device, requires_grad=True)
     middle = x if kind == "leaf" else x * 10
     clip_gradient(middle, 2.5)
@@ -194,8 +194,12 @@ def test_other_users_of_the_gradient_see_all_of_it() -> None:
     gradient = torch.tensor([5.0, -7.0])
     (x + y).backward(gradient)
 
-    assert [1.0, -1.0] == x.grad.tolist(), f"x is clipped at 1: yours {x.grad.tolist()}"
-    assert [5.0, -7.0] == y.grad.tolist(), f"y is not clipped: yours {y.grad.tolist()}"
+    assert [1.0, -1.0] == x.grad.tolist(), (
+        f"the gradient of x is clipped to 1 and -1: yours {x.grad.tolist()}"
+    )
+    assert [5.0, -7.0] == y.grad.tolist(), (
+        f"the gradient of y is not clipped: yours {y.grad.tolist()}"
+    )
     assert [5.0, -7.0] == gradient.tolist(), (
         f"your code wrote to the gradient passed to backward: {gradient}"
     )
@@ -211,7 +215,9 @@ def test_clipping_comes_to_an_end() -> None:
     handle.remove()
     (x * 3).sum().backward()
 
-    assert [[1.0, 1.0], [3.0, 3.0]] == seen, f"clipped, then removed: a later hook saw {seen}"
+    assert [[1.0, 1.0], [3.0, 3.0]] == seen, (
+        f"expected 1 (clipped), then 3 (hook removed): a later hook saw {seen}"
+    )
     assert [4.0, 4.0] == x.grad.tolist(), (
         f"expected 1 (clipped) and 3 (not clipped); yours {x.grad.tolist()}"
     )

@@ -70,9 +70,11 @@ def test_a_gradient_of_several_uses_is_stepped_once() -> None:
     log.remove()
     (weight * 2).backward()
 
-    assert [1 - 0.25 * 5] == weight.tolist(), f"hooks removed, so no step; yours {weight.tolist()}"
+    assert [1 - 0.25 * 5] == weight.tolist(), (
+        f"the hooks are removed, but the weight is {weight.tolist()}: expected no step"
+    )
     assert [2.0] == weight.grad.tolist(), (
-        f"hooks removed, so the gradient stays; yours {weight.grad}"
+        f"the hooks are removed, so .grad must stay; yours {weight.grad}"
     )
 
 
@@ -88,7 +90,7 @@ def test_each_backward_is_a_step() -> None:
     sum(weights).backward()
 
     yours = [weight.item() for weight in weights]
-    assert [0.5] * 3 == yours, f"hooks removed, so no parameter steps; yours {yours}"
+    assert [0.5] * 3 == yours, f"the hooks are removed, so no parameter may step; yours {yours}"
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")

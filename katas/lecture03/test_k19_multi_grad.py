@@ -49,7 +49,7 @@ def test_what_is_not_reached_counts_as_zero() -> None:
 
 
 def test_every_backward_has_its_number() -> None:
-    """Until the log is removed, for leaves too."""
+    """Each backward adds a norm until the log is removed, for leaves too."""
     x = torch.ones(2, requires_grad=True)
     y = torch.ones(2, requires_grad=True)
     log = log_norms([x, y])
@@ -90,7 +90,7 @@ class Two(nn.Module):
 
 
 def test_absent_gradients_are_none() -> None:
-    """For an input that is not a tensor, and an output that is not used."""
+    """An input that is not a tensor and an output that is not used have None."""
     module = Two()
     log = inspect_module(module)
     product, _ = module(torch.ones(2, requires_grad=True), 3.0)
@@ -101,7 +101,7 @@ def test_absent_gradients_are_none() -> None:
 
 
 def test_module_hooks_are_removed() -> None:
-    """While they are registered, gradients pass through unchanged."""
+    """While module hooks are registered, gradients pass through unchanged."""
     layer = nn.Tanh()
     log = inspect_module(layer)
     x = torch.linspace(-1, 1, 5, requires_grad=True)

@@ -67,7 +67,7 @@ def test_each_branch_may_have_one() -> None:
     root.backward()
 
     expected = ["LogBackward0", "SqrtBackward0"]
-    assert expected == yours, f"yours {yours}, expected {expected}: log was called after sqrt"
+    assert expected == yours, f"yours {yours}, expected {expected}: forward called log after sqrt"
 
 
 def test_what_comes_in_has_no_culprit() -> None:
@@ -80,7 +80,7 @@ def test_what_comes_in_has_no_culprit() -> None:
 
 
 def test_each_backward_is_watched() -> None:
-    """A second one extends the list."""
+    """A second backward extends the list."""
     root = (leaf(0.0).sqrt() * 0).sum()
     yours = kata.watch(root)
     assert [] == yours, f"no backward has run, but yours has {yours}"

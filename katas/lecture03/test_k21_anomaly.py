@@ -175,7 +175,7 @@ def test_values_and_gradients_stay() -> None:
 
 
 def test_every_backward_is_checked() -> None:
-    """Even the second backward of a graph."""
+    """Even the second backward of a graph is checked."""
     with Anomaly():
         loss = roots(leaf(0.0))
     for count in ("first", "second"):
@@ -199,7 +199,7 @@ def test_a_long_program() -> None:
 
 
 def test_a_long_graph_of_before() -> None:
-    """Its nodes are behind the first result, and exceed Python's recursion limit."""
+    """An old graph is behind the first result, and its nodes exceed Python's recursion limit."""
     x = leaf(1.0)
     y = x
     for _ in range(5000):

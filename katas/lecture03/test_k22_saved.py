@@ -75,7 +75,7 @@ def test_lists_are_numbered() -> None:
 
 
 def test_nodes_of_any_operator_are_read() -> None:
-    """By their attributes, whatever their names: as many tensors as the hooks see."""
+    """Find as many tensors as the hooks see, whatever the attributes are called."""
     square = torch.rand(3, 3, dtype=torch.float64) + 3 * torch.eye(3, dtype=torch.float64)
     for call in (
         lambda x: torch.linalg.solve(x, x),
@@ -110,7 +110,7 @@ class Keeps(torch.autograd.Function):
 
 
 def test_functions_of_your_own_save_too() -> None:
-    """With ctx.save_for_backward, which may contain None."""
+    """Find what a Function passed to ctx.save_for_backward, which accepts None."""
     x = vector()
     # Held until its node is read: before torch 2.13 the Python object of such a node points weakly
     # to the node proper, which only the graph keeps alive (pytorch/pytorch#181390).
@@ -144,7 +144,7 @@ def test_bytes_of_one_saved_tensor(device: str) -> None:
 
 
 def test_a_storage_counts_once() -> None:
-    """However many nodes save it, through whatever view."""
+    """A storage counts once, however many nodes save it, through whatever view."""
     x = torch.ones(10, requires_grad=True)
     y = x * x + x.view(5, 2).sin().sum()
 
@@ -157,17 +157,19 @@ def test_a_view_keeps_its_whole_storage() -> None:
     x = torch.ones(1000, requires_grad=True)
 
     yours = saved_bytes(x[:2].sin())
-    assert 4000 == yours, f"yours {yours}, expected 4000: a storage lives or dies as a whole"
+    assert 4000 == yours, f"yours {yours}, expected 4000: a storage is kept or freed as a whole"
 
 
 def test_own_storages_do_not_count() -> None:
-    """Neither through the tensor itself nor through a view of it."""
+    """A storage in `own` does not count, whether the tensor itself is saved or a view of it."""
     x = torch.ones(10, requires_grad=True)
     y = (x * 1.5).exp().sum() * x.sum()
     everything = saved_bytes(y)
 
     yours = saved_bytes(y, own=[torch.ones(7)])
-    assert everything == yours, f"own is not saved here: yours {yours}, without own {everything}"
+    assert everything == yours, (
+        f"own is not saved here, so it changes nothing: yours {yours}, expected {everything}"
+    )
     result = x.exp()
     for root, own in [(x.sin(), x), (x[2:].sin(), x.detach()[:1]), (result.sin(), result)]:
         yours = saved_bytes(root, own=[own])
@@ -189,7 +191,7 @@ def test_a_node_with_many_paths_is_visited_once() -> None:
 
 @given(width=st.integers(1, 5), depth=st.integers(1, 3), batch=st.integers(0, 4))
 def test_bytes_of_a_model_are_those_its_hooks_see(width: int, depth: int, batch: int) -> None:
-    """For layers of any size: the storages that the hooks see, without parameters."""
+    """For layers of any size, count the storages that the hooks see, without parameters."""
     torch.manual_seed(0)
     layers = [nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(depth)]
     model = nn.Sequential(*layers, nn.LayerNorm(width))
@@ -270,15 +272,15 @@ def test_roles(name: str) -> None:
 
 
 def test_an_input_comes_before_the_result() -> None:
-    """Whether it requires grad or not, and the first if two inputs share a storage."""
+    """An input counts even if it needs no grad; if two share a storage, the first one counts."""
     x = vector(4)
 
     yours = roles(lambda x: x.exp_().view(2, 2), x)
-    assert {"input 0"} == yours, f"yours {yours}: exp_ saves its result, which is stored in x"
-    yours = roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
     assert {"input 0"} == yours, (
-        f"yours {yours}: both inputs share one storage, so the first counts"
+        f"yours {yours}, expected input 0: exp_ saves its result, which is stored in x"
     )
+    yours = roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
+    assert {"input 0"} == yours, f"yours {yours}, expected input 0: both inputs share one storage"
     yours = roles(torch.mul, vector(), torch.rand(3))
     assert {"input 1"} == yours, f"yours {yours}, expected input 1: only the first requires grad"
 

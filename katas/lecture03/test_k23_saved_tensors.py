@@ -113,7 +113,7 @@ def test_counting_changes_nothing(device: str) -> None:
 
     says = "yours is not exp's gradient\n".__add__
     torch.testing.assert_close(grad, x.exp().detach(), msg=says)
-    assert [20] == sizes, f"one tensor was saved, and unpacked for backward: yours {sizes}"
+    assert [20] == sizes, f"one tensor was saved and then unpacked, expected [20]: yours {sizes}"
 
 
 @pytest.mark.step(1, "count the bytes")
@@ -165,12 +165,12 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     assert 3 == count, f"your code wrote {count} files, expected 3"
     del y
     left = len(list(tmp_path.iterdir()))
-    assert 0 == left, f"the graph is gone without a backward, but {left} of your files are left"
+    assert 0 == left, f"the graph was freed without a backward, but {left} of your files are left"
 
 
 @pytest.mark.step(2, "keep them on disk")
 def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
-    """Even after the files of another graph are deleted."""
+    """A graph keeps its files even after those of another graph are deleted."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with on_disk(tmp_path):
         first, second = (x * 1).sin(), (x * 2).sin()
@@ -251,8 +251,10 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
     assert torch.float64 == back.dtype, f"your tensor comes back as {back.dtype}, expected float64"
     says = "float64 is a floating-point dtype too: yours did not go through bfloat16\n".__add__
     torch.testing.assert_close(back.detach(), rounded.double(), rtol=0, atol=0, msg=says)
-    assert torch.equal(small, x[:6]), "6 elements, least 7: your code rounded them"
-    assert small.data_ptr() == x.data_ptr(), "6 elements, least 7: yours is a copy"
+    assert torch.equal(small, x[:6]), "your code rounded a tensor of 6 elements, but least is 7"
+    assert small.data_ptr() == x.data_ptr(), (
+        "your code copied a tensor of 6 elements, but least is 7"
+    )
     (grad,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(grad, x.cos().detach(), rtol=1e-2, atol=1e-2)
 
@@ -288,7 +290,7 @@ def test_indices_and_masks_are_left_alone() -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_complex_numbers_are_left_alone() -> None:
-    """PyTorch does not count them as floating-point, and bfloat16 has no imaginary part."""
+    """PyTorch does not count complex as floating-point, and bfloat16 has no imaginary part."""
     z = torch.tensor([0.3 + 1.7j, -2.1 + 0.4j], requires_grad=True)
     with compressed(torch.bfloat16, 1):
         result = z * z
@@ -334,7 +336,7 @@ def test_a_part_of_an_own_storage_is_not_copied() -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_compressing_leaks_no_graph() -> None:
-    """Neither for tensors that it compresses nor for those that it leaves alone."""
+    """Neither compressed tensors nor those that are left alone keep the graph alive."""
     assert not outlives(compressed(torch.bfloat16, 1)), "your code keeps a tensor with its graph"
     assert not outlives(compressed(torch.bfloat16, 100)), (
         "your code leaks the graph: keep tensors that are left alone detached, too"

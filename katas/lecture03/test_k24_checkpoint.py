@@ -69,7 +69,7 @@ def test_the_value_is_that_of_the_function(device: str) -> None:
 
 
 def test_the_gradient_is_that_of_the_function(device: str) -> None:
-    """For two inputs, one of which is not a leaf, and a third that requires no grad."""
+    """Pass two inputs, one of them not a leaf, and a third that requires no grad."""
     x, y, z = leaf(3, device=device), leaf(3, device=device), leaf(3, device=device).detach()
 
     def function(x: torch.Tensor, z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -80,7 +80,7 @@ def test_the_gradient_is_that_of_the_function(device: str) -> None:
     for name, yours, theirs in [("x", x.grad, expected[0]), ("y", y.grad, expected[1])]:
         says = f"the gradient by {name}: yours is not that of the plain function\n".__add__
         torch.testing.assert_close(yours, theirs, msg=says)
-    assert z.grad is None, "z requires no grad, but your code gave it one"
+    assert z.grad is None, "z requires no grad, but your code gave it a gradient"
     assert not z.requires_grad, "your code made z require grad, but z belongs to the caller"
 
 
@@ -123,7 +123,7 @@ def test_nothing_made_within_is_kept() -> None:
 
     assert plain == 10, f"the plain graph keeps {plain} of 10 results"
     assert yours == 0, (
-        f"between forward and backward, {yours} tensors are alive, the 10 or copies of them"
+        f"between forward and backward, {yours} of the 10 tensors, or copies, are alive: drop them"
     )
 
 
@@ -136,10 +136,12 @@ def test_the_function_runs_again_when_backward_asks() -> None:
         return chain(x)
 
     result = checkpoint(function, leaf(3))
-    assert [True] == calls, f"forward: grad mode by call, yours {calls}, expected [True]"
+    assert [True] == calls, f"after forward, grad mode in each call: yours {calls}, expected [True]"
     backward(result)
 
-    assert [True, True] == calls, f"with backward: yours {calls}, expected one more True"
+    assert [True, True] == calls, (
+        f"after backward, grad mode in each call: yours {calls}, expected [True, True]"
+    )
 
 
 def test_other_arguments_are_handed_on() -> None:
@@ -229,7 +231,7 @@ def test_the_value_draws_from_the_state_as_it_is() -> None:
 
 
 def test_checkpoints_nest() -> None:
-    """With dropout at two depths."""
+    """A checkpoint may contain another, with dropout at both depths."""
     x = torch.ones(500, requires_grad=True)
 
     def inner(x: torch.Tensor) -> torch.Tensor:
@@ -261,7 +263,9 @@ def test_a_retained_graph_runs_twice() -> None:
     x.grad = None
     backward(result)
 
-    assert torch.equal(first, x.grad), f"yours {first[:5]} first, then {x.grad[:5]}"
+    assert torch.equal(first, x.grad), (
+        f"expected equal gradients: yours {first[:5]} first, then {x.grad[:5]}"
+    )
     assert 3 == len(calls), (
         f"forward, and again in each backward: expected 3 calls, yours {len(calls)}. Drop "
         "a tensor once it is used"
@@ -273,7 +277,7 @@ class Bystander:
 
 
 def test_backward_lets_go() -> None:
-    """After it, the inputs and the second run's graph are freed, although the result lives."""
+    """Backward frees the inputs and the second run's graph, although the result lives."""
     x = leaf(3) * 1
     result = checkpoint(chain, x)
     alive = weakref.ref(x)
@@ -309,7 +313,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 @pytest.mark.given
 def test_pytorch_recommends_another_way() -> None:
-    """Its reentrant checkpoint refuses `torch.autograd.grad`; the other one supports it."""
+    """A reentrant checkpoint refuses `torch.autograd.grad`; the other kind supports it."""
     layer, x = nn.Linear(3, 2), torch.rand(4, 3, requires_grad=True)
     result = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=True)
     with pytest.raises(RuntimeError, match="incompatible with"):

@@ -54,7 +54,7 @@ def trained(how: Callable, count: int) -> Blocks:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 17])
 def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
-    """For any number of blocks, each with a factor of its own; their list is unchanged."""
+    """Run any number of blocks, each with a factor of its own; their list is unchanged."""
     blocks = Blocks(count).blocks
     given = list(blocks)
     x = leaf()
@@ -89,7 +89,7 @@ def test_random_blocks_draw_again_what_they_drew() -> None:
 
 
 def test_no_blocks() -> None:
-    """Without blocks, x comes back."""
+    """Without blocks, the result is x."""
     x = leaf()
     yours = run([], x)
     torch.testing.assert_close(yours, x, msg="no blocks: yours differs from x\n".__add__)
@@ -97,19 +97,20 @@ def test_no_blocks() -> None:
 
 @pytest.mark.parametrize("count", [16, 100, 625])
 def test_few_results_are_alive_at_a_time(count: int) -> None:
-    """Alive are an input for each segment, and the inside of one."""
+    """An input for each segment is alive, plus the results inside one segment."""
     plain = trained(chain, count).peak
     yours = trained(run, count).peak
     bar = round(2.5 * count**0.5) + 2
 
     assert yours <= bar, (
-        f"{count} blocks, results alive at a time: yours {yours}, bar {bar}, without"
-        f" checkpoints {plain}. An input for each segment, and the inside of one: balance them"
+        f"{count} blocks, results alive at a time: yours {yours}, expected at most {bar}, without"
+        f" checkpoints {plain}. You hold an input for each segment, plus the results inside one"
+        " segment: balance the two"
     )
 
 
 def test_each_block_runs_twice_at_most() -> None:
-    """Once in forward and once more in backward: memory is bought with a third more time."""
+    """A block runs once in forward and once in backward: saving memory costs a third more time."""
     runs = trained(run, 16).runs
 
     assert max(runs.values()) <= 2, f"runs of each block: yours {dict(runs)}, expected at most 2"

@@ -58,7 +58,7 @@ def x() -> torch.Tensor:
 
 @pytest.mark.given
 def test_a_graph_dies_with_its_last_owner(x: torch.Tensor) -> None:
-    """Immediately, by reference counting; a later tensor owns it."""
+    """Reference counting frees a graph at once; a later tensor owns the graph before it."""
     y = x.exp()
     alive = bystander(y)
     z = y.sum()
@@ -114,7 +114,7 @@ def test_some_circles_are_found_by_the_collector(
     make: Callable[[], torch.Tensor],
     is_found: bool,  # noqa: FBT001
 ) -> None:
-    """Reference counting frees none of them, and the collector does not see what C++ owns."""
+    """Reference counting frees no such cycle, and the collector does not see what C++ owns."""
     y = make()
     alive = weakref.ref(y)
     del y
@@ -154,7 +154,7 @@ def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
 
 
 def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
-    """The value is carried on, the graph of the last step is not."""
+    """The value is carried on, but not the graph of the last step."""
     running = Running(x)
     ones = torch.ones(3, requires_grad=True)
     with unchanged(x=x, ones=ones):
@@ -195,7 +195,7 @@ def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
 
 
 def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
-    """Not when the gradient arrives, because a step may have changed the tensor by then."""
+    """Take the norm in `watch`: a step may have changed the tensor when the gradient arrives."""
     log: list[float] = []
     watch(x, log)
     norm = float(x.detach().norm())
@@ -273,7 +273,7 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
 
 
 class Box:
-    """What the graph holds instead of a tensor."""
+    """An object that the graph holds instead of a tensor."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor

@@ -236,8 +236,12 @@ def test_an_operator_with_a_kernel_of_its_own_is_its_only_part() -> None:
     with unchanged(one, other):
         product, largest = parts(overload("mul.Tensor"), one, other), parts(overload("argmax"), one)
 
-    assert product == ["aten::mul.Tensor"], f"yours {product}: func.name() has the overload"
-    assert largest == ["aten::argmax"], f"yours {largest}: func.name() is the name"
+    assert product == ["aten::mul.Tensor"], (
+        f"yours {product}: func.name() includes the overload name"
+    )
+    assert largest == ["aten::argmax"], (
+        f"yours {largest}: func.name() of a default overload is just the operator's name"
+    )
 
 
 def node_name(operator: str) -> str:
@@ -307,7 +311,9 @@ def test_parts_without_a_gradient_are_parts() -> None:
 
     assert torch.ops.aten.isclose(x.requires_grad_(), x).grad_fn is None, "a bool has no gradient"
     assert {"autograd"} == {chosen(part)["CPU"] for part in found}, f"yours {found}"
-    assert {"aten::eq.Tensor", "aten::le.Tensor"} <= set(found), f"yours {found}: eq and le ran"
+    assert {"aten::eq.Tensor", "aten::le.Tensor"} <= set(found), (
+        f"yours {found}: expected aten::eq.Tensor and aten::le.Tensor too, which ran"
+    )
 
 
 def test_no_list_is_asked() -> None:

@@ -52,7 +52,7 @@ def test_a_jacobian_of_vectors(device: str) -> None:
 
 
 def test_a_jacobian_lies_where_x_lies() -> None:
-    """On any device: meta tensors have a shape, a dtype and no data."""
+    """J is on the device of x, even on meta, where tensors have no data."""
     result = jacobian(lambda x: x.sin(), torch.empty(2, 3, device="meta", dtype=torch.float64))
 
     yours = (result.device.type, result.dtype, tuple(result.shape))
@@ -131,7 +131,7 @@ def test_the_engine_runs_once() -> None:
 
 @pytest.mark.parametrize(("chunk", "runs"), [(3, 3), (7, 1), (1, 7), (99, 1)])
 def test_chunks_bound_the_rows_of_a_run(chunk: int, runs: int) -> None:
-    """Never more rows than chunk, and no more runs than needed."""
+    """Each run has at most chunk rows, and there are no more runs than needed."""
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE), chunk)
 
@@ -169,9 +169,9 @@ def test_no_ready_made_jacobian_is_called() -> None:
 
 @pytest.mark.parametrize("size", [3, 9])
 def test_a_hessian_takes_two_runs(size: int) -> None:
-    """One for the gradient, one for all its rows; the function is called once.
+    """Run once for the gradient, and once for all its rows; call the function once.
 
-    What else it uses gets no gradient.
+    Other tensors that the function uses get no gradient.
     """
     calls = []
     weight = torch.ones(size, requires_grad=True)
@@ -229,7 +229,7 @@ def speedup(candidate: Callable[..., torch.Tensor]) -> float:
 
 @pytest.mark.given
 def test_row_by_row_misses_the_bar(one_thread: None) -> None:
-    """The baseline against itself is about 1, even on a busy machine."""
+    """The baseline's speedup over itself is about 1, even on a busy machine."""
     assert any(speedup(row_by_row) < BAR for _ in range(2)), (
         "the baseline seems to beat itself: the machine is too busy"
     )

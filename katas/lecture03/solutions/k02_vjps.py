@@ -33,7 +33,7 @@ def matmul_vjp(
 def sum_vjp(
     grad: torch.Tensor, shape: Sequence[int], dims: Sequence[int], *, keepdim: bool
 ) -> torch.Tensor:
-    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of that shape: a view of `grad`."""
+    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of `shape`, as a view of `grad`."""
     if not keepdim:
         # From the left, so that each dim's number is right when it is restored.
         for dim in sorted(dim % len(shape) for dim in dims):

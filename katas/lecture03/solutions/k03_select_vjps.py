@@ -41,7 +41,7 @@ def amax_vjp(grad: torch.Tensor, x: torch.Tensor, result: torch.Tensor, dim: int
 def index_select_vjp(
     grad: torch.Tensor, shape: Sequence[int], dim: int, index: torch.Tensor
 ) -> torch.Tensor:
-    """Return the gradient of ``x.index_select(dim, index)`` for an x of that shape."""
+    """Return the gradient of ``x.index_select(dim, index)`` for an x of `shape`."""
     # index_add adds for every occurrence; an assignment would keep only the last.
     return grad.new_zeros(shape).index_add(dim, index, grad)
 

@@ -30,7 +30,7 @@ class CubeGrad(torch.autograd.Function):
     def backward(
         ctx: Any, gradgrad: torch.Tensor
     ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients of `grad` and `x`, None for one that is not needed."""
+        """Return the gradients of `grad` and `x`, or None for one that is not needed."""
         grad, x = ctx.saved_tensors
         for_grad, for_x = ctx.needs_input_grad
         by_grad = 3 * x * x * gradgrad if for_grad else None

@@ -57,7 +57,7 @@ class SavedTensor:
     def __init__(self, tensor: torch.Tensor, is_output: bool = False) -> None:  # noqa: FBT001, FBT002
         """Save `tensor`; raise `no_counter` if it is an inference tensor.
 
-        With `is_output`, it is a result of the node that saves it. Then keep a detached alias,
+        With `is_output`, `tensor` is a result of the node that saves it: keep a detached alias,
         which shares the memory and the counter, and does not own the node.
         """
         if tensor.is_inference():

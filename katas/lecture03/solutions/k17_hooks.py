@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Records of hooks, and how to remove them. Given: do not change."""
+    """What hooks have recorded, and their handles. Given: do not change."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -46,5 +46,5 @@ def log_nodes(root: torch.Tensor) -> Log:
 
 
 def clip_gradient(tensor: torch.Tensor, limit: float) -> RemovableHandle:
-    """Clip the gradient of `tensor` to [-limit, limit] before it goes on or into ``.grad``."""
+    """Clip the gradient of `tensor` to [-limit, limit] before it is passed on or accumulated."""
     return tensor.register_hook(lambda grad: grad.clamp(-limit, limit))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """How to remove hooks. Given: do not change."""
+    """The handles of hooks. Given: do not change."""
 
     def __init__(self) -> None:
         self.handles: list[RemovableHandle] = []

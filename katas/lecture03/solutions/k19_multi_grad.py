@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Records of hooks, and how to remove them. Given: do not change."""
+    """What hooks have recorded, and their handles. Given: do not change."""
 
     def __init__(self) -> None:
         self.shapes: list[tuple[tuple[tuple[int, ...] | None, ...], ...]] = []

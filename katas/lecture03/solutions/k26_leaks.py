@@ -34,7 +34,7 @@ class Running:
         self.state = torch.zeros_like(weight)
 
     def step(self, x: Tensor) -> Tensor:
-        """Return the next state, with the graph of only this step."""
+        """Return the next state; its graph must cover this step only."""
         # Carry the value over, not its history.
         state = torch.tanh(self.state * self.weight + x)
         self.state = state.detach()
@@ -42,7 +42,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """For each gradient, append its norm divided by the norm of `tensor` when this was called."""
+    """For each gradient, append its norm divided by the norm that `tensor` has at this call."""
     # The closure owns a number, not the tensor that owns the hook.
     norm = tensor.detach().norm()
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / norm)))

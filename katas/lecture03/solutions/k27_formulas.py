@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def asking(args: tuple[Any, ...], position: int) -> list[Any]:
-    """Return copies of `args`, of which only the one at `position` requires grad.
+    """Return copies of `args`; only the one at `position` requires grad.
 
-    It is not a leaf, so the operator may write to it.
+    That copy is not a leaf, so the operator may write to it.
     """
     inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     inputs[position] = inputs[position].requires_grad_().clone()
@@ -33,7 +33,7 @@ def recorded(results: object) -> list[torch.Tensor]:
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """For each floating-point tensor, return what `gradient` returns, by argument name."""
+    """Return the result of `gradient` for each floating-point tensor, by argument name."""
     return {
         argument.name: gradient(op, asking(args, position))
         for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001
@@ -45,7 +45,7 @@ def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
 
 
 def gradient(op: OpOverload, inputs: list[Any]) -> str:
-    """Return what happens to the gradient of `inputs`, one of which requires grad."""
+    """Return what happens to the gradient of the only one of `inputs` that requires grad."""
     try:
         results = recorded(op(*inputs))
     except RuntimeError as error:

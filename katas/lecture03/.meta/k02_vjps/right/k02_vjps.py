@@ -37,7 +37,7 @@ def sum_vjp(
     *,
     keepdim: bool,
 ) -> torch.Tensor:
-    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of that shape: a view of `grad`."""
+    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of `shape`, as a view of `grad`."""
     summed = {dim % len(shape) for dim in dims}
     kept = [1 if dim in summed else size for dim, size in enumerate(shape)]
     return grad.reshape(kept).broadcast_to(shape)
