@@ -1,6 +1,6 @@
 """The first Triton kernel: programs, blocks and masks.
 
-A CUDA kernel says what a thread does, a Triton kernel what a *program* does, to a block of
+A CUDA kernel defines what a thread does, a Triton kernel what a *program* does, to a block of
 elements at once. x + offsets is 1024 pointers; tl.load loads all of them, and the compiler picks
 the threads. Blocks have a fixed length, and a mask says which lanes stand for an element:
 
@@ -70,8 +70,8 @@ def arguments(x: torch.Tensor) -> tuple[int, int, int, int]:
 def lanes(program: int, size: int, n: int, row_stride: int, column_stride: int) -> Lanes:
     """Return what a program loads from both halves of x, what it stores, and its mask.
 
-    Program p has the elements of out from p * BLOCK on, in row-major order. Places are int64 and
-    count elements from the first of x, or of out; where the mask is False they may be anything.
+    Program p computes the elements of out from p * BLOCK on, in row-major order. Places are int64
+    offsets, counted in elements, into x or out; where the mask is False they may be anything.
     No intermediate tensor has more than BLOCK elements.
     """
     # TODO: the elements of the block, their rows and columns, their places.

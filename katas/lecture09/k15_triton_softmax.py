@@ -79,7 +79,7 @@ def reduce(
 def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
     """Return the float32 softmax of ``scale * loaded`` over the lanes in `seen`, and 0 elsewhere.
 
-    Lanes that are not seen hold anything: 0, NaN, infinity. A block keeps its length: do not
+    Lanes that are not seen may hold anything: 0, NaN, infinity. A block keeps its length: do not
     index by the mask, and do not call PyTorch's softmax.
     """
     # TODO: scores, exponentials, quotients; what does a lane that is not seen hold?
@@ -97,9 +97,9 @@ def softmax_kernel(
 def softmax(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch.Tensor:
     """Return the softmax of each row of ``scale * x``, in one launch.
 
-    x is float32 or float16 of shape (rows, n) with any strides; scale is not 0. A program for each
-    row, but at most PROGRAMS. The result is new and contiguous, by torch.empty; no other operator
-    of PyTorch runs, nor tl.softmax. An empty result needs no launch.
+    x is float32 or float16 of shape (rows, n) with any strides; scale is not 0. Launch a
+    program for each row, but at most PROGRAMS. The result is new and contiguous, by torch.empty;
+    no other operator of PyTorch runs, nor tl.softmax. An empty result needs no launch.
     """
     # TODO: allocate the result, launch the kernel.
     raise NotImplementedError("softmax")

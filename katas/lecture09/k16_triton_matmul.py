@@ -46,7 +46,7 @@ GROUP = 4
 
 
 class Step(NamedTuple):
-    """What a program loads in one step: places in x and in w, and their masks."""
+    """What a program loads in one step: offsets into x and w, and their masks."""
 
     x: torch.Tensor
     x_mask: torch.Tensor
@@ -64,10 +64,10 @@ def step(
     """Return what the program of a tile (row, column) loads in the step that begins at `start`.
 
     `sizes` are (m, n, k), strides (row, column). x's block is BLOCK_M by BLOCK_K, w's BLOCK_K by
-    BLOCK_N, so that their product is a tile. Places count elements from the first one; masks say
+    BLOCK_N, so that their product is a tile. Offsets count elements from the first one; masks say
     which lanes stand for an element.
     """
-    # TODO: rows and columns of the tile, indices along k; two blocks of places, two masks.
+    # TODO: rows and columns of the tile, indices along k; two blocks of offsets, two masks.
     raise NotImplementedError("step")
 
 

@@ -80,8 +80,8 @@ def cmake_lists(name: str, source: str, namespace: str) -> str:
     """Return the text of a CMakeLists.txt that builds <name>.so from `source`, in the same folder.
 
     CMake 3.18, only C++, the package Torch, a MODULE target `name`, linked with ${TORCH_LIBRARIES};
-    KATA_NAMESPACE defined as `namespace`; C++20, and an error if there is none. Write no folder
-    into it.
+    KATA_NAMESPACE defined as `namespace`; C++20, and an error if there is none. Put no folder
+    into the text.
     """
     # TODO: find Torch, add the library, set what the docstring lists.
     raise NotImplementedError("cmake_lists")

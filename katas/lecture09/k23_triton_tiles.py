@@ -10,7 +10,7 @@ Of 16 x 16 tiles, 16 at a time:
                  2  6 10 14
                  3  7 11 15
 
-1. tile: the tile of a program, by arithmetic. A kernel knows only its index.
+1. tile: the tile of a program, by arithmetic. A program knows only its index.
 2. traffic: the elements that come from memory.
 
 About 13 lines, without Triton.

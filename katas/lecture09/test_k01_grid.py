@@ -49,7 +49,9 @@ def test_the_launch(extension: CudaExtension, n: int, blocks: int) -> None:
         f"n = {n}: expected {blocks} blocks of {THREADS} threads, your grid is {grid} of {block}"
     )
     storing = launches[0].active_threads
-    assert n == storing, f"n = {n}: {storing} threads store something, expected {n}, one for each"
+    assert n == storing, (
+        f"n = {n}: {storing} threads store something, expected {n}, one for each element"
+    )
 
 
 @pytest.mark.parametrize(("grid", "block"), [(5, 8), (1, 96), (7, 33)])

@@ -59,7 +59,7 @@ STATUS = Path("/proc/self/status")
 
 
 class Log(TorchDispatchMode):
-    """Notes every operator that reaches a kernel below autograd."""
+    """Records every operator that reaches a kernel below autograd."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Log(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the name and go on; ignore detach, which saving and unpacking a tensor calls."""
+        """Record the name and run the operator; ignore detach, called when a tensor is saved."""
         if func is not torch.ops.aten.detach.default:
             self.names.append(str(func))
         return func(*args, **(kwargs or {}))
@@ -114,7 +114,7 @@ def work(function: Callable[[], object]) -> tuple[set[str], int]:
 
 
 def computing(called: set[str]) -> list[str]:
-    """Return those of these operators that do more than allocate tensors."""
+    """Return the operators that do more than allocate tensors."""
     return sorted(name for name in called if not MEMORY.match(name))
 
 
@@ -194,7 +194,7 @@ def test_an_element_is_rounded_once(extension: Extension) -> None:
 @step_one
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None:
-    """One row, many dims, no rows, rows without elements."""
+    """Input may have one row, many dims, no rows, or rows without elements."""
     x, bias = leaves(*shape, x=False, bias=False)
     output = extension.op("bias_gelu")(x, bias)
 
@@ -264,7 +264,7 @@ def test_forward_takes_one_pass(extension: Extension) -> None:
     most, output = growth(lambda: bias_gelu(x, bias)), 4 * x.numel()
 
     assert most < 1.25 * output, (
-        f"your call took up to {most / 2**20:.0f} MiB, its output has {output / 2**20:.0f}: is z"
+        f"your call took up to {most / 2**20:.0f} MiB, its output takes {output / 2**20:.0f}: is z"
         " kept for a second loop, in a std::vector perhaps?"
     )
 
@@ -337,7 +337,7 @@ def test_backward_takes_one_pass(extension: Extension) -> None:
     most, output = growth(lambda: backward(x, x, bias)), 4 * x.numel()
 
     assert most < 1.25 * output, (
-        f"your call took up to {most / 2**20:.0f} MiB, its results have {output / 2**20:.0f}: a"
+        f"your call took up to {most / 2**20:.0f} MiB, its results take {output / 2**20:.0f}: a"
         " vector as long as bias is enough for the sums"
     )
 
@@ -351,7 +351,7 @@ def test_gradients_are_rounded_once(extension: Extension) -> None:
     expected = gradients(grad, x, bias)
 
     assert torch.float32 == for_input.dtype == for_bias.dtype, (
-        f"yours are {for_input.dtype} and {for_bias.dtype}, input is torch.float32"
+        f"your gradients are {for_input.dtype} and {for_bias.dtype}, input is torch.float32"
     )
     torch.testing.assert_close(for_bias.double(), expected[1], rtol=1e-7, atol=0)
     torch.testing.assert_close(for_input.double(), expected[0], rtol=1e-7, atol=1e-12)
@@ -424,15 +424,19 @@ def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
 
 @step_three
 def test_symbols_stay_symbols(extension: Extension) -> None:
-    """A size that is asked for as an int is fixed: every other size is a new compilation."""
+    """A size that is read as an int is fixed: every other size needs a new compilation."""
     forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x, bias = (mode.from_tensor(leaf.detach()) for leaf in leaves(5, 3))
     with mode:
         for result in (forward(x, bias), *backward(x, x, bias)):
             sizes = list(result.shape)
-            assert all(isinstance(size, torch.SymInt) for size in sizes), f"sizes {sizes}"
-            assert all(size.node.maybe_as_int() is None for size in sizes), f"sizes {sizes}"
+            assert all(isinstance(size, torch.SymInt) for size in sizes), (
+                f"expected symbols, yours {sizes}"
+            )
+            assert all(size.node.maybe_as_int() is None for size in sizes), (
+                f"expected symbols, yours {sizes}"
+            )
 
 
 @step_four
@@ -527,7 +531,8 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
             with Log() as log:
                 torch.autograd.grad(output, (leaf, bias), grad, retain_graph=True)
             assert [BACKWARD] == log.names, (
-                f"backward ran {log.names} for a gradient of strides {grad.stride()}"
+                f"backward ran {log.names} for a gradient of strides {grad.stride()},"
+                f" expected {BACKWARD} alone"
             )
 
 

@@ -83,7 +83,7 @@ def test_no_elements(extension: CudaExtension, device: str) -> None:
 def test_special_values_are_computed_like_others(extension: CudaExtension, device: str) -> None:
     """No element is skipped: 3 * 0 + y, infinities, NaN, -0.0 and denormals, to the bit.
 
-    Nor is a: 0 * x is NaN where x is infinite or NaN, though BLAS leaves x alone where a is 0.
+    Do not skip a = 0 either: 0 * x is NaN where x is infinite or NaN, though BLAS ignores x then.
     """
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
     x = torch.tensor(special, device=device).repeat_interleave(len(special))
@@ -102,7 +102,7 @@ def test_special_values_are_computed_like_others(extension: CudaExtension, devic
 
 @given(n=st.integers(1, 40_000))
 def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
-    """Any n, in any order of blocks and threads."""
+    """Test any n, in any order of blocks and threads."""
     check(extension, n)
 
 
@@ -140,7 +140,7 @@ def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
     moved = launch.count("global")
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
-        f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+        f" elements do threads 0 to 31 touch at the same time?\n{launch.table()}"
     )
 
 
@@ -174,7 +174,7 @@ def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: 
     blocks = min(20, 8 * processors)
     assert (blocks, 1, 1) == launch.grid, (
         f"{processors} multiprocessors, n = {n}: expected {blocks} blocks, yours {launch.grid}:"
-        " most_blocks() asks the device"
+        " use most_blocks(), which asks the device"
     )
 
 
@@ -189,6 +189,6 @@ def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
     """Compiled for a GPU: a fused multiply-add, and nothing in float64."""
     assert ptx.count("fma.rn.f32"), f"no fma.rn.f32 for a * x[i] + y[i]:\n{ptx.table()}"
     assert 0 == ptx.count("mul.f32", "add.f32"), (
-        f"product and sum are separate instructions:\n{ptx.table()}"
+        f"the multiply and the add are separate instructions:\n{ptx.table()}"
     )
     assert 0 == ptx.count("*.f64*"), f"your kernel uses double: is an f missing?\n{ptx.table()}"

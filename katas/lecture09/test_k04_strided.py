@@ -124,7 +124,7 @@ def test_every_other_element(extension: CudaExtension, device: str) -> None:
 
 
 def test_part_of_a_matrix(extension: CudaExtension, device: str) -> None:
-    """A slice of both dims: rows begin where those of the whole matrix do, however long it is."""
+    """A slice of both dims keeps the row stride of the whole matrix."""
     x, y = numbers(9, 10, device=device), numbers(4, 8, device=device)
     check(extension, x[2:8:2, 3:9], y[1:, 1:7])
     # Equal strides do not imply contiguous tensors.
@@ -196,7 +196,7 @@ def pairs(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 
 @given(pair=pairs())
 def test_any_layout(extension: CudaExtension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
-    """Any sizes, any order of the dims, steps, offsets, expanded dims."""
+    """Test any sizes, any order of the dims, steps, offsets and expanded dims."""
     check(extension, *pair)
 
 
@@ -244,7 +244,7 @@ def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExt
     moved = launch.count("global")
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
-        f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+        f" elements do threads 0 to 31 touch at the same time?\n{launch.table()}"
     )
 
 

@@ -66,7 +66,7 @@ def test_no_elements(extension: CudaExtension, device: str) -> None:
 
 @given(n=st.integers(1, 3_000))
 def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
-    """Any n, in any order of blocks and threads."""
+    """Test any n, in any order of blocks and threads."""
     check(extension, n)
 
 
@@ -140,7 +140,7 @@ def test_each_element_is_read_once_by_neighbouring_threads(
         )
         assert 8 * read.sectors <= values, (
             f"{read.sectors} sectors for {values} elements, {values // 8} hold them: which"
-            f" elements do the threads 0 to 31 read at the same time?\n{launch.table()}"
+            f" elements do threads 0 to 31 read at the same time?\n{launch.table()}"
         )
     code = re.sub(
         r"//.*", "", source("katas.lecture09", "csrc/k05_block_sum.cu").read_text("utf-8")

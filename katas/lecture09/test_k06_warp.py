@@ -92,7 +92,7 @@ def test_each_row_by_itself(extension: CudaExtension, device: str, rows: int, co
 
 @given(rows=st.integers(1, 3), columns=st.integers(1, 1024))
 def test_any_matrix(extension: CudaExtension, rows: int, columns: int) -> None:
-    """Any number of rows and columns, in any order of blocks, warps and lanes."""
+    """Test any number of rows and columns, in any order of blocks, warps and lanes."""
     check(extension, rows, columns)
 
 
@@ -167,7 +167,7 @@ def test_shared_memory_holds_one_float_per_warp(extension: CudaExtension, column
     )
     assert stored <= MOST_STORED * warps, (
         f"yours: {stored} values stored in shared memory by {warps} warps, at most"
-        f" {MOST_STORED * warps} are allowed: registers are read by shuffles\n{launch.table()}"
+        f" {MOST_STORED * warps} are allowed: read registers by shuffles\n{launch.table()}"
     )
 
 
@@ -178,8 +178,8 @@ def test_few_wavefronts_of_shared_memory(extension: CudaExtension, columns: int)
     shared = launch.count("shared").wavefronts
     assert shared <= MOST_SHARED * warps, (
         f"yours: {shared} wavefronts of shared memory by {warps} warps, at most"
-        f" {MOST_SHARED * warps} are allowed: who adds up the totals, and how often? They are at"
-        f" most 32, and a warp has 32 lanes: warp_scan once more\n{launch.table()}"
+        f" {MOST_SHARED * warps} are allowed: who adds up the totals, and how often? There are"
+        f" at most 32, and a warp has 32 lanes: call warp_scan once more\n{launch.table()}"
     )
 
 

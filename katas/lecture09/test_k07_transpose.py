@@ -66,7 +66,7 @@ def test_tiles_change_places_too(extension: CudaExtension, device: str, n: int, 
 def test_rows_of_the_result_are_n_long(
     extension: CudaExtension, device: str, n: int, m: int
 ) -> None:
-    """Not square: out[j][i] is element j n + i of out, x[i][j] is element i m + j of x."""
+    """Here n is not m: out[j][i] is element j n + i of out, x[i][j] is element i m + j of x."""
     check(extension, n, m, device)
 
 
@@ -89,7 +89,7 @@ def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
 @settings(max_examples=25)
 @given(n=st.integers(1, 100), m=st.integers(1, 100))
 def test_any_shape(extension: CudaExtension, n: int, m: int) -> None:
-    """Any n and m, in any order of blocks and threads."""
+    """Test any n and m, in any order of blocks and threads."""
     check(extension, n, m)
 
 

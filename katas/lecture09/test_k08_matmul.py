@@ -147,7 +147,7 @@ def test_a_zero_of_the_matrix_meets_infinity(extension: CudaExtension, device: s
 @settings(max_examples=25)
 @given(m=st.integers(1, 50), k=st.integers(0, 50), n=st.integers(1, 50))
 def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
-    """Any m, k and n, in any order of blocks and threads."""
+    """Test any m, k and n, in any order of blocks and threads."""
     check(extension, m, k, n)
 
 
@@ -218,7 +218,7 @@ def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
     """Compiled for a GPU: fused multiply-adds, nothing in float64, nothing in local memory."""
     assert ptx.count("fma.rn.f32"), f"no fma.rn.f32:\n{ptx.table()}"
     assert 0 == ptx.count("mul*.f32"), (
-        f"a product and its sum are separate instructions:\n{ptx.table()}"
+        f"the multiply and the add are separate instructions:\n{ptx.table()}"
     )
     assert 0 == ptx.count("*.f64*"), f"your kernel uses double: is an f missing?\n{ptx.table()}"
     assert 0 == ptx.count("ld.local*", "st.local*"), (

@@ -155,7 +155,7 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
 
 @given(x=matrices())
 def test_any_matrix(extension: CudaExtension, x: torch.Tensor) -> None:
-    """Any shape, in any order of blocks and threads; a row may be masked as a whole."""
+    """Test any shape, in any order of blocks and threads; a row may be masked as a whole."""
     check(extension, x)
 
 
@@ -189,7 +189,7 @@ def test_neighbouring_threads_touch_neighbouring_elements(
     written = launch.count("global", "write", "atomic").sectors
     assert read <= 2 * pieces, (
         f"{read / pieces:.2f} sectors read for each 8 elements, expected at most 2: which elements"
-        f" do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+        f" do threads 0 to 31 touch at the same time?\n{launch.table()}"
     )
     assert written <= pieces, (
         f"{written / pieces:.2f} sectors written for each 8 elements, expected 1\n{launch.table()}"

@@ -97,7 +97,7 @@ def test_more_bins_than_shared_memory_holds(
 @BOTH
 @given(n=st.integers(0, 10_000), bins=st.integers(1, 700))
 def test_any_values(extension: CudaExtension, name: str, n: int, bins: int) -> None:
-    """Any sizes, in any order of blocks and threads."""
+    """Test any sizes, in any order of blocks and threads."""
     check(extension, name, draw(n, -1, bins + 1), bins)
 
 
@@ -108,7 +108,7 @@ def test_each_value_is_read_once(extension: CudaExtension, name: str) -> None:
     launch = launched(extension, name, draw(n, 0, 256), 256)
     read = launch.count("global", "read")
     assert read.sectors <= n // 8, (
-        f"{read.sectors} sectors were read, expected at most {n // 8}: which values do the threads"
+        f"{read.sectors} sectors were read, expected at most {n // 8}: which values do threads"
         f" 0 to 31 read at the same time?\n{launch.table()}"
     )
 
@@ -141,8 +141,8 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
         f" {bins * MOST_BLOCKS}: {MOST_BLOCKS} blocks add {bins} bins each\n{launch.table()}"
     )
     assert inside.accesses <= counted, (
-        f"{inside.accesses} atomics on shared memory, {counted} of {n} values are in range: what"
-        f" is out of range is not counted, not even as 0\n{launch.table()}"
+        f"{inside.accesses} atomics on shared memory, {counted} of {n} values are in range: do"
+        f" not count a value out of range, not even as 0\n{launch.table()}"
     )
     assert launch.barriers <= 2 * MOST_BLOCKS, (
         f"{launch.barriers / MOST_BLOCKS:g} barriers per block: there are three phases, so two"

@@ -26,7 +26,7 @@ EPS = 1e-5
 DTYPES = [torch.float32, torch.float64]
 BOTH = pytest.mark.parametrize("dtype", DTYPES, ids=["float", "double"])
 LENGTHS = pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
-# Of ordinary rows, and of rows whose mean is large.
+# For ordinary rows, and for rows whose mean is large.
 BOUNDS = {torch.float32: (1e-4, 1e-3), torch.float64: (1e-9, 1e-6)}
 # Rows of several warps and of several blocks.
 SHAPES = [(64, 512), (64, 992)]
@@ -171,7 +171,7 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
 
 @given(x=matrices(), eps=st.sampled_from([1e-2, 0.1, 1.0]))
 def test_any_matrix(extension: CudaExtension, x: torch.Tensor, eps: float) -> None:
-    """Any shape, in any order of blocks and threads."""
+    """Test any shape, in any order of blocks and threads."""
     forward(extension, x, eps=eps)
 
 

@@ -131,7 +131,7 @@ def test_no_elements(extension: CudaExtension, device: str, name: str) -> None:
 @ALL
 @given(n=st.integers(1, 3000))
 def test_any_number_of_elements(extension: CudaExtension, name: str, n: int) -> None:
-    """Any n, in any order of blocks and threads."""
+    """Test any n, in any order of blocks and threads."""
     check(extension, name, n)
 
 

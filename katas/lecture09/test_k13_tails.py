@@ -146,25 +146,25 @@ def test_the_last_element_is_handed_on(extension: CudaExtension, device: str, n:
 
 @given(n=st.integers(1, 3000), start=st.integers(0, 9))
 def test_scale_any_number_of_elements(extension: CudaExtension, n: int, start: int) -> None:
-    """Any n, beginning anywhere, in any order of blocks and threads."""
+    """Test any n, beginning anywhere, in any order of blocks and threads."""
     check_scale(extension, n, start=start)
 
 
 @given(rows=st.integers(1, 3), n=st.integers(0, 1200))
 def test_add_up_any_matrix(extension: CudaExtension, rows: int, n: int) -> None:
-    """Any rows and n, in any order of blocks and threads."""
+    """Test any rows and n, in any order of blocks and threads."""
     check_row_sum(extension, rows, n)
 
 
 @given(n=st.integers(2, 1200))
 def test_differences_of_any_number_of_elements(extension: CudaExtension, n: int) -> None:
-    """Any n, in any order of blocks and threads."""
+    """Test any n, in any order of blocks and threads."""
     check_differences(extension, n)
 
 
 @pytest.mark.parametrize("start", ON)
 def test_scale_loads_four_at_a_time(extension: CudaExtension, start: int) -> None:
-    """Only elements in no vector go one by one, and the address decides, not the offset."""
+    """Load only elements in no vector one by one; alignment depends on the address."""
     for n in (1, 1021, 1024, 1025, 5000):
         check_scale(extension, n, start=start)
         launch, most = one_launch(extension), n // 4 + 3
@@ -218,7 +218,9 @@ def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
     table = launch.table()
     assert (rows, 1, 1) == launch.grid, f"expected a block for each of {rows} rows"
     loads = launch.count("global", "read")
-    assert loads.accesses <= rows * n, f"{loads.accesses} loads for {rows * n} elements\n{table}"
+    assert loads.accesses <= rows * n, (
+        f"{loads.accesses} loads for {rows * n} elements, expected one each\n{table}"
+    )
     assert 8 * loads.sectors <= rows * n, (
         f"{loads.sectors} sectors for {rows * n} elements\n{table}"
     )
@@ -252,7 +254,9 @@ def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
     assert loads.accesses <= n + warps, (
         f"{loads.accesses} loads for {n} elements and {warps} warps\n{table}"
     )
-    assert loads.sectors <= (n + 7) // 8 + warps, f"{loads.sectors} sectors\n{table}"
+    assert loads.sectors <= (n + 7) // 8 + warps, (
+        f"{loads.sectors} sectors for {n} elements\n{table}"
+    )
     assert 0 == launch.count("shared").accesses, f"your kernel uses shared memory\n{table}"
     found, all_warps = launch.warp_operations, launch.threads // 32
     assert n // 32 <= found <= 2 * all_warps, f"{found} shuffles and votes for {all_warps} warps"

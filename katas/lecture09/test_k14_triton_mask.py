@@ -38,7 +38,7 @@ ALLOWED = {
     *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
     *("aten::zero_", "aten::zeros"),
 }
-# What part two needs, the kernel.
+# Part two, the kernel, needs Triton.
 triton = pytest.mark.backend("triton")
 
 BLOCK = 1024
@@ -242,7 +242,7 @@ def test_all_programs_together_compute_glu(x: torch.Tensor) -> None:
 
 
 class Largest(TorchFunctionMode):
-    """Notes the size of the largest tensor that a PyTorch function returns."""
+    """Records the size of the largest tensor that a PyTorch function returns."""
 
     elements = 0
 
@@ -277,7 +277,7 @@ def test_a_program_knows_its_block_alone() -> None:
         place = int(getattr(far, name)[0])
         assert row * 3000 + there * 2 == place, (
             f"element 2^40 is in row {row}, column {column}: its {name} half is at"
-            f" {row * 3000 + there * 2}, yours at {place}. A division of floats rounds"
+            f" {row * 3000 + there * 2}, yours at {place}. Float division rounds"
         )
 
 
@@ -345,7 +345,7 @@ def test_a_mask_cuts_between_vectors(end: int, width: int) -> None:
 
 @step_three
 def test_what_nobody_loads_may_lie_anywhere() -> None:
-    """The places of a group that is masked do not count."""
+    """The places of a masked group do not matter."""
     lane = torch.arange(32)
     found = kata.vector_width(torch.where(lane < 16, lane, 7 * lane + 1), lane < 16, 4)
     assert 4 == found, f"only lanes 0 to 15 load: expected 4 at a time, found {found}"
@@ -516,7 +516,7 @@ def test_the_result_is_where_x_is() -> None:
 @settings(max_examples=40)
 @given(x=matrices())
 def test_any_matrix(x: torch.Tensor) -> None:
-    """Any shape, any strides, any offset into the storage."""
+    """Test any shape, any strides, any offset into the storage."""
     check(x)
 
 
@@ -568,14 +568,14 @@ def test_each_element_moves_once(launches: list[TritonLaunch], shape: tuple[int,
 
 
 class Operators(TorchDispatchMode):
-    """Notes which operators of PyTorch run."""
+    """Records which operators of PyTorch run."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note an operator, and let it run."""
+        """Record an operator, and run it."""
         self.names.append(func.name())
         return func(*args, **(kwargs or {}))
 

@@ -44,7 +44,7 @@ ALLOWED = {
     *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
     *("aten::zero_", "aten::zeros"),
 }
-# What part two needs, the kernel.
+# Part two, the kernel, needs Triton.
 triton = pytest.mark.backend("triton")
 
 PROGRAMS = 16
@@ -161,7 +161,7 @@ def test_halves_are_combined(length: int) -> None:
 
 @step_three
 def test_the_first_half_is_on_the_left() -> None:
-    """Element i of the first half meets element i of the second; not every function commutes."""
+    """Element i of the first half is combined with element i of the second, first half first."""
     calls = []
 
     def combine(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
@@ -268,14 +268,14 @@ RUN = ("aten::softmax", "aten::_softmax", "aten::_log_softmax", "aten::logsumexp
 
 
 class Refused(TorchFunctionMode):
-    """Notes what a kernel cannot have: softmax, or a block whose length is not a power of 2."""
+    """Records what a kernel cannot have: softmax, or a block whose length is not a power of 2."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the function if a kernel cannot have it, and let it run."""
+        """Record the function if a kernel cannot have it, and run it."""
         result = func(*args, **(kwargs or {}))
         if any(word in func.__name__ for word in ("softmax", "sumexp")):
             self.found.append(func.__name__)
@@ -286,7 +286,7 @@ class Refused(TorchFunctionMode):
 
 @step_three
 def test_a_block_keeps_its_length() -> None:
-    """With 5 of 8 lanes seen, call neither PyTorch's softmax nor index a block of 5 by the mask."""
+    """With 5 of 8 lanes seen, do not call PyTorch's softmax, nor index a block of 5 by the mask."""
     loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
     with forbids(kata, *SOFTMAXES, operators=RUN) as fresh, Refused() as refused:
         fresh.softmax_block(loaded, mask, 2.0)
@@ -432,7 +432,7 @@ def test_each_result_has_memory_of_its_own(device: str) -> None:
 @settings(max_examples=25)
 @given(x=matrices(), scale=st.sampled_from([1.0, 0.3, -0.7]), causal=st.booleans())
 def test_any_matrix(x: torch.Tensor, scale: float, causal: bool) -> None:  # noqa: FBT001 - drawn
-    """Any shape, any strides, any offset into the storage."""
+    """Test any shape, any strides, any offset into the storage."""
     check(x, scale, causal=causal)
 
 
@@ -473,7 +473,7 @@ def test_what_is_seen_is_loaded_once(launches: list[TritonLaunch], causal: bool)
     assert not launch.count("load", out).any(), "your kernel loads from out, expected only stores"
     assert torch.equal(visible(x, causal=causal).long(), loads), (
         f"{int(visible(x, causal=causal).sum())} elements are seen; {int(loads.bool().sum())} are"
-        f" loaded, by {int(loads.sum())} loads"
+        f" loaded, by {int(loads.sum())} loads: expected one load for each element that is seen"
     )
     assert torch.equal(torch.ones_like(stores), stores), (
         "elements of out are not stored exactly once, expected one store for each"
@@ -481,14 +481,14 @@ def test_what_is_seen_is_loaded_once(launches: list[TritonLaunch], causal: bool)
 
 
 class Operators(TorchDispatchMode):
-    """Notes which operators of PyTorch run."""
+    """Records which operators of PyTorch run."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note an operator, and let it run."""
+        """Record an operator, and run it."""
         self.names.append(func.name())
         return func(*args, **(kwargs or {}))
 
@@ -497,7 +497,7 @@ class Operators(TorchDispatchMode):
 @triton
 @pytest.mark.cpu
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
-    """Only torch.empty runs: no softmax, no product, no mask of PyTorch's."""
+    """Only torch.empty runs: PyTorch computes no softmax, product or mask."""
     x = torch.randn(40, 40).t()
     # The first shows who calls what, the second sees every thread, whatever modes are off.
     with watched_operators() as watched, Operators() as operators:

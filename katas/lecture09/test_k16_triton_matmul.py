@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.device("cpu", "cuda")
-# What part two needs, the kernel.
+# Part two, the kernel, needs Triton.
 triton = pytest.mark.backend("triton")
 
 TILE, STEP, GROUP = 64, 32, 4
@@ -51,7 +51,7 @@ def matrices(
 
 
 def places(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the place of each element, counted from the first."""
+    """Return the offset of each element from the first."""
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     memory = torch.arange(1 + sum((size - 1) * stride for size, stride in pairs))
     return memory.as_strided(tensor.shape, tensor.stride())
@@ -75,7 +75,7 @@ def steps(x: torch.Tensor, w: torch.Tensor) -> None:
 
 
 def same(what: str, expected: torch.Tensor, found: torch.Tensor, mask: torch.Tensor) -> None:
-    """Compare the mask, and the places of the lanes that it lets through."""
+    """Compare the mask, and the offsets of the lanes that it lets through."""
     assert (expected.shape, torch.int64) == (found.shape, found.dtype), what
     assert (expected.shape, torch.bool) == (mask.shape, mask.dtype), f"{what}_mask"
     inside = expected >= 0
@@ -91,7 +91,7 @@ def same(what: str, expected: torch.Tensor, found: torch.Tensor, mask: torch.Ten
 
 
 def test_the_only_step_of_one_tile() -> None:
-    """64 x 32 places in x; 32 x 64 in w, whose rows are the columns of the block."""
+    """Load 64 x 32 elements of x, and 32 x 64 of w, whose rows are the columns of the block."""
     steps(torch.empty(TILE, STEP), torch.empty(TILE, STEP))
 
 
@@ -176,7 +176,7 @@ def equals(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> None:
 
 
 def test_one_step_is_a_product() -> None:
-    """No mask, no sum so far."""
+    """A step on whole tiles, with a sum of 0 so far, is the product."""
     equals(*matrices(TILE, STEP, TILE)[:2])
 
 

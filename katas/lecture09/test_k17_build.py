@@ -46,7 +46,7 @@ class Workshop:
         self.done: dict[str, Path | Exception] = {}
 
     def once(self, name: str, build: Callable[[], Path]) -> Path:
-        """Return a build's result, or raise its error; it runs for the first test only."""
+        """Return a build's result, or raise its error; a build runs for the first test only."""
         if name not in self.done:
             try:
                 self.done[name] = build()
@@ -106,7 +106,7 @@ class Workshop:
         folder.mkdir()
         arguments = kata.setup_arguments(SETUP, self.source, space(SETUP))
         with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)  # where setuptools leaves what it is not told about
+            patch.chdir(folder)  # setuptools leaves files in the current folder
             # Python itself may have been built with -O3, and would pass it on.
             patch.setenv("CFLAGS", "-O1")
             patch.setenv("CXXFLAGS", "-O1")
@@ -158,16 +158,14 @@ def works(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
 
 
 def check_flags(flags: list[str], name: str, standard: str) -> None:
-    """Check the flags that all builds need; the last -O counts, and the last standard."""
+    """Check the flags that all builds need; the last -O wins, and the last standard."""
     levels = [flag for flag in flags if flag.startswith("-O")]
     standards = [flag for flag in flags if flag.startswith("-std=")]
 
     assert f"-DKATA_NAMESPACE={space(name)}" in flags, (
         f"KATA_NAMESPACE is not {space(name)}, the compiler was given {flags}"
     )
-    assert ["-O3"] == levels[-1:], (
-        f"expected -O3 as the last level, which counts, yours are {levels}"
-    )
+    assert ["-O3"] == levels[-1:], f"expected -O3 as the last level, which wins, yours are {levels}"
     known = (f"-std={standard}", f"-std={standard.replace('c', 'gnu')}")
     assert "".join(standards[-1:]) in known, f"expected {standard}, found {standards}"
 
@@ -185,17 +183,17 @@ def test_the_texts_follow_the_arguments() -> None:
     command = kata.configure_command(Path("/here"), Path("/there"))
 
     for word in ("tanh_shrink", "kernel.cpp", "KATA_NAMESPACE=somewhere"):
-        assert word in text, f"{word} is missing in\n{text}"
+        assert word in text, f"{word} is missing from\n{text}"
     for folder in (torch.utils.cmake_prefix_path, str(Path(torch.__file__).parent)):
         assert folder not in text, (
-            f"the text names {folder}, expected no folder: the command has it\n{text}"
+            f"the text names {folder}, expected no folder: the command names it\n{text}"
         )
     for folder in ("/here", "/there"):
         assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
     optimized = any(re.search("CMAKE_BUILD_TYPE(:STRING)?=Release$", word) for word in command)
-    assert optimized, f"the command should say the build type, which is not in {command}"
+    assert optimized, f"the command should set the build type, which is not in {command}"
     oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+3\.(\d+)", text, re.IGNORECASE)
-    assert oldest, f"no cmake_minimum_required(VERSION 3.18) says which CMake is needed in\n{text}"
+    assert oldest, f"cmake_minimum_required(VERSION 3.18) is missing from\n{text}"
     assert int(oldest[1]) <= 18, f"your project requires CMake 3.{oldest[1]}, expected at most 3.18"
     command = kata.build_command(Path("/there"))
     assert "/there" in command, f"the folder /there is not in {command}"
@@ -210,7 +208,7 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
     build = workshop.configured()
     lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
     cached = dict(line.split("=", 1) for line in lines if "=" in line)
-    # Of the type PATH where CMake has looked for it, of none where the command says where it is.
+    # The type is PATH if CMake has looked for Torch, and UNINITIALIZED if the command names it.
     found = cached.get("Torch_DIR:PATH", cached.get("Torch_DIR:UNINITIALIZED", ""))
     compilers = [name for name in cached if re.match("CMAKE_[A-Za-z]+_COMPILER:", name)]
 
@@ -302,7 +300,7 @@ def test_cmake_builds_one_library(workshop: Workshop) -> None:
     found = listing(library.parent)
 
     assert [library.name] == found, f"your build produced {found}, expected {library.name}"
-    assert library.is_file(), f"{library} is not there: it was built in another folder"
+    assert library.is_file(), f"{library} does not exist: it was built in another folder"
     rules = (library.parent / "build.ninja").read_text(encoding="utf-8")
     assert "CXX_MODULE_LIBRARY_LINKER" in rules, "expected a library of the kind MODULE"
 
@@ -315,7 +313,7 @@ def test_cmakes_library_finds_torch_by_itself(workshop: Workshop) -> None:
     command = [sys.executable, "-c", program, str(workshop.built())]
     run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - Python itself
 
-    assert 0 == run.returncode, f"a program without PyTorch cannot load it:\n{run.stderr}"
+    assert 0 == run.returncode, f"a program without PyTorch cannot load the library:\n{run.stderr}"
 
 
 @needs_cmake

@@ -113,7 +113,7 @@ def test_a_row_is_read_until_one_is_above(extension: CudaExtension, order: str) 
     loads = launch.count("global", "read").accesses
     assert loads == TILE * sum(steps), (
         f"8 rows that take {steps} steps of 16 loads: your kernel loads {loads} elements, expected"
-        f" {TILE * sum(steps)}. A tile stops when its row is done\n{launch.table()}"
+        f" {TILE * sum(steps)}. Stop a tile when its row is done\n{launch.table()}"
     )
 
 

@@ -98,7 +98,7 @@ def test_any_block_may_be_last(extension: CudaExtension, order: str) -> None:
 
 @given(n=st.integers(0, 2000))
 def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
-    """Any number of blocks, the last of them full or not."""
+    """Test any number of blocks, with the last block full or not."""
     check(extension, n)
 
 

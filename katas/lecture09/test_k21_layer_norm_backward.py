@@ -27,7 +27,7 @@ EPS = 1e-5
 DTYPES = [torch.float32, torch.float64]
 BOTH = pytest.mark.parametrize("dtype", DTYPES, ids=["float", "double"])
 LENGTHS = pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
-# Of ordinary rows, and of rows whose mean is large.
+# For ordinary rows, and for rows whose mean is large.
 BOUNDS = {torch.float32: (1e-4, 1e-3), torch.float64: (1e-9, 1e-6)}
 # Rows of several warps and of several blocks.
 SHAPES = [(64, 512), (64, 992)]
@@ -65,7 +65,7 @@ def backward(extension: CudaExtension, x: torch.Tensor, grad: torch.Tensor | Non
     # Two elements that are nearly equal are stretched by up to 1 / sqrt(eps), and with them what
     # float32 has rounded.
     _, mean, rstd = torch.ops.aten.native_layer_norm(wide[1], [n], *wide[2:], 1e-2)
-    # They are used as given: a mean that is not that of x shows who computes it again.
+    # mean and rstd are used as given: a different mean reveals code that computes it again.
     mean += 0.125
     expected = torch.ops.aten.native_layer_norm_backward(
         *wide[:2], [n], mean, rstd, *wide[2:], [True] * 3
@@ -107,7 +107,7 @@ def test_columns_of_any_length(extension: CudaExtension, device: str, rows: int)
 
 
 def test_what_rows_cannot_change(extension: CudaExtension, device: str) -> None:
-    """Shifting or scaling a row leaves out the same, so the gradient is 0 in these directions."""
+    """Shifting or scaling a row does not change `out`, so the gradient in that direction is 0."""
     x = torch.randn(5, 30, device=device)
     out, mean = F.layer_norm(x, [30]), x.mean(1, keepdim=True)
     rstd = (x.var(1, correction=0, keepdim=True) + EPS).rsqrt()
@@ -145,7 +145,7 @@ def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) 
 
 @given(x=matrices())
 def test_backward_of_any_matrix(extension: CudaExtension, x: torch.Tensor) -> None:
-    """Any shape, in any order of blocks and threads."""
+    """Test any shape, in any order of blocks and threads."""
     backward(extension, torch.cat([x, x + torch.randn_like(x)]))
 
 

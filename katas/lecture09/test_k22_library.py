@@ -45,7 +45,7 @@ def rows(*shape: int, grad: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
-    """Note the shape that each call of the NumPy kernel gets."""
+    """Record the shape that each call of the NumPy kernel gets."""
     shapes: list[tuple[int, ...]] = []
     kernel = kata.project
 
@@ -215,8 +215,12 @@ def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
     simplex = operator("simplex")
     x, total = rows(*shape)
 
-    assert torch.autograd.gradcheck(simplex, (x, total)), "input 0 is x, input 1 total"
-    assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,)), "x alone"
+    assert torch.autograd.gradcheck(simplex, (x, total)), (
+        "the gradients are wrong; input 0 is x, input 1 is total"
+    )
+    assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,)), (
+        "the gradient is wrong when only x requires one"
+    )
     assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,)), (
         "the gradient is wrong when only total requires one"
     )
@@ -308,10 +312,10 @@ def test_the_schema_of_in_place_says_what_is_written() -> None:
     schema = operator("simplex_")._schema  # noqa: SLF001 - it has no other name
     written = [argument.alias_info is not None for argument in schema.arguments]
 
-    assert [True, False] == written, f"the schema is {schema}"
-    assert schema.arguments[0].alias_info.is_write, f"the schema is {schema}"
+    assert [True, False] == written, f"expected an alias of x only, the schema is {schema}"
+    assert schema.arguments[0].alias_info.is_write, f"x must be written to, the schema is {schema}"
     assert [] == schema.returns, f"the schema is {schema}: expected no return, the result is in x"
-    assert schema.is_mutable, f"the schema is {schema}"
+    assert schema.is_mutable, f"expected a mutable schema, yours is {schema}"
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -326,5 +330,5 @@ def test_opcheck_agrees(check: str) -> None:
         )
     found = torch.library.opcheck(operator("simplex_"), (x, total), test_utils=check)
     assert {check: "SUCCESS"} == found, (
-        f"simplex_: opcheck found {found}: a write that the schema does not name?"
+        f"simplex_: opcheck found {found}: does it write to what the schema does not name?"
     )

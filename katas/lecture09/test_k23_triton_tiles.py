@@ -126,7 +126,8 @@ def test_a_program_works_out_its_tile_by_arithmetic() -> None:
         ) from error
     own = tuple(value_of(each) for each in found)
     assert (5, 8) == own, (
-        f"of 6 x 10 tiles in groups of 4 rows program 57 has {own}: the last group has 2 rows"
+        f"of 6 x 10 tiles in groups of 4 rows program 57 has {own}, expected (5, 8): the last"
+        " group has 2 rows"
     )
 
 

@@ -31,7 +31,7 @@ def predicted() -> dict[str, int]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         found, again = dict(fresh.blocks()), fresh.blocks()
-        assert found == again, "called again, your function returns other numbers"
+        assert found == again, "your function returns different numbers when it is called again"
         return found
 
 

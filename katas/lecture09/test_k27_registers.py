@@ -69,7 +69,7 @@ def test_edges(extension: CudaExtension, device: str, m: int, k: int, n: int) ->
 @settings(max_examples=10)
 @given(m=st.integers(1, 70), k=st.integers(0, 40), n=st.integers(1, 70))
 def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
-    """Any m, k and n, in any order of blocks and threads."""
+    """Test any m, k and n, in any order of blocks and threads."""
     check(extension, m, k, n)
 
 

@@ -46,7 +46,7 @@ namespace {
 constexpr double kBeta = 0.79788456080286535588; // sqrt(2 / pi)
 constexpr double kKappa = 0.044715;
 
-// The operators, through the dispatcher: whichever kernels the current keys select.
+// Call the operators through the dispatcher, which selects the kernels by the current keys.
 Tensor bias_gelu(const Tensor& input, const Tensor& bias) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("lecture09_k02::bias_gelu", "")
@@ -65,7 +65,7 @@ std::tuple<Tensor, Tensor> bias_gelu_backward(
   return op.call(grad, input, bias);
 }
 
-// For forward, grad is input.
+// Forward passes input as grad.
 void check(const Tensor& grad, const Tensor& input, const Tensor& bias) {
   const auto dtype = input.scalar_type();
   TORCH_CHECK_TYPE(

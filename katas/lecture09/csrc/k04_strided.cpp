@@ -11,7 +11,7 @@ using at::Tensor;
 
 static constexpr int64_t MOST_DIMS = 5;
 
-// Whether an int can hold the number of elements, and the distance from the first to the last.
+// Return whether an int can hold the number of elements, and the distance from the first to the last.
 static bool small(const Tensor& tensor) {
     int64_t last = 0;
     for (int64_t dim = 0; dim < tensor.dim(); ++dim) last += (tensor.size(dim) - 1) * tensor.stride(dim);

@@ -50,7 +50,7 @@ __device__ Partial of_warp(Partial mine) {
     return mine;
 }
 
-// Given: every thread gets the Partial of the block, all of whose threads must call it.
+// Given: every thread gets the Partial of the block. All threads of the block must call it.
 __device__ Partial of_block(Partial mine) {
     __shared__ float largest_of[THREADS / WARP], sum_of[THREADS / WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

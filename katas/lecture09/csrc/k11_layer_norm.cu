@@ -58,7 +58,7 @@ __device__ Moments<T> of_warp(Moments<T> mine) {
     return mine;
 }
 
-// Given: every thread gets the Moments of the block, all of whose threads must call it.
+// Given: every thread gets the Moments of the block. All threads of the block must call it.
 template <class T>
 __device__ Moments<T> of_block(Moments<T> mine) {
     __shared__ Moments<T> parts[WARPS + 1];

@@ -3,8 +3,8 @@
 // A GPU promises no such order. It may hang, return wrong sums, or return right sums for years.
 // Users report:
 //
-//   smooth   x[i - 1] + x[i] + x[i + 1]      now and then wrong; for some n the last sum is, or the
-//                                            kernel stops with an illegal address
+//   smooth   x[i - 1] + x[i] + x[i + 1]      sometimes wrong; for some n the last sum is wrong, or
+//                                            the kernel stops with an illegal address
 //   scan     running sums of each 256        different wrong sums in each run, or it hangs
 //   sum      the sum of all x                wrong since Volta; wrong with several blocks; not 0
 //                                            where n is 0

@@ -5,7 +5,7 @@
 //   scale         a * x, by float4           the last elements hold old memory; small tensors stop with
 //                                            an invalid configuration, x[1:] with a misaligned address
 //   row_sum       a block for each row       short rows hang, or give sums that change
-//   differences   x[i + 1] - x[i]            each 32nd is 0, the last one sometimes wrong
+//   differences   x[i + 1] - x[i]            every 32nd is 0, the last one sometimes wrong
 //
 // Fix the seven bugs; about 15 lines change.
 //

@@ -42,7 +42,7 @@ __device__ bool is_last(float sum, float* partial, int* arrived) {
     return false;
 }
 
-// One float of partial for each block. The order of the additions does not depend on which is first.
+// partial has one float for each block. The order of additions does not depend on which block is first.
 __global__ void grid_sum(int n, const float* x, float* partial, int* arrived, float* out) {
     // TODO: a grid-stride loop, then the last block's loop over partial
 }

@@ -21,7 +21,7 @@ using torch::autograd::variable_list;
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-// The operators, through the dispatcher: whichever kernels the current keys select.
+// Call the operators through the dispatcher, which selects the kernels by the current keys.
 static Three call_backward(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& rstd) {
     static const auto op =
         c10::Dispatcher::singleton()

@@ -53,7 +53,7 @@ def lanes(program: int, size: int, n: int, row_stride: int, column_stride: int) 
 
 
 def _fit(places: torch.Tensor, mask: torch.Tensor) -> bool:
-    """Whether one instruction can serve each row of lanes."""
+    """Return whether one instruction can serve each row of lanes."""
     wide = places.shape[1]
     first = places[:, :1]
     there = mask & (places == first + torch.arange(wide)) & (first % wide == 0)
@@ -63,7 +63,7 @@ def _fit(places: torch.Tensor, mask: torch.Tensor) -> bool:
 def vector_width(places: torch.Tensor, mask: torch.Tensor, element_size: int) -> int:
     """Return how many neighbouring lanes one instruction can serve."""
     wide = 16 // element_size
-    # A single lane is fit, so this ends.
+    # A group of one lane is always fit, so this ends.
     while not _fit(places.view(-1, wide), mask.view(-1, wide)):
         wide //= 2
     return wide

@@ -49,8 +49,8 @@ def reduce(
 
 
 def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
-    """Return the softmax of what is `seen` of ``scale * loaded``, and 0 elsewhere."""
-    # Minus infinity is no maximum, and its power is 0: what is not seen changes nothing.
+    """Return the softmax of ``scale * loaded`` over the lanes in `seen`, and 0 elsewhere."""
+    # -inf is never the maximum, and its exponential is 0: lanes not seen change nothing.
     scores = torch.where(seen, loaded.float() * scale, -inf)
     powers = torch.exp(scores - reduce(scores, torch.maximum))
     return powers / reduce(powers, torch.add)
@@ -60,7 +60,7 @@ def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> tor
 def softmax_kernel(
     x, out, rows, n, scale, row_stride, column_stride, CAUSAL: tl.constexpr, BLOCK: tl.constexpr
 ) -> None:
-    """Compute every so manieth row of `out`, as many as there are programs apart."""
+    """Compute the rows of this program: they are as far apart as there are programs."""
     columns = tl.arange(0, BLOCK)
     for row in range(tl.program_id(0), rows, tl.num_programs(0)):
         seen = columns < n
@@ -69,7 +69,7 @@ def softmax_kernel(
         scores = tl.load(x + row * row_stride + columns * column_stride, mask=seen)
         scores = tl.where(seen, scores.to(tl.float32) * scale, float("-inf"))
         powers = tl.exp(scores - tl.max(scores))
-        # What is not seen is stored too, as 0.
+        # Elements that are not seen are stored too, as 0.
         tl.store(out + row * n + columns, powers / tl.sum(powers), mask=columns < n)
 
 

@@ -1,4 +1,4 @@
-"""A matrix product in Triton: a tile in registers, with bias and ReLU behind it."""
+"""A matrix product in Triton: a tile in registers, then bias and ReLU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP = 4
 
 
 class Step(NamedTuple):
-    """What a program loads in one step: places in x and in w, and their masks."""
+    """What a program loads in one step: offsets into x and w, and their masks."""
 
     x: torch.Tensor
     x_mask: torch.Tensor
@@ -41,7 +41,7 @@ def step(
     i = (tile[0] * BLOCK_M + torch.arange(BLOCK_M))[:, None]
     j = (tile[1] * BLOCK_N + torch.arange(BLOCK_N))[None, :]
     p = start + torch.arange(BLOCK_K)
-    # Along k a block of x has its columns, and a block of w, which stands on its side, its rows.
+    # k runs along the columns of x's block, and along the rows of w's, which is transposed.
     left, right = p[None, :], p[:, None]
     return Step(
         i * x_strides[0] + left * x_strides[1],
@@ -53,7 +53,7 @@ def step(
 
 def accumulate(total: torch.Tensor, a: torch.Tensor, b: torch.Tensor, step: Step) -> torch.Tensor:
     """Return `total` plus the product of the blocks that were loaded in a step."""
-    # Beyond k both hold 0: the row of an infinity is not to meet one of padding.
+    # Beyond k both blocks hold 0: an infinity times the other block's 0 would be NaN.
     a = torch.where(step.x_mask, a.float(), 0.0)
     b = torch.where(step.w_mask, b.float(), 0.0)
     return total + a @ b
@@ -91,10 +91,10 @@ def linear_kernel(
     for start in range(0, k, BLOCK_K):
         p = start + tl.arange(0, BLOCK_K)
         left, right = p[None, :], p[:, None]
-        # Beyond k both hold 0: the row of an infinity is not to meet one of padding.
+        # Beyond k both blocks hold 0: an infinity times the other block's 0 would be NaN.
         a = tl.load(x + i * x_row + left * x_column, mask=(i < m) & (left < k), other=0.0)
         b = tl.load(w + j * w_row + right * w_column, mask=(j < n) & (right < k), other=0.0)
-        # For float16 this is what the product of float16 is anyway; for float32 no tf32.
+        # For float16 this changes nothing; for float32 it rules out tf32.
         total = tl.dot(a, b, total, input_precision="ieee")
     if bias is not None:
         total += tl.load(bias + j, mask=j < n).to(tl.float32)

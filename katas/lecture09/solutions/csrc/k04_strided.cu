@@ -7,7 +7,7 @@
 constexpr int MOST_DIMS = 5;
 constexpr int THREADS = 256;
 
-// What the kernel has to know of three tensors of one shape: copied to the device with the launch.
+// What the kernel must know about three tensors of one shape, copied to the device with the launch.
 struct Layout {
     int dims;
     int sizes[MOST_DIMS];
@@ -18,7 +18,7 @@ __global__ void subtract(int n, Layout layout, float* out, const float* x, const
     const int step = blockDim.x * gridDim.x;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         int rest = i, to = 0, from_x = 0, from_y = 0;
-        // The last dim is the fastest: its index is what is left over when its size divides. With a
+        // The last dim varies fastest: its index is the remainder of a division by its size. With a
         // constant bound the loop is unrolled, and all indices into the layout are constants.
         #pragma unroll
         for (int dim = MOST_DIMS - 1; dim >= 0; --dim) {

@@ -8,7 +8,7 @@ constexpr unsigned ALL = 0xffffffff;
 __device__ float warp_scan(float value) {
     const int lane = threadIdx.x % WARP;
     for (int distance = 1; distance < WARP; distance *= 2) {
-        // All lanes come to the shuffle; those that have nobody so far below get their own value.
+        // All lanes reach the shuffle; a lane with no lane that far below gets its own value.
         const float below = __shfl_up_sync(ALL, value, distance);
         if (lane >= distance) {
             value += below;

@@ -6,7 +6,7 @@ constexpr int TILE = 32;
 constexpr int ROWS = 8;
 
 __global__ void transpose(int n, int m, const float* x, float* out) {
-    // A row is 33 words long, so the elements of a column lie in 32 different banks.
+    // A row is 33 words long, so the elements of a column are in 32 different banks.
     __shared__ float tile[TILE][TILE + 1];
     const int across = (m + TILE - 1) / TILE, tx = threadIdx.x, ty = threadIdx.y;
     const int row = blockIdx.x / across * TILE, col = blockIdx.x % across * TILE;

@@ -8,9 +8,9 @@ constexpr int WARP = 32;
 constexpr int THREADS = 256;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known about some of a row's elements. It begins with the lowest finite number and not
-// with -inf, whose difference from itself is NaN: no elements at all have sum 0 then, and so
-// have elements that are all -inf.
+// What is known about some of a row's elements. It begins with the lowest finite number,
+// because -inf - (-inf) is NaN: then the sum of no elements is 0, and so is that of elements that
+// are all -inf.
 struct Partial {
     float largest = -FLT_MAX;
     float sum = 0.0f;
@@ -35,7 +35,7 @@ __device__ Partial of_warp(Partial mine) {
     return mine;
 }
 
-// Given: every thread gets the Partial of the block, all of whose threads must call it.
+// Given: every thread gets the Partial of the block. All threads of the block must call it.
 __device__ Partial of_block(Partial mine) {
     __shared__ float largest_of[THREADS / WARP], sum_of[THREADS / WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

@@ -1,4 +1,4 @@
-// Three kernels with the barriers that they need, where all threads come to them.
+// Three kernels with the barriers that they need, where all threads reach them.
 
 #include <cuda_runtime.h>
 
@@ -41,7 +41,7 @@ __global__ void sum(int n, const int* x, int* total) {
     for (int i = blockIdx.x * THREADS + t; i < n; i += gridDim.x * THREADS) mine += x[i];
     tile[t] = mine;
     for (int half = THREADS / 2; half > 0; half /= 2) {
-        // The threads that have nothing left to add come here, too.
+        // Threads with nothing left to add reach this barrier too.
         __syncthreads();
         if (t < half) {
             tile[t] += tile[t + half];

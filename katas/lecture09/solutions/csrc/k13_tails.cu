@@ -1,4 +1,4 @@
-// Three kernels that are right where the data, or the warp, ends.
+// Three kernels that are right at the end of the data and at the end of a warp.
 
 #include <cuda_runtime.h>
 
@@ -17,7 +17,7 @@ __global__ void scale(int n, int vectors, float a, const float* x, float* out) {
         const float4 v = reinterpret_cast<const float4*>(x)[thread];
         reinterpret_cast<float4*>(out)[thread] = make_float4(a * v.x, a * v.y, a * v.z, a * v.w);
     }
-    // What no vector holds, one by one.
+    // Elements that are in no vector, one by one.
     const int i = 4 * vectors + thread;
     if (i < n) out[i] = a * x[i];
 }
@@ -27,7 +27,7 @@ __global__ void row_sum(int n, const int* x, int* sums) {
     const int t = threadIdx.x, lane = t % WARP, warp = t / WARP;
     int mine = 0;
     for (int i = t; i < n; i += THREADS) mine += x[blockIdx.x * n + i];
-    // Threads without an element bring a 0: the mask names them, too.
+    // Threads without an element add 0: the mask names them too.
     for (int below = WARP / 2; below > 0; below /= 2) mine += __shfl_down_sync(ALL, mine, below);
     if (lane == 0) parts[warp] = mine;
     __syncthreads();
@@ -43,7 +43,7 @@ __global__ void differences(int n, const int* x, int* out) {
     const int mine = i < n ? x[i] : 0;
     int next = __shfl_down_sync(ALL, mine, 1);
     if (i >= n - 1) return;
-    // Nobody in this warp has what comes after the last lane's element.
+    // No lane of this warp has the element after the last lane's.
     if (lane == WARP - 1) next = x[i + 1];
     out[i] = next - mine;
 }

@@ -22,7 +22,7 @@ __device__ int first_above(int columns, float limit, const float* row) {
     return columns;
 }
 
-// Given: a row for each tile; the block stores side by side what its tiles have found.
+// Given: a row for each tile; then the tiles' results are stored.
 __global__ void search(int rows, int columns, float limit, const float* x, int* out) {
     __shared__ int found[ROWS];
     const int thread = threadIdx.x, row = blockIdx.x * ROWS + thread / TILE;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kBeta = 0.79788456080286535588; // sqrt(2 / pi)
 constexpr double kKappa = 0.044715;
 
-// The operators, through the dispatcher: whichever kernels the current keys select.
+// Call the operators through the dispatcher, which selects the kernels by the current keys.
 Tensor bias_gelu(const Tensor& input, const Tensor& bias) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("lecture09_k02::bias_gelu", "")
@@ -38,7 +38,7 @@ std::tuple<Tensor, Tensor> bias_gelu_backward(
   return op.call(grad, input, bias);
 }
 
-// For forward, grad is input.
+// Forward passes input as grad.
 void check(const Tensor& grad, const Tensor& input, const Tensor& bias) {
   const auto dtype = input.scalar_type();
   TORCH_CHECK_TYPE(
@@ -106,7 +106,7 @@ std::tuple<Tensor, Tensor> bias_gelu_backward_cpu(
   const auto grads = grad.contiguous();
   const auto inputs = input.contiguous();
   const auto biases = bias.contiguous();
-  // One for each column: a float would lose the last bits of what is added to it.
+  // One double for each column: a float would lose the last bits of what is added to it.
   std::vector<double> sums(bias.numel());
   AT_DISPATCH_FLOATING_TYPES(input.scalar_type(), "bias_gelu_backward", [&] {
     const auto g = grads.const_data_ptr<scalar_t>();
@@ -141,7 +141,7 @@ struct BiasGelu : torch::autograd::Function<BiasGelu> {
     const auto& input = saved[0];
     const auto& bias = saved[1];
     if (at::GradMode::is_enabled()) {
-      // Somebody will differentiate this: each step is an operator that has a derivative.
+      // This will be differentiated, so each step is an operator that has a derivative.
       const auto for_input = at::gelu_backward(gradients[0], input + bias, "tanh");
       return {for_input, for_input.sum_to_size_symint(bias.sym_sizes())};
     }

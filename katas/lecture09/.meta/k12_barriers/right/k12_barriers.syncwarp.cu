@@ -1,4 +1,4 @@
-// Three kernels with the barriers that they need, where all threads come to them.
+// Three kernels with the barriers that they need, where all threads reach them.
 
 #include <cuda_runtime.h>
 

@@ -46,7 +46,7 @@ def reduce(block: torch.Tensor, combine: object) -> torch.Tensor:
 
 
 def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
-    """Return the softmax of what is `seen` of ``scale * loaded``, and 0 elsewhere."""
+    """Return the softmax of ``scale * loaded`` over the lanes in `seen`, and 0 elsewhere."""
     scores = loaded.double() * scale
     # Finite, so that no infinity is taken off another one.
     largest = torch.where(seen, scores, -1e300).max()

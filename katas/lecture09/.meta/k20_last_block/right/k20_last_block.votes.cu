@@ -29,7 +29,7 @@ __device__ bool is_last(float sum, float* partial, int* arrived) {
     return __syncthreads_or(last);
 }
 
-// One float of partial for each block. The order of the additions does not depend on which is first.
+// partial has one float for each block. The order of additions does not depend on which block is first.
 __global__ void grid_sum(int n, const float* x, float* partial, int* arrived, float* out) {
     float own = 0.0f;
     for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) own += x[i];

@@ -56,7 +56,7 @@ def simplex(x: Tensor, total: Tensor) -> Tensor:
 def simplex_fake(x: Tensor, total: Tensor) -> Tensor:
     """Return an empty tensor that looks like the result."""
     _check(x, total)
-    # Contiguous, as the kernel's: empty_like would keep the strides of a transposed x.
+    # Contiguous, like the kernel's result: empty_like would keep the strides of a transposed x.
     return x.new_empty(x.shape)
 
 
@@ -69,7 +69,7 @@ def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of x and of total."""
     (output,) = ctx.saved_tensors
     support = output > 0
-    # On the support, every y takes 1 / k of a change of total, and gives 1 / k of its x's away.
+    # On the support of k elements, y is x minus the mean of x there, plus total / k.
     mean = (grad * support).sum(-1) / support.sum(-1)
     return (grad - mean.unsqueeze(-1)) * support, mean
 
@@ -78,7 +78,7 @@ def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
 def simplex_vmap(
     info: Any, in_dims: tuple[int | None, int | None], x: Tensor, total: Tensor
 ) -> tuple[Tensor, int]:
-    """Return the result of the whole batch, and along which dim of it the batch lies."""
+    """Return the result for the whole batch, and which of its dims is the batch."""
     x, total = (
         tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
         for tensor, dim in zip((x, total), in_dims, strict=True)
