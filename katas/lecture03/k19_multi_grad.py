@@ -15,7 +15,7 @@ Write two tools with them, about 15 lines:
 
 - Only look: change nothing.
 
-Begin with ``print`` as the hook of two tensors, one of which the loss does not use.
+Begin with ``print`` as the hook of two tensors, only one of which the loss uses.
 Afterwards open ``torch/autograd/graph.py`` in site-packages: ``register_multi_grad_hook`` consists
 of hooks on tensors, a counter for each backward, and a lock.
 """

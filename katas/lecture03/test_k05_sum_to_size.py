@@ -107,7 +107,7 @@ def test_a_scalar_gets_the_sum_of_all(device: str) -> None:
 
 
 def test_nothing_repeated_is_nothing_done(device: str) -> None:
-    """The same tensor comes back: this is the usual case, and a copy would cost memory."""
+    """The tensor itself is returned: this is the usual case, and a copy would cost memory."""
     tensor = torch.ones(2, 1, 3, device=device)
 
     assert tensor is sum_to_size(tensor, (2, 1, 3)), "return the tensor itself"

@@ -82,7 +82,7 @@ def test_a_write_to_what_is_kept_is_noticed(name: str) -> None:
     assert "modified by an inplace operation" in theirs, f"PyTorch's: {theirs}"
     assert "modified by an inplace operation" in yours, (
         f"{name}: somebody wrote to what backward needs.\nyours      {yours}\nPyTorch's  {theirs}\n"
-        "An attribute of ctx has no version that anyone compares."
+        "Autograd compares no version of an attribute of ctx."
     )
 
 

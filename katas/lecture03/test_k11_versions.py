@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Ways to make one tensor from another; the test finds out live which share a counter.
+# Ways to make one tensor from another; the test itself finds out which share a counter.
 RELATIVES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "itself": lambda x: x,
     "view": lambda x: x[1:],
@@ -106,7 +106,7 @@ def test_inference_tensors_share_nothing() -> None:
 
 
 def test_what_was_saved_comes_back(device: str) -> None:
-    """The tensor itself comes back, any number of times."""
+    """Return the tensor itself from unpack, any number of times."""
     x = torch.ones(2, device=device)
     with unchanged(x=x):
         saved = SavedTensor(x)

@@ -197,7 +197,7 @@ def test_each_is_differentiable_twice(device: str, name: str) -> None:
 
 @given(x=tensors([torch.float64, torch.float32, torch.float16, torch.bfloat16], max_dims=3))
 def test_values_that_bite(x: torch.Tensor) -> None:
-    """Infinities, NaN, zeros and denormals, in any layout, as in the formulas."""
+    """Infinities, NaN, zeros and denormals give what the formulas give, in any layout."""
     plain = {
         "gated": (lambda x: gated(x, x), lambda x: x * x + x.relu()),
         "limited_tanh": (lambda x: limited_tanh(x, 0.5), lambda x: x.tanh().clamp(-0.5, 0.5)),
@@ -222,7 +222,7 @@ def test_values_that_bite(x: torch.Tensor) -> None:
 
 @given(order=st.permutations([0, 1]), step=st.integers(1, 3), rows=st.integers(0, 3))
 def test_views_come_in_and_stay_as_they_are(order: list[int], step: int, rows: int) -> None:
-    """Transposed, stepped or empty, in any dtype: a fix must not depend on layout."""
+    """A fix must not depend on layout or dtype: arguments may be transposed, stepped or empty."""
     base = torch.linspace(-2, 2, 36).reshape(6, 6)
     before = base.clone()
     view = base.permute(order)[:rows, ::step].requires_grad_()

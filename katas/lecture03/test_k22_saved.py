@@ -1,4 +1,4 @@
-"""Tests of k22_saved: what hooks on saved tensors and version counters say is the oracle."""
+"""Tests of k22_saved: hooks on saved tensors and version counters are the oracle."""
 
 from __future__ import annotations
 

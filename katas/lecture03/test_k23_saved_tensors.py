@@ -126,7 +126,7 @@ def test_counting_leaks_no_graph() -> None:
 
 @pytest.mark.step(2, "keep them on disk")
 def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
-    """Each saved tensor has its own file, and comes back from it."""
+    """Each saved tensor has its own file, and is read back from it."""
     x = torch.linspace(0, 1, 1000, device=device, requires_grad=True)
     with on_disk(tmp_path):
         assert [] == list(tmp_path.iterdir()), "nothing is saved yet, but your code wrote a file"
@@ -197,8 +197,8 @@ def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
     alive = weakref.ref(hidden)
     del hidden
 
-    assert alive() is None, "what your pack returns holds the tensor"
-    assert not outlives(on_disk(tmp_path)), "what your pack returns holds the node"
+    assert alive() is None, "the object that your pack returns holds the tensor"
+    assert not outlives(on_disk(tmp_path)), "the object that your pack returns holds the node"
     assert y.requires_grad, "the graph must still be alive"
 
 
@@ -240,7 +240,7 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
         z = x[:6].sin()
     back, small = y.grad_fn._saved_self, z.grad_fn._saved_self  # noqa: SLF001
 
-    assert torch.float32 == back.dtype, f"your tensor comes back as {back.dtype}, expected float32"
+    assert torch.float32 == back.dtype, f"your unpacked tensor is {back.dtype}, expected float32"
     rounded = x.detach().to(torch.bfloat16).to(torch.float32)
     says = "7 elements, least 7: yours did not go through bfloat16\n".__add__
     torch.testing.assert_close(back.detach(), rounded, rtol=0, atol=0, msg=says)
@@ -248,7 +248,7 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
     with compressed(torch.bfloat16, 7):
         wide = double.sin()
     back = wide.grad_fn._saved_self  # noqa: SLF001
-    assert torch.float64 == back.dtype, f"your tensor comes back as {back.dtype}, expected float64"
+    assert torch.float64 == back.dtype, f"your unpacked tensor is {back.dtype}, expected float64"
     says = "float64 is a floating-point dtype too: yours did not go through bfloat16\n".__add__
     torch.testing.assert_close(back.detach(), rounded.double(), rtol=0, atol=0, msg=says)
     assert torch.equal(small, x[:6]), "your code rounded a tensor of 6 elements, but least is 7"
@@ -269,7 +269,9 @@ def test_what_is_compressed_is_let_go(device: str) -> None:
     alive = StorageWeakRef(hidden.untyped_storage())
     del hidden
 
-    assert alive.expired(), "what your pack returns still holds the tensor in its original dtype"
+    assert alive.expired(), (
+        "the object that your pack returns holds the tensor in its original dtype"
+    )
     assert y.requires_grad, "the graph must still be alive"
 
 

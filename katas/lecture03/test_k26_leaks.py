@@ -91,7 +91,7 @@ def kept_by_a_hook() -> torch.Tensor:
 
 
 def kept_by_pack() -> torch.Tensor:
-    """Make a cycle of a result and what pack returns."""
+    """Make a cycle of a result and the object that pack returns."""
     with saved_tensors_hooks(lambda tensor: [tensor], lambda kept: kept[0]):
         return torch.ones(2, requires_grad=True).exp()
 

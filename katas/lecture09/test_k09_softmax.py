@@ -48,7 +48,7 @@ def check(extension: CudaExtension, x: torch.Tensor) -> None:
 
 
 def one_launch(extension: CudaExtension) -> Launch:
-    """Return the launch of the last call, of which there is one."""
+    """Return the only launch of the last call."""
     launches = extension.launches()
     tables = "\n".join(launch.table() for launch in launches)
     assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"

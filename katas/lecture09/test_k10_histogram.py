@@ -152,7 +152,7 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
 
 def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None:
     """All threads of a block clear and add up its bins; neighbours take neighbouring bins."""
-    # The threads of a warp meet neighbouring bins, and none of them finds its bin empty alone.
+    # A warp's threads get neighbouring bins; either all of those bins are empty, or none is.
     bins, number = 2 * THREADS, torch.arange(2 * MOST_BLOCKS * THREADS, dtype=torch.int32)
     values = number % THREADS + THREADS * (number // (MOST_BLOCKS * THREADS))
     launch = launched(extension, "histogram", values, bins)

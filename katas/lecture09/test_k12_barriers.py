@@ -44,7 +44,7 @@ PLAIN = {"smooth": smooth, "scan": scan, "sum": total}
 
 
 def draw(n: int, device: str = "cpu") -> torch.Tensor:
-    """Return n elements, none of them 0; sums of few need all bits of an int."""
+    """Return n elements, none of them 0; sums of a few exceed 16 bits."""
     return torch.randint(1, 60_000, (n,), dtype=torch.int32, device=device)
 
 

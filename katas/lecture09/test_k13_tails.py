@@ -72,7 +72,7 @@ def check_differences(extension: CudaExtension, n: int, device: str = "cpu") -> 
 
 
 def one_launch(extension: CudaExtension) -> Launch:
-    """Return the launch of the last call, of which there is one."""
+    """Return the only launch of the last call."""
     launches = extension.launches()
     names = [launch.kernel for launch in launches]
     assert 1 == len(launches), f"expected one launch, found {len(launches)}: {names}"

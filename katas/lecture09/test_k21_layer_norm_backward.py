@@ -131,7 +131,7 @@ def test_backward_of_rows_of_any_length(
 
 @pytest.mark.parametrize("shape", [(0, 5), (0, 300), (2, 0, 4)])
 def test_backward_of_no_rows(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
-    """A sum of no rows is 0, and has to be written."""
+    """A sum of no rows is 0, and must be written."""
     backward(extension, torch.empty(shape, device=device))
 
 

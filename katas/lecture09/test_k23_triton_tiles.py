@@ -34,7 +34,7 @@ def test_one_group_is_taken_column_by_column() -> None:
 
 
 def test_one_row_of_tiles() -> None:
-    """In groups of one row, programs go along the row."""
+    """If there is only one row of tiles, programs go along it."""
     follow(1, 5, 4)
 
 
@@ -51,7 +51,7 @@ def test_the_last_group_may_have_fewer_rows(rows: int) -> None:
 
 
 def test_groups_of_one_row_are_row_major() -> None:
-    """One group of all rows is column-major."""
+    """Groups of one row are row-major, and one group of all rows is column-major."""
     follow(5, 4, 1)
     follow(5, 4, 100)
 
@@ -63,7 +63,7 @@ def test_any_order(rows: int, columns: int, group: int) -> None:
 
 
 class Number:
-    """A number as a kernel has it: it supports arithmetic and comparison."""
+    """A number as in a kernel: it supports arithmetic and comparison."""
 
     def __init__(self, value: int) -> None:
         self.value = value

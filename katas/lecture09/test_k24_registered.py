@@ -71,7 +71,7 @@ def test_an_operator_that_writes() -> None:
 
 
 def test_a_batching_rule_comes_later() -> None:
-    """Each register_... adds an entry."""
+    """Each register_... method adds an entry."""
     name, operator = custom(mutates_args=(), device_types="cpu")
     before = kernels(name)
     operator.register_vmap(lambda info, in_dims, x: (operator(x), in_dims[0]))
