@@ -217,7 +217,7 @@ def test_sum_does_not_copy_its_gradient(device: str) -> None:
         answer = kata.sum_vjp(arrives, (4, 3, 2), [0], keepdim=keepdim)
 
         assert grad.data_ptr() == answer.data_ptr(), (
-            f"{keepdim=}: yours is a copy; expand the gradient, whatever its strides"
+            f"{keepdim=}: you return a copy; expand the gradient, whatever its strides"
         )
         assert (0, 1, 3) == answer.stride(), (
             f"{keepdim=}: yours has strides {answer.stride()}, expected (0, 1, 3)"

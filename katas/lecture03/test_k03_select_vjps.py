@@ -230,7 +230,7 @@ def test_cat_does_not_copy_its_gradient(device: str) -> None:
     first, second = parts
 
     assert [2, 3] == sizes, f"your code changed the caller's sizes to {sizes}"
-    assert isinstance(parts, tuple), f"return a tuple of views; yours is a {type(parts)}"
+    assert isinstance(parts, tuple), f"expected a tuple of views, yours is a {type(parts)}"
     assert grad.data_ptr() == first.data_ptr(), "your first part is a copy: narrow the gradient"
     assert grad[:, 2:].data_ptr() == second.data_ptr(), "your second part is a copy"
 

@@ -172,7 +172,7 @@ def test_expand_is_a_view_with_a_gradient(device: str) -> None:
     result = Expand.apply(x, (4, 2, 3))
     Expand.apply(x[0], (2,))  # a second call has a ctx of its own
 
-    assert x.data_ptr() == result.data_ptr(), "yours is a copy, but expand does not copy"
+    assert x.data_ptr() == result.data_ptr(), "your Expand copies x, expected a view"
     assert (4, 2, 3) == tuple(result.shape), (
         f"yours has shape {tuple(result.shape)}, expected (4, 2, 3)"
     )

@@ -124,7 +124,9 @@ def test_gradients_of_one_tensor_are_added(device: str) -> None:
     x = leaf(2.0, device=device)
     run(x * x + x)
 
-    assert [5.0] == x.grad.tolist(), f"yours {x.grad}: the slope of x * x + x at 2 is 5"
+    assert [5.0] == x.grad.tolist(), (
+        f"your gradient of x is {x.grad}, expected 5, the slope of x * x + x at 2"
+    )
 
 
 @pytest.mark.step(2, "buffers and counts")
@@ -197,8 +199,12 @@ def test_a_gradient_of_zeros_is_sent() -> None:
     x = leaf(2.0)
     run(x * torch.tensor([0.0]))
 
-    assert x.grad is not None, "PyTorch's gradient of x is 0, yours is None"
-    assert x.grad.tolist() == [0.0], f"PyTorch's gradient of x is 0, yours {x.grad.tolist()}"
+    assert x.grad is not None, (
+        "expected a gradient of 0 for x, as in PyTorch; your engine leaves .grad None"
+    )
+    assert x.grad.tolist() == [0.0], (
+        f"expected a gradient of 0 for x, as in PyTorch; yours is {x.grad.tolist()}"
+    )
 
 
 @pytest.mark.step(2, "buffers and counts")
@@ -334,7 +340,9 @@ def test_grad_mode_is_off() -> None:
         "your gradient has a graph: switch grad mode off while nodes run"
     )
     assert torch.is_grad_enabled(), "your code left grad mode off: restore it"
-    assert not x.grad.is_inference(), "yours is an inference tensor, which cannot be written to"
+    assert not x.grad.is_inference(), (
+        "your gradient is an inference tensor, which cannot be written to"
+    )
     with torch.no_grad():
         run(y)
         assert not torch.is_grad_enabled(), "grad mode was off before, and your code switched it on"

@@ -100,7 +100,7 @@ def test_differences_are_central() -> None:
     jacobian = numerical_jacobian(torch.square, vector(1.0), eps=0.5)
 
     assert [[2.0]] == jacobian.tolist(), (
-        f"yours {jacobian.tolist()}: (1.5 ** 2 - 0.5 ** 2) / (2 * 0.5) is 2 exactly"
+        f"yours {jacobian.tolist()}, expected (1.5 ** 2 - 0.5 ** 2) / (2 * 0.5), exactly 2"
     )
 
 
@@ -147,7 +147,7 @@ def test_differences_have_no_history() -> None:
     x = vector(3.0, 4.0).requires_grad_()
 
     yours = numerical_jacobian(lambda x: x * weight, x)
-    assert not yours.requires_grad, "yours has a history: differences are plain numbers"
+    assert not yours.requires_grad, "your Jacobian has a history, but differences are plain numbers"
 
 
 @pytest.mark.step(1, "differences")

@@ -112,7 +112,7 @@ def test_what_was_saved_comes_back(device: str) -> None:
         saved = SavedTensor(x)
         first, second = saved.unpack(), saved.unpack()
 
-    assert x is first, "yours is another object; PyTorch saves x itself, at no cost"
+    assert x is first, "unpack returns another object; PyTorch saves x itself, at no cost"
     assert x is second, "your second unpack returns a different object from the first"
 
 
@@ -128,7 +128,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
 
     yours = error_of(saved.unpack)
     assert "modified by an inplace operation" in yours, (
-        f"two writes after x was saved: PyTorch refuses; yours: {yours}"
+        f"x was written to after it was saved, so unpack must raise; yours: {yours}"
     )
     assert "is at version 3; expected version 1 instead" in yours, (
         f"one write before x was saved, two after: expected 1, now 3; yours: {yours}"
@@ -149,7 +149,9 @@ def test_an_output_is_kept_detached() -> None:
     assert unpacked.grad_fn is None, (
         f"yours has the grad_fn {unpacked.grad_fn}: node and result would keep each other alive"
     )
-    assert result.data_ptr() == unpacked.data_ptr(), "yours is a copy; an alias shares the memory"
+    assert result.data_ptr() == unpacked.data_ptr(), (
+        "unpack returns a copy; expected an alias, which shares the memory"
+    )
     leaf = torch.ones(2, requires_grad=True)
     assert leaf is SavedTensor(leaf, is_output=False).unpack(), "save an input as it is"
 
@@ -179,7 +181,7 @@ def test_what_was_released_is_gone() -> None:
     assert alive() is None, "your code still keeps the tensor alive after release()"
     yours = error_of(saved.unpack)
     assert "backward through the graph a second time" in yours, (
-        f"overwritten, then released: PyTorch reports the release; yours: {yours}"
+        f"after a write and a release, PyTorch reports the release; yours: {yours}"
     )
 
 
@@ -221,7 +223,7 @@ def test_backward_works_once(name: str) -> None:
 
     yours = error_of(lambda: backward(torch.ones(2)))
     assert "backward through the graph a second time" in yours, (
-        f"the first backward releases what was saved; yours, the second time: {yours}"
+        f"a second backward must raise, since the first releases what it saved; yours: {yours}"
     )
 
 

@@ -118,7 +118,9 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
         says = f"entry {count} of your log is not h after {count} steps\n".__add__
         torch.testing.assert_close(entry, unroll(x, weight, count)[0].detach(), msg=says)
     assert last.requires_grad, "your last h is cut off from its history"
-    assert [] == unroll(x, weight, 0)[1], "without steps the log must be empty; yours has an entry"
+    assert [] == unroll(x, weight, 0)[1], (
+        "without steps the log must be empty, but yours has an entry"
+    )
     expected = torch.autograd.grad(last.sum(), x, retain_graph=True)
     for entry in log:
         entry.zero_()

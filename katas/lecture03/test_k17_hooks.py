@@ -52,7 +52,7 @@ def test_a_node_runs_once_however_many_paths_lead_to_it() -> None:
     log = log_nodes(root)
     root.backward()
 
-    assert 1 == log.names.count("ExpBackward0"), f"exp runs once; yours {log.names}"
+    assert 1 == log.names.count("ExpBackward0"), f"exp runs once, but your log is {log.names}"
     assert 5 == len(log.names), f"expected sum, add, mul, exp and the leaf; yours {log.names}"
 
 
@@ -90,9 +90,9 @@ def test_only_nodes_that_run_are_logged() -> None:
     log = log_nodes(root)
     torch.autograd.grad(root, x)
 
-    assert "ExpBackward0" in log.names, f"exp ran; yours {log.names}"
+    assert "ExpBackward0" in log.names, f"exp ran, but your log is {log.names}"
     assert "SinBackward0" not in log.names, (
-        f"sin did not run, because x is not behind it; yours {log.names}"
+        f"sin did not run, because x is not behind it, but your log is {log.names}"
     )
 
 
@@ -137,7 +137,7 @@ def test_a_log_is_removed() -> None:
     root.backward()
 
     assert [] == log.names, f"the log's hooks were removed, but yours has {log.names}"
-    assert 3 == len(other.names), f"the other log must go on; yours {other.names}"
+    assert 3 == len(other.names), f"the other log must go on recording, but it is {other.names}"
 
 
 @given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
@@ -195,10 +195,10 @@ def test_other_users_of_the_gradient_see_all_of_it() -> None:
     (x + y).backward(gradient)
 
     assert [1.0, -1.0] == x.grad.tolist(), (
-        f"the gradient of x is clipped to 1 and -1: yours {x.grad.tolist()}"
+        f"the gradient of x must be clipped to 1 and -1, yours is {x.grad.tolist()}"
     )
     assert [5.0, -7.0] == y.grad.tolist(), (
-        f"the gradient of y is not clipped: yours {y.grad.tolist()}"
+        f"the gradient of y must not be clipped, yours is {y.grad.tolist()}"
     )
     assert [5.0, -7.0] == gradient.tolist(), (
         f"your code wrote to the gradient passed to backward: {gradient}"

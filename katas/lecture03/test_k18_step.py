@@ -74,7 +74,7 @@ def test_a_gradient_of_several_uses_is_stepped_once() -> None:
         f"the hooks are removed, but the weight is {weight.tolist()}: expected no step"
     )
     assert [2.0] == weight.grad.tolist(), (
-        f"the hooks are removed, so .grad must stay; yours {weight.grad}"
+        f"the hooks are removed, so .grad must stay; yours is {weight.grad}"
     )
 
 
@@ -85,12 +85,14 @@ def test_each_backward_is_a_step() -> None:
     for _ in range(2):
         sum(weights).backward()
     yours = [weight.item() for weight in weights]
-    assert [0.5] * 3 == yours, f"two backwards are two steps of 0.25 each: yours {yours}"
+    assert [0.5] * 3 == yours, (
+        f"expected two steps of 0.25 for two backwards; your weights are {yours}"
+    )
     log.remove()
     sum(weights).backward()
 
     yours = [weight.item() for weight in weights]
-    assert [0.5] * 3 == yours, f"the hooks are removed, so no parameter may step; yours {yours}"
+    assert [0.5] * 3 == yours, f"the hooks are removed, so no weight may change; yours are {yours}"
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")

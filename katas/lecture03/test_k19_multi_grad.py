@@ -65,7 +65,9 @@ def test_every_backward_has_its_number() -> None:
         f"after log.remove() your log still got {log.norms[2:]}: remove() removes the hooks "
         "whose handles are in log.handles"
     )
-    assert [4.0, 4.0] == x.grad.tolist(), f"gradients must not change; yours {x.grad.tolist()}"
+    assert [4.0, 4.0] == x.grad.tolist(), (
+        f"hooks must not change gradients, but that of x is {x.grad.tolist()}"
+    )
 
 
 def test_shapes_at_a_module(device: str) -> None:

@@ -55,7 +55,7 @@ def test_the_culprit_is_that_of_anomaly_mode(name: str) -> None:
         yours = kata.watch(root)
     root.backward()
 
-    assert theirs == yours, f"{name}: yours {yours}, anomaly mode's {theirs}"
+    assert theirs == yours, f"{name}: you accuse {yours}, anomaly mode accuses {theirs}"
 
 
 def test_each_branch_may_have_one() -> None:
@@ -87,7 +87,9 @@ def test_each_backward_is_watched() -> None:
     root.backward(retain_graph=True)
     root.backward()
 
-    assert ["SqrtBackward0"] * 2 == yours, f"two backwards: yours {yours}"
+    assert ["SqrtBackward0"] * 2 == yours, (
+        f"expected SqrtBackward0 once for each of two backwards, yours {yours}"
+    )
 
 
 def test_gradients_stay() -> None:

@@ -133,7 +133,7 @@ def test_a_node_keeps_its_first_line() -> None:
     assert y.grad_fn.metadata.get("line") == first, "your code marked a node again when it was used"
     lines = {first, z.grad_fn.metadata.get("line")}
 
-    assert len(lines) == 2, f"two lines of this test created nodes; yours has {lines}"
+    assert len(lines) == 2, f"two lines of this test created nodes, but you recorded {lines}"
 
 
 def test_other_notes_stay() -> None:
@@ -169,7 +169,9 @@ def test_values_and_gradients_stay() -> None:
     (grad,) = torch.autograd.grad(sum(part.sum() for part in parts), x)
 
     yours = (tuple(shape), size, len(parts))
-    assert yours == ((2,), 1, 2), f"shape, dim and number of parts: yours {yours}"
+    assert yours == ((2,), 1, 2), (
+        f"expected shape, dim and number of parts, ((2,), 1, 2), yours {yours}"
+    )
     says = "the gradient under your mode is another one\n".__add__
     torch.testing.assert_close(grad, x.detach().exp(), msg=says)
 

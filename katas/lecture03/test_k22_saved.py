@@ -46,8 +46,12 @@ def test_a_product_saves_both_factors() -> None:
     found = saved((x * y).grad_fn)
 
     assert {"self", "other"} == set(found), f"yours {set(found)}, expected self and other"
-    assert found["self"].data_ptr() == x.data_ptr(), "yours is a copy; _saved_self is x itself"
-    assert found["other"].data_ptr() == y.data_ptr(), "yours is a copy; _saved_other is y itself"
+    assert found["self"].data_ptr() == x.data_ptr(), (
+        "you return a copy, but _saved_self is x itself"
+    )
+    assert found["other"].data_ptr() == y.data_ptr(), (
+        "you return a copy, but _saved_other is y itself"
+    )
 
 
 def test_exp_saves_its_result_and_a_sum_nothing() -> None:

@@ -90,7 +90,7 @@ def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
     with counting(sizes):
         assert [] == sizes, f"nothing is saved yet, but yours has {sizes}"
         (x * y).sum()
-        assert [40, 80] == sorted(sizes), f"x and y are saved, 40 and 80 bytes; yours {sizes}"
+        assert [40, 80] == sorted(sizes), f"expected the bytes of x and y, 40 and 80, yours {sizes}"
         x[:3].sin()
     x.sin()
 
@@ -108,7 +108,9 @@ def test_counting_changes_nothing(device: str) -> None:
     with counting(sizes):
         y = x.exp()
     saved = y.grad_fn._saved_result  # noqa: SLF001
-    assert saved.data_ptr() == y.data_ptr(), "yours is a copy, but counting must change nothing"
+    assert saved.data_ptr() == y.data_ptr(), (
+        "your pack or unpack copies y, but counting must change nothing"
+    )
     (grad,) = torch.autograd.grad(y.sum(), x)
 
     says = "yours is not exp's gradient\n".__add__
@@ -156,7 +158,9 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     count = len(list(tmp_path.iterdir()))
     (second,) = torch.autograd.grad(y.sum(), x)
     assert 3 == count, f"a retained graph needs its 3 files again, yours has {count}"
-    assert torch.equal(first, second), f"two backwards: yours {first.tolist()}, {second.tolist()}"
+    assert torch.equal(first, second), (
+        f"two backwards must give equal gradients, yours {first.tolist()}, {second.tolist()}"
+    )
     left = len(list(tmp_path.iterdir()))
     assert 0 == left, f"backward has freed what was saved, but {left} of your files are left"
     with on_disk(tmp_path):

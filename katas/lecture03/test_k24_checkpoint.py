@@ -64,7 +64,7 @@ def test_the_value_is_that_of_the_function(device: str) -> None:
     )
     with torch.no_grad():
         assert not checkpoint(chain, x).requires_grad, (
-            "under no_grad there must be no graph; yours has one"
+            "under no_grad there must be no graph, but your result has one"
         )
 
 

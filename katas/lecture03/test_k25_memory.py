@@ -115,6 +115,5 @@ def test_each_block_runs_twice_at_most() -> None:
 
     assert max(runs.values()) <= 2, f"runs of each block: yours {dict(runs)}, expected at most 2"
     assert sum(runs.values()) >= 20, (
-        f"runs of each block: yours {dict(runs)}; if your code recomputes nothing, it has kept "
-        "copies"
+        f"runs of each block: yours {dict(runs)}. If your code recomputes nothing, it keeps copies"
     )

@@ -207,7 +207,9 @@ def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
     watch(zero, ratios)
     zero.sum().backward()
 
-    assert ratios == [torch.inf], f"over a norm of 0, PyTorch's ratio is inf: yours {ratios}"
+    assert ratios == [torch.inf], (
+        f"divided by a norm of 0, PyTorch's ratio is inf, yours is {ratios}"
+    )
     assert log == pytest.approx([3**0.5 / norm]), (
         f"yours {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
     )
@@ -260,7 +262,9 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
     assert [7.0] == one.grad.tolist(), "your code wrote to .grad"
     assert other.grad is None, "your code wrote to .grad"
     (gradient,) = torch.autograd.grad(result, other, retain_graph=True)
-    assert [2 * 20.0 * 4.0] == gradient.tolist(), f"penalty's gradient is 160, yours {gradient}"
+    assert [2 * 20.0 * 4.0] == gradient.tolist(), (
+        f"expected 160 as the gradient of penalty, yours is {gradient}"
+    )
     try:
         torch.autograd.grad(loss, other, retain_graph=True)
     except RuntimeError as error:

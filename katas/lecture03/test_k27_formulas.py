@@ -237,10 +237,10 @@ def test_an_operator_with_a_kernel_of_its_own_is_its_only_part() -> None:
         product, largest = parts(overload("mul.Tensor"), one, other), parts(overload("argmax"), one)
 
     assert product == ["aten::mul.Tensor"], (
-        f"yours {product}: func.name() includes the overload name"
+        f"yours {product}: return func.name(), which includes the overload name"
     )
     assert largest == ["aten::argmax"], (
-        f"yours {largest}: func.name() of a default overload is just the operator's name"
+        f"yours {largest}: return func.name(), which adds nothing for a default overload"
     )
 
 
@@ -272,7 +272,7 @@ def test_each_part_leaves_a_node(name: str) -> None:
     nodes = history(op(*leaves))
 
     assert {"autograd"} == {chosen(part)["CPU"] for part in found}, (
-        f"{name}: yours {found}; composites must be decomposed"
+        f"{name}: you return {found}, but composites must be decomposed"
     )
     assert nodes == [node_name(part) for part in found], (
         f"{name}: yours {found}, the graph has {nodes}"
@@ -310,7 +310,9 @@ def test_parts_without_a_gradient_are_parts() -> None:
     found = parts(overload("isclose"), x, x)
 
     assert torch.ops.aten.isclose(x.requires_grad_(), x).grad_fn is None, "a bool has no gradient"
-    assert {"autograd"} == {chosen(part)["CPU"] for part in found}, f"yours {found}"
+    assert {"autograd"} == {chosen(part)["CPU"] for part in found}, (
+        f"composites must be decomposed, yours {found}"
+    )
     assert {"aten::eq.Tensor", "aten::le.Tensor"} <= set(found), (
         f"yours {found}: expected aten::eq.Tensor and aten::le.Tensor too, which ran"
     )

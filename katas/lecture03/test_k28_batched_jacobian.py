@@ -48,7 +48,9 @@ def test_a_jacobian_of_vectors(device: str) -> None:
     assert (2, 3) == tuple(result.shape), (
         f"yours has shape {tuple(result.shape)}, expected (2, 3): y, then x"
     )
-    assert torch.equal(result, matrix), f"row i must be the gradient of output i; yours is {result}"
+    assert torch.equal(result, matrix), (
+        f"row i must be the gradient of output i; your Jacobian is {result}"
+    )
 
 
 def test_a_jacobian_lies_where_x_lies() -> None:

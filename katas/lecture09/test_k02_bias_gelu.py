@@ -169,7 +169,7 @@ def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype)
     x, bias = 3 * torch.randn(50, 7, dtype=dtype), torch.randn(7, dtype=dtype)
     output = extension.op("bias_gelu")(x, bias)
 
-    assert dtype == output.dtype, f"yours is {output.dtype} for inputs of {dtype}"
+    assert dtype == output.dtype, f"your output is {output.dtype} for inputs of {dtype}"
     # float64 stays float64 all the way: 1e-12, where a float in between leaves 1e-7.
     bound = 1e-12 if dtype is torch.float64 else 1e-5
     expected = F.gelu(x + bias, approximate="tanh")
@@ -419,7 +419,7 @@ def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
             assert real_one == found, f"the CPU kernel returns {real_one}, your Meta kernel {found}"
     huge = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
     found = forward(huge, huge[0]).shape
-    assert huge.shape == found, f"input is 2^20 by 2^20, yours is {tuple(found)}"
+    assert huge.shape == found, f"input is 2^20 by 2^20, but your output is {tuple(found)}"
 
 
 @step_three

@@ -75,7 +75,7 @@ def test_a_thread_goes_on_to_further_elements(
 def test_no_elements(extension: CudaExtension, device: str) -> None:
     """No elements, no launch: a grid of no blocks is an error."""
     actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
-    assert (0,) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    assert (0,) == tuple(actual.shape), f"expected shape (0,), yours is {tuple(actual.shape)}"
     if device == "cpu":
         assert [] == extension.launches(), "expected no launch, not even of one idle block"
 

@@ -60,7 +60,7 @@ def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str
 def test_no_elements(extension: CudaExtension, device: str) -> None:
     """The sum of no elements is 0, not whatever was in memory."""
     actual = extension.op("block_sum")(torch.empty(0, device=device))
-    assert () == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    assert () == tuple(actual.shape), f"expected shape (), yours is {tuple(actual.shape)}"
     assert 0.0 == actual.item(), f"the sum of no elements is {actual.item()}, expected 0"
 
 

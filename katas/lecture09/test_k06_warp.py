@@ -135,12 +135,12 @@ def test_neighbouring_threads_read_and_write_each_element_once(extension: CudaEx
     for kind in ("read", "write"):
         count = launch.count("global", kind)
         assert 2 * 1024 == count.accesses, (
-            f"2 x 1024 elements: yours has {count.accesses} accesses of kind {kind!r}, one per"
-            f" element would do: keep the element in a register\n{launch.table()}"
+            f"2 x 1024 elements: your kernel has {count.accesses} accesses of kind {kind!r}, one"
+            f" per element would do: keep the element in a register\n{launch.table()}"
         )
         assert 4 * warps == count.sectors, (
-            f"yours: {count.sectors} sectors of kind {kind!r} for {warps} warps, {4 * warps} would"
-            f" do: which elements do the 32 lanes touch at the same time?\n{launch.table()}"
+            f"your kernel touches {count.sectors} sectors of kind {kind!r} for {warps} warps,"
+            f" {4 * warps} would do: which elements do the 32 lanes touch at the same time?\n{launch.table()}"
         )
 
 
@@ -150,8 +150,8 @@ def test_two_barriers(extension: CudaExtension, columns: int) -> None:
     launch, _ = launched(extension, 2, columns)
     each = launch.barriers / 2
     assert each <= MOST_BARRIERS, (
-        f"yours: {each} barriers per block, at most {MOST_BARRIERS} are allowed: within a warp the"
-        f" shuffle itself makes lanes wait for each other\n{launch.table()}"
+        f"your kernel has {each} barriers per block, at most {MOST_BARRIERS} are allowed:"
+        f" within a warp the shuffle itself makes lanes wait for each other\n{launch.table()}"
     )
 
 
@@ -161,12 +161,12 @@ def test_shared_memory_holds_one_float_per_warp(extension: CudaExtension, column
     launch, warps = launched(extension, 2, columns)
     stored = launch.count("shared", "write", "atomic").accesses
     assert stored >= warps - 2, (
-        f"yours: {stored} values stored in shared memory by {warps} warps in 2 rows, expected a"
-        " total from each but the last of a row: does one warp do the work of all?\n"
+        f"your kernel stores {stored} values in shared memory in {warps} warps of 2 rows, expected"
+        " a total from each but the last of a row: does one warp do the work of all?\n"
         + launch.table()
     )
     assert stored <= MOST_STORED * warps, (
-        f"yours: {stored} values stored in shared memory by {warps} warps, at most"
+        f"your kernel stores {stored} values in shared memory in {warps} warps, at most"
         f" {MOST_STORED * warps} are allowed: read registers by shuffles\n{launch.table()}"
     )
 
@@ -177,7 +177,7 @@ def test_few_wavefronts_of_shared_memory(extension: CudaExtension, columns: int)
     launch, warps = launched(extension, 2, columns)
     shared = launch.count("shared").wavefronts
     assert shared <= MOST_SHARED * warps, (
-        f"yours: {shared} wavefronts of shared memory by {warps} warps, at most"
+        f"your kernel takes {shared} wavefronts of shared memory in {warps} warps, at most"
         f" {MOST_SHARED * warps} are allowed: who adds up the totals, and how often? There are"
         f" at most 32, and a warp has 32 lanes: call warp_scan once more\n{launch.table()}"
     )
@@ -188,7 +188,7 @@ def test_five_shuffles_make_a_warps_sums(extension: CudaExtension, columns: int)
     """Distances double, so 5 shuffles reach 31 lanes: at most 12 warp operations per warp."""
     launch, warps = launched(extension, 2, columns)
     assert launch.warp_operations <= MOST_SHUFFLES * warps, (
-        f"yours: {launch.warp_operations} shuffles and votes by {warps} warps, at most"
+        f"your kernel has {launch.warp_operations} shuffles and votes in {warps} warps, at most"
         f" {MOST_SHUFFLES * warps} are allowed: how far does the d-th shuffle have to reach?"
     )
     code = re.sub(r"//.*", "", source("katas.lecture09", "csrc/k06_warp.cu").read_text("utf-8"))

@@ -27,7 +27,7 @@ def check(extension: CudaExtension, n: int, m: int, device: str = "cpu") -> None
     """Compare one call with x.t(); every element of x is a different number."""
     x = torch.arange(n * m, dtype=torch.float32, device=device).reshape(n, m)
     actual = extension.op("transpose")(x)
-    assert (m, n) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    assert (m, n) == tuple(actual.shape), f"expected {(m, n)}, yours is {tuple(actual.shape)}"
     wrong = (x.t() != actual).nonzero().tolist()
     if wrong:
         j, i = wrong[0]

@@ -45,7 +45,9 @@ def matrices(
 
 def same(expected: torch.Tensor, actual: torch.Tensor) -> None:
     """Compare, NaN equal to NaN, and say where the first wrong element is."""
-    assert expected.shape == actual.shape, f"yours has the shape {tuple(actual.shape)}"
+    assert expected.shape == actual.shape, (
+        f"expected shape {tuple(expected.shape)}, yours is {tuple(actual.shape)}"
+    )
     equal = (expected == actual) | (expected.isnan() & actual.isnan())
     wrong = (~equal).nonzero().tolist()
     if wrong:

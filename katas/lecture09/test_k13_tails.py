@@ -124,7 +124,9 @@ def test_nothing_to_add_or_to_write(extension: CudaExtension, device: str) -> No
         dtype = torch.float32 if name == "scale" else torch.int32
         x = torch.ones(shape, dtype=dtype, device=device)
         found = extension.op(name)(*((x, A) if name == "scale" else (x,)))
-        assert (0,) == tuple(found.shape), f"{name}: yours has shape {tuple(found.shape)}"
+        assert (0,) == tuple(found.shape), (
+            f"{name}: expected shape (0,), yours is {tuple(found.shape)}"
+        )
         if device == "cpu":
             names = [launch.kernel for launch in extension.launches()]
             assert [] == names, f"{name}: there is nothing to write, but your code launches {names}"

@@ -431,7 +431,7 @@ def check(x: torch.Tensor) -> torch.Tensor:
     """Compare one call with PyTorch; rounding once is off by at most half a unit."""
     out = kata.glu(x)
     assert (x.dtype, x.device) == (out.dtype, out.device), (
-        f"yours is {out.dtype} on {out.device}, x is {x.dtype} on {x.device}"
+        f"your result is {out.dtype} on {out.device}, but x is {x.dtype} on {x.device}"
     )
     assert out.is_contiguous(), f"yours has the strides {out.stride()}, expected row-major ones"
     rounding = 5e-4 if x.dtype == torch.float16 else 1e-5
@@ -507,7 +507,7 @@ def test_the_result_is_where_x_is() -> None:
     x = torch.randn(3, 4)
     with torch.device("meta"):
         out = kata.glu(x)
-    assert x.device == out.device, f"yours is on {out.device}, x on {x.device}"
+    assert x.device == out.device, f"your result is on {out.device}, but x is on {x.device}"
 
 
 @step_four

@@ -119,7 +119,7 @@ def test_a_row_sees_its_columns(n: int, block: int) -> None:
     for row in (0, 3, 100):
         found = kata.seen(row, n, block)
         assert ((block,), torch.bool) == (tuple(found.shape), found.dtype), (
-            f"yours is {found.dtype} of shape {tuple(found.shape)}, the block has {block} lanes"
+            f"expected {block} bools, one per lane, yours is {found.dtype} of {tuple(found.shape)}"
         )
         assert [True] * n + [False] * (block - n) == found.tolist(), (
             f"row {row}: expected the first {n} of {block} lanes, yours is {found.tolist()}"

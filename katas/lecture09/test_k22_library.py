@@ -62,7 +62,7 @@ def test_the_operator_computes() -> None:
     x = torch.tensor([[0.5, 1.0, -2.0], [1.0, 1.0, 1.0]])
     result = operator("simplex")(x, torch.tensor([1.0, 3.0]))
 
-    assert torch.float32 == result.dtype, f"yours is {result.dtype}, x is torch.float32"
+    assert torch.float32 == result.dtype, f"your result is {result.dtype}, but x is torch.float32"
     assert [[0.25, 0.75, 0.0], [1.0, 1.0, 1.0]] == result.tolist(), (
         f"yours is {result.tolist()}: the row (0.5, 1, -2) with total 1 keeps two elements, and"
         " the row (1, 1, 1) with total 3 is already right"
@@ -82,7 +82,9 @@ def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[in
     assert [shape] * 2 == calls, (
         f"two calls called project with x of the shapes {calls}, expected {[shape] * 2}"
     )
-    assert shape == tuple(result.shape), f"x has the shape {shape}, yours {tuple(result.shape)}"
+    assert shape == tuple(result.shape), (
+        f"expected the shape of x, {shape}, yours is {tuple(result.shape)}"
+    )
     torch.testing.assert_close(result.sum(-1), total, rtol=1e-12, atol=1e-12)
 
 
@@ -103,7 +105,8 @@ def test_any_strides_and_a_contiguous_result() -> None:
         torch.testing.assert_close(result, again, rtol=0, atol=0, msg=unlike)
         contiguous = result.is_contiguous()
         assert contiguous, (
-            f"yours has strides {result.stride()} for x of {one.stride()}: NumPy keeps the layout"
+            f"your result has strides {result.stride()} for x of {one.stride()}: NumPy keeps"
+            " the layout"
         )
 
 
@@ -156,9 +159,11 @@ def test_the_fake_kernel_has_no_data(calls: list[tuple[int, ...]]) -> None:
     x = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
     result = simplex(x, torch.empty(2**20, dtype=torch.float64, device="meta"))
 
-    assert "meta" == result.device.type, f"yours is on {result.device}, and x has no data"
-    assert (2**20, 2**20) == result.shape, f"x is 2^20 by 2^20, yours is {tuple(result.shape)}"
-    assert torch.float64 == result.dtype, f"x is torch.float64, yours is {result.dtype}"
+    assert "meta" == result.device.type, (
+        f"expected a meta tensor, since x has no data; yours is on {result.device}"
+    )
+    assert (2**20, 2**20) == result.shape, f"expected 2^20 by 2^20, yours is {tuple(result.shape)}"
+    assert torch.float64 == result.dtype, f"your result is {result.dtype}, but x is torch.float64"
     assert [] == calls, "the fake kernel ran the real one"
 
 
@@ -189,7 +194,9 @@ def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
         f"expected the operator itself in the trace, found {called}"
     )
     result = simplex(x, total)
-    assert x.shape == result.shape, f"x is {tuple(x.shape)}, yours is {tuple(result.shape)}"
+    assert x.shape == result.shape, (
+        f"expected the shape of x, {tuple(x.shape)}, yours is {tuple(result.shape)}"
+    )
     assert isinstance(result.shape[0], torch.SymInt), (
         "a size became a number: the compiled program would be for this size alone"
     )

@@ -172,7 +172,7 @@ def test_programs_of_a_wave_share() -> None:
     """If all programs run at once, each element comes from memory once."""
     found = kata.traffic(10, 7, 3, 4, 4, 2, 6)
     assert (10 + 7) * 3 == found, (
-        f"yours is {found}: x has 30 elements, w has 21, and all 6 tiles are in one wave"
+        f"yours is {found}, expected 51: all 6 tiles are in one wave, which loads x and w once"
     )
     assert (10 + 7) * 3 == kata.traffic(10, 7, 3, 4, 4, 2, 1000), (
         "a wave of 1000 with 6 programs gives another number, expected the same as a wave of 6"

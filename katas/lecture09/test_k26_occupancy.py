@@ -57,6 +57,6 @@ def test_blocks(name: str) -> None:
     right = measure(*KERNELS[name])
     threads, registers, shared = KERNELS[name]
     assert yours == right, (
-        f"{name}: yours is {yours} blocks, too {'many' if yours > right else 'few'} for {threads}"
-        f" threads of {registers} registers and {shared} KiB each; {RULES[name]}"
+        f"{name}: your answer is {yours} blocks, too {'many' if yours > right else 'few'} for"
+        f" {threads} threads of {registers} registers and {shared} KiB each; {RULES[name]}"
     )

@@ -79,7 +79,9 @@ def test_infinities_stay_in_their_row(extension: CudaExtension, device: str) -> 
     a[3, -1] = inf
     expected = a @ b
     found = extension.op("matmul")(a, b)
-    assert torch.equal(expected, found), f"row 3 is infinite, yours has {found[:5, 0].tolist()}"
+    assert torch.equal(expected, found), (
+        f"row 3 must be infinite, your first rows begin with {found[:5, 0].tolist()}"
+    )
 
 
 @pytest.mark.parametrize(("m", "k", "n"), WHOLE)
