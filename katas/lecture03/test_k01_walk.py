@@ -12,7 +12,7 @@ from plugins.kit import unchanged
 
 
 def leaf() -> torch.Tensor:
-    """Return a tensor that requires a gradient and that no operator made."""
+    """Return a leaf that requires a gradient."""
     return torch.ones(2, requires_grad=True)
 
 

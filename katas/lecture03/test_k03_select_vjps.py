@@ -101,7 +101,7 @@ def permuted(data: st.DataObject, dims: int, device: str) -> torch.Tensor:
 def test_div_sums_over_what_was_repeated(
     device: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
-    """The quotient rule, for all pairs of shapes that broadcast."""
+    """The quotient rule holds for all pairs of shapes that broadcast."""
     a, b = (randn(*shape, device=device) for shape in shapes)
 
     compare(torch.div, lambda grad, result, a, b: kata.div_vjp(grad, a, b), a, b)

@@ -110,7 +110,7 @@ def test_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_deterministic_mode_stays_on() -> None:
-    """Switching it off, or letting it only warn, would hide the problem."""
+    """Do not switch deterministic mode off, or let it only warn: that would hide the problem."""
     names = ("use_deterministic_algorithms", "set_deterministic_debug_mode")
     with forbids(kata, *(f"torch.{name}" for name in names)) as fresh:
         fresh.last_wins(torch.zeros(3), torch.tensor([0, 0]), torch.ones(2))

@@ -50,7 +50,7 @@ class Operators(TorchDispatchMode):
 
     @property
     def sums(self) -> int:
-        """Return how many of them were sums."""
+        """Return how many of the recorded operators were sums."""
         return self.names.count("sum")
 
 

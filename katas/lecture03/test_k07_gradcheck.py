@@ -121,7 +121,7 @@ def test_two_calls_for_each_number() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_the_input_is_the_same_afterwards() -> None:
-    """Exactly the same: adding eps and subtracting it again would leave a rounding error."""
+    """Restore `x` exactly: adding eps and subtracting it again would leave a rounding error."""
     x = vector(0.1, 0.2, 1e9)
     before = x.clone()
     seen = []
@@ -248,7 +248,7 @@ def test_a_complex_number_is_two_real_ones() -> None:
 
 @pytest.mark.step(3, "complex numbers")
 def test_conjugation_and_parts_have_derivatives() -> None:
-    """Both functions are not holomorphic, but differentiable as functions of two real numbers."""
+    """Neither function is holomorphic, but both are differentiable as functions of two reals."""
     z = vector(1 + 2j)
 
     close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
@@ -265,7 +265,7 @@ def test_conjugation_and_parts_have_derivatives() -> None:
     ids=["square", "conj", "abs", "angle", "product", "view_as_real"],
 )
 def test_complex_backwards_agree_with_differences(fn: Callable) -> None:
-    """The convention of PyTorch: dL/dx + i dL/dy."""
+    """PyTorch's convention for complex gradients is dL/dx + i dL/dy."""
     z = vector(1 + 2j, -0.5 + 0.3j)
 
     close(numerical_jacobian(fn, z), analytical_jacobian(fn, z))

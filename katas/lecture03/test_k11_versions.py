@@ -83,7 +83,7 @@ def test_relatives_share_a_counter_or_not(name: str) -> None:
 
 
 def test_asking_runs_nothing() -> None:
-    """Adding 0 in place would increment it too, but a leaf refuses that, and it costs a write."""
+    """Adding 0 in place would move the counter too, but costs a write, and a leaf refuses it."""
     x = torch.ones(2, requires_grad=True)
     with unchanged(x=x, but=("version",)), Operators() as log:
         yours = same_counter(x, x)
@@ -141,7 +141,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
 
 
 def test_an_output_is_kept_detached() -> None:
-    """Otherwise node and result would own each other."""
+    """If an output were not detached, node and result would own each other."""
     result = torch.ones(2, requires_grad=True).exp()
     with unchanged(result=result):
         unpacked = SavedTensor(result, is_output=True).unpack()
@@ -281,7 +281,7 @@ WRITES: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_who_complains(name: str, write: str) -> None:
-    """Either both raise or neither; then the gradients agree, and with .data both are wrong."""
+    """Yours raises if PyTorch's does; else the gradients agree, and with .data both are wrong."""
     leaf = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
     x = leaf * 1
     y = getattr(torch, name)(x)

@@ -137,7 +137,7 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
 
 
 def test_players_move_together(device: str) -> None:
-    """Both gradients are those before the step; then both weights move."""
+    """Compute both gradients before the step; then move both weights."""
     first, second = leaf(3, 4).to(device).detach(), leaf(4, 2).to(device).detach()
     x = leaf(5, 3).to(device).detach()
     old = [value.clone().requires_grad_() for value in (first, second)]

@@ -62,7 +62,7 @@ def test_an_inference_tensor_stays_one() -> None:
 
 @pytest.mark.given
 def test_the_cache_of_the_brief() -> None:
-    """A sum needs neither input in backward, a product both."""
+    """A sum needs neither input in backward, but a product needs both."""
     with torch.inference_mode():
         cache = torch.ones(3)
     w = torch.ones(3, requires_grad=True)
@@ -74,7 +74,7 @@ def test_the_cache_of_the_brief() -> None:
 
 @pytest.mark.given
 def test_leaving_inference_mode_turns_grad_mode_on() -> None:
-    """Even inside no_grad: mode=False turns grad mode on instead of restoring it."""
+    """Even inside no_grad, mode=False turns grad mode on instead of restoring it."""
     with torch.no_grad(), torch.inference_mode(mode=False):
         assert torch.is_grad_enabled(), "expected inference_mode(mode=False) to turn grad mode on"
     assert torch.is_grad_enabled(), "expected the old mode again at the end"

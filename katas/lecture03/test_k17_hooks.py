@@ -15,7 +15,7 @@ from plugins.kit import unchanged
 
 @pytest.mark.given
 def test_the_documented_order_of_hooks(device: str) -> None:
-    """Tensor hooks, pre-hooks of the node, the node, its hooks; for a leaf, .grad in between."""
+    """Tensor hooks run before a node's pre-hooks and hooks, a leaf's before .grad is written."""
     order = []
     leaf = torch.ones(2, device=device, requires_grad=True)
     middle = leaf * 2
@@ -33,7 +33,7 @@ def test_the_documented_order_of_hooks(device: str) -> None:
 
 
 def test_a_chain_is_logged_in_the_order_it_runs(device: str) -> None:
-    """From the root to the leaf: sin, exp, the product with a constant, and the accumulation."""
+    """Log from the root to the leaf: sin, exp, the product with a constant, accumulation."""
     x = torch.ones(3, device=device, requires_grad=True)
     root = (x * 2).exp().sin()
     log = log_nodes(root)

@@ -59,7 +59,7 @@ def test_the_culprit_is_that_of_anomaly_mode(name: str) -> None:
 
 
 def test_each_branch_may_have_one() -> None:
-    """Anomaly mode stops at the first; `watch` finds all, in the order in which they ran."""
+    """Anomaly mode stops at the first culprit; `watch` finds all, in the order they ran."""
     x, y = leaf(0.0), leaf(0.0)
     first, second = x.sqrt() * 0, y.log() * 0
     root = (first + second).sum()

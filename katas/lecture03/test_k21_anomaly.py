@@ -113,7 +113,7 @@ def composite(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_call_may_leave_several_nodes() -> None:
-    """The mode sees only the outer call; the failing node is behind that of the result."""
+    """The mode sees only the outer call; the failing node is behind the result's node."""
     with Anomaly():
         y = composite(leaf(0.0), leaf(1.0).exp())
     yours = outcome(y.sum().backward)
@@ -125,7 +125,7 @@ def test_a_call_may_leave_several_nodes() -> None:
 
 
 def test_a_node_keeps_its_first_line() -> None:
-    """Later uses of a result did not make its node."""
+    """A node keeps its line when its result is used later."""
     with Anomaly():
         y = leaf(0.0).sqrt()
         first = y.grad_fn.metadata.get("line")
@@ -137,7 +137,7 @@ def test_a_node_keeps_its_first_line() -> None:
 
 
 def test_other_notes_stay() -> None:
-    """Other code uses the dict too."""
+    """Leave other entries alone, since other code uses the dict too."""
     x = leaf(1.0)
     y = x.exp()
     y.grad_fn.metadata["mine"] = 1

@@ -134,7 +134,7 @@ def test_a_node_that_has_run_has_let_go() -> None:
 
 
 def test_bytes_of_one_saved_tensor(device: str) -> None:
-    """Ten float32 are forty bytes."""
+    """Ten float32 take forty bytes."""
     x = vector(10, device)
 
     plain = torch.ones(3, device=device)
@@ -157,7 +157,7 @@ def test_a_storage_counts_once() -> None:
 
 
 def test_a_view_keeps_its_whole_storage() -> None:
-    """A view of two elements keeps all thousand alive."""
+    """A view of two elements keeps all thousand elements alive."""
     x = torch.ones(1000, requires_grad=True)
 
     yours = saved_bytes(x[:2].sin())

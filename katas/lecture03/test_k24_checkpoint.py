@@ -145,7 +145,7 @@ def test_the_function_runs_again_when_backward_asks() -> None:
 
 
 def test_other_arguments_are_handed_on() -> None:
-    """Numbers and strings, before, between and after the tensors, in both runs."""
+    """Pass numbers and strings before, between and after the tensors, in both runs."""
     seen = []
     tensors = []
 
@@ -325,7 +325,7 @@ def test_pytorch_recommends_another_way() -> None:
 
 
 def test_forward_and_backward_leave_all_else_alone() -> None:
-    """Inputs, result, incoming gradient and global state, with dropout in the function."""
+    """Leave inputs, result, incoming gradient and global state alone, even with dropout."""
     x, y = leaf(2, 3), leaf(2, 3) * 1
     grad = leaf(2, 3).detach()
 
@@ -340,7 +340,7 @@ def test_forward_and_backward_leave_all_else_alone() -> None:
 
 
 def test_gradients_agree_with_differences() -> None:
-    """First and second gradients: autograd attaches its history to unpacked tensors."""
+    """First and second gradients are right: autograd attaches its history to unpacked tensors."""
 
     def through(x: torch.Tensor) -> torch.Tensor:
         return checkpoint(lambda x, y: chain(x) * y.cos(), x, x * 2)

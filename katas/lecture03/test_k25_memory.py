@@ -54,7 +54,7 @@ def trained(how: Callable, count: int) -> Blocks:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 17])
 def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
-    """Run any number of blocks, each with a factor of its own; their list is unchanged."""
+    """Run any number of blocks, each with a factor of its own; the list of blocks is unchanged."""
     blocks = Blocks(count).blocks
     given = list(blocks)
     x = leaf()

@@ -84,7 +84,7 @@ def without_derivative() -> set[str]:
 
 
 def declared(op: OpOverload, argument: str, results: Any) -> str:
-    """Return what the source says about an argument of a non-composite operator."""
+    """Return what derivatives.yaml says about an argument of a non-composite operator."""
     base, _, suffix = op.name().removeprefix("aten::").partition(".")
     # An in-place operator uses the formula of the out-of-place one, unless it has its own.
     names = [".".join(filter(None, (each, suffix))) for each in (base, base.removesuffix("_"))]
@@ -231,7 +231,7 @@ COMPOSITES: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 
 def test_an_operator_with_a_kernel_of_its_own_is_its_only_part() -> None:
-    """Operators that its kernel calls are hidden from autograd."""
+    """Operators that a kernel calls are hidden from autograd."""
     one, other = rand(3), rand(3)
     with unchanged(one, other):
         product, largest = parts(overload("mul.Tensor"), one, other), parts(overload("argmax"), one)

@@ -83,7 +83,7 @@ def test_x_stays_as_it_is() -> None:
     chunk=st.none() | st.integers(1, 30),
 )
 def test_any_shape(shape: list[int], order: object, chunk: int | None) -> None:
-    """Shapes with and without dims, permuted, in chunks of any size: the same as row by row."""
+    """Any shape, memory order and chunk gives the same result as row by row."""
     dims = list(range(len(shape)))
     order.shuffle(dims)  # type: ignore[attr-defined]
     x = torch.linspace(0.1, 1, torch.Size(shape).numel(), dtype=torch.float64)
@@ -145,7 +145,7 @@ def test_chunks_bound_the_rows_of_a_run(chunk: int, runs: int) -> None:
 
 
 def test_a_hessian(device: str) -> None:
-    """For x² y it is the matrix of second derivatives; for a matrix x it has four dims."""
+    """The Hessian of x² y is the matrix of second derivatives; for a matrix x it has four dims."""
     x = torch.tensor([3.0, 5.0], device=device)
     result = hessian(lambda x: x[0] ** 2 * x[1], x)
 
@@ -213,7 +213,7 @@ def one_thread() -> Iterator[None]:
 
 
 def speedup(candidate: Callable[..., torch.Tensor]) -> float:
-    """Return how many times faster than row by row: medians of interleaved runs."""
+    """Return how many times faster than row by row it is: medians of interleaved runs."""
     function, x = net(), torch.randn(16)
     # The first call of each pays for imports and caches.
     torch.testing.assert_close(candidate(function, x), row_by_row(function, x))

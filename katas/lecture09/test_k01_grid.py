@@ -34,7 +34,7 @@ def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
 
 @pytest.mark.parametrize("n", [8, 10, 1000])
 def test_several_blocks(extension: CudaExtension, device: str, n: int) -> None:
-    """The grid that the brief draws, and larger ones."""
+    """Test the grid that the brief draws, and larger ones."""
     check(extension, n, device)
 
 

@@ -79,7 +79,7 @@ class Log(TorchDispatchMode):
 
 
 def reference(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """Return what PyTorch's two operators give in float64."""
+    """Return the result of PyTorch's two operators in float64."""
     return F.gelu(x.double() + bias.double(), approximate="tanh")
 
 
@@ -344,7 +344,7 @@ def test_backward_takes_one_pass(extension: Extension) -> None:
 
 @step_two
 def test_gradients_are_rounded_once(extension: Extension) -> None:
-    """The sum of 20000 rows too: in float32 each addition would lose a few bits."""
+    """The sum of 20000 rows is rounded once too: in float32 each addition would lose a few bits."""
     x, bias = 2 * torch.randn(20000, 2), torch.randn(2)
     grad = 1 + torch.rand(20000, 2)
     for_input, for_bias = extension.op("bias_gelu_backward")(grad, x, bias)
@@ -374,7 +374,7 @@ def test_a_sum_is_rounded_once(extension: Extension) -> None:
 @given(tensors=strided(count=2))
 @example(tensors=[TRANSPOSED, TRANSPOSED, TRANSPOSED[0]])
 def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tensor]) -> None:
-    """The gradient of a sum, for one, has strides of 0."""
+    """Gradients may have any strides: that of a sum, for example, has strides of 0."""
     backward = extension.op("bias_gelu_backward")
     with unchanged(grad=tensors[0], input=tensors[1], bias=tensors[2]):
         found = backward(*tensors)

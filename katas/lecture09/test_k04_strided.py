@@ -219,7 +219,7 @@ def test_special_values_are_subtracted_like_others(extension: CudaExtension, dev
 def test_a_thread_goes_on_to_further_elements(
     extension: CudaExtension, device: str, rows: int
 ) -> None:
-    """As many elements as threads, and more: the loop goes on in steps of the whole grid."""
+    """With more elements than threads, the loop goes on in steps of the whole grid."""
     x = numbers(256, rows, device=device).t()
     check(extension, x, numbers(rows, 1, device=device))
     check(extension, numbers(70_000, device=device), numbers(1, device=device))

@@ -92,7 +92,7 @@ def test_infinity_and_nan_reach_the_sum(
 
 @pytest.mark.parametrize("n", [2, 1000, 2 * GRID])
 def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: int) -> None:
-    """Fractions too: apart from float32 rounding, the result is the float64 sum."""
+    """Sum fractions too: apart from float32 rounding, the result is the float64 sum."""
     for scale in (1.0, 1e-20):
         x = scale * torch.rand(n, device=device)
         expected = x.double().sum().item()
@@ -115,7 +115,7 @@ def test_the_bits_are_the_same_at_every_call(extension: CudaExtension, device: s
 
 @pytest.mark.parametrize("n", [0, 1, 257, GRID, 10**5])
 def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: CudaExtension, n: int) -> None:
-    """The first grid has as many blocks as were asked for, the second has one."""
+    """The first grid has the given number of blocks, the second has one."""
     check(extension, n)
     launches = extension.launches()
     blocks = min(max(1, -(-n // THREADS)), MOST_BLOCKS)
@@ -131,7 +131,7 @@ def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: CudaExtensi
 def test_each_element_is_read_once_by_neighbouring_threads(
     extension: CudaExtension, n: int
 ) -> None:
-    """As many loads as values: 8 floats to a sector of 32 bytes, and none read again."""
+    """There are as many loads as values, 8 floats to a sector of 32 bytes, and none is repeated."""
     check(extension, n)
     for launch, values in zip(extension.launches(), (n, MOST_BLOCKS), strict=True):
         read = launch.count("global", "read")

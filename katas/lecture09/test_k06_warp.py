@@ -117,7 +117,7 @@ def test_what_stands_before_an_infinity_does_not_feel_it(
 def test_opposite_infinities_are_nan_from_the_second_on(
     extension: CudaExtension, device: str
 ) -> None:
-    """Plus infinity in one warp, minus infinity in the next: infinity between them, then NaN."""
+    """With inf in one warp and -inf in the next, sums are inf between the two, then NaN."""
     x = torch.ones(1, 100, device=device)
     x[0, 20], x[0, 50] = math.inf, -math.inf
     actual = extension.op("scan")(x)[0].cpu()
@@ -140,7 +140,8 @@ def test_neighbouring_threads_read_and_write_each_element_once(extension: CudaEx
         )
         assert 4 * warps == count.sectors, (
             f"your kernel touches {count.sectors} sectors of kind {kind!r} for {warps} warps,"
-            f" {4 * warps} would do: which elements do the 32 lanes touch at the same time?\n{launch.table()}"
+            f" {4 * warps} would do: which elements do the 32 lanes touch at the same"
+            f" time?\n{launch.table()}"
         )
 
 

@@ -52,7 +52,7 @@ def test_one_element(extension: CudaExtension, device: str) -> None:
 
 
 def test_a_square_of_32(extension: CudaExtension, device: str) -> None:
-    """Whole warps: nothing is beyond an edge."""
+    """All warps are whole: nothing is beyond an edge."""
     check(extension, 32, 32, device)
 
 
@@ -130,7 +130,7 @@ def test_odd_sizes_are_no_slower_way(extension: CudaExtension, kind: str, n: int
 
 @pytest.mark.parametrize(("n", "m"), [*ALIGNED, *UNALIGNED])
 def test_no_bank_is_asked_twice(extension: CudaExtension, n: int, m: int) -> None:
-    """No bank conflicts, neither where the tile is filled nor where it is read."""
+    """There are no bank conflicts, neither where the tile is filled nor where it is read."""
     launch = launched(extension, n, m)
     shared = launch.count("shared")
     assert 0 == shared.conflicts, (

@@ -44,7 +44,7 @@ def matrices(
 
 
 def same(expected: torch.Tensor, actual: torch.Tensor) -> None:
-    """Compare, NaN equal to NaN, and say where the first wrong element is."""
+    """Compare with NaN equal to NaN, and name the first wrong element."""
     assert expected.shape == actual.shape, (
         f"expected shape {tuple(expected.shape)}, yours is {tuple(actual.shape)}"
     )
@@ -127,7 +127,7 @@ def test_infinities_do_not_meet_the_padding(extension: CudaExtension, device: st
 
 
 def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) -> None:
-    """A NaN in row 18 of a and one in column 3 of b: one row and one column of out are NaN."""
+    """With a NaN in row 18 of a and one in column 3 of b, one row and one column of out are NaN."""
     a = torch.ones(40, 37, device=device)
     b = torch.ones(37, 35, device=device)
     a[18, 36] = nan
@@ -154,7 +154,7 @@ def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
 
 
 def test_numbers_that_round_are_multiplied(extension: CudaExtension, device: str) -> None:
-    """Fractions too: apart from float32 rounding, the result is the float64 product."""
+    """Multiply fractions too: apart from float32 rounding, the result is the float64 product."""
     for scale in (1.0, 1e-20):
         a, b = scale * torch.rand(20, 40, device=device), torch.rand(40, 30, device=device)
         expected = a.double() @ b.double()
@@ -167,7 +167,7 @@ def test_numbers_that_round_are_multiplied(extension: CudaExtension, device: str
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
 def test_what_is_loaded_serves_16_threads(extension: CudaExtension, m: int, k: int, n: int) -> None:
-    """At most a sixteenth of the 2 m n k loads of a product without tiles, for all sizes."""
+    """A product takes at most a sixteenth of the 2 m n k loads that it would take without tiles."""
     launch = launched(extension, m, k, n)
     padded = [-(-size // ROUND) * ROUND for size in (m, k, n)]
     naive = 2 * padded[0] * padded[1] * padded[2]
@@ -200,7 +200,7 @@ def test_a_warp_goes_along_rows(extension: CudaExtension, m: int, k: int, n: int
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
 def test_no_bank_is_asked_twice(extension: CudaExtension, m: int, k: int, n: int) -> None:
-    """No bank conflicts, neither where the tiles are filled nor where they are used."""
+    """There are no bank conflicts, neither where the tiles are filled nor where they are used."""
     launch = launched(extension, m, k, n)
     shared = launch.count("shared")
     assert 0 == shared.conflicts, (

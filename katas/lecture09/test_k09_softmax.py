@@ -29,7 +29,7 @@ SHAPES = [(40, 32), (3, 1000), (6, 1024), (2, 20_000)]
 
 
 def check(extension: CudaExtension, x: torch.Tensor) -> None:
-    """Compare one call with what float64 gives."""
+    """Compare one call with the float64 result."""
     expected = torch.softmax(x.double(), -1)
     actual = extension.op("softmax")(x)
     good = torch.isclose(expected, actual.double(), rtol=1e-4, atol=1e-7, equal_nan=True)
@@ -112,7 +112,7 @@ def test_minus_infinity_is_left_out(
 
 
 def test_a_causal_mask(extension: CudaExtension, device: str) -> None:
-    """As in attention: row i sees the elements up to i, from one to all."""
+    """As in attention, row i sees the elements up to i."""
     x = torch.randn(90, 90, device=device)
     check(extension, x.masked_fill(torch.ones_like(x).triu(1).bool(), -INF))
 
@@ -138,7 +138,7 @@ def test_infinity_and_nan_spread_over_the_row(
 
 
 def test_a_long_row(extension: CudaExtension, device: str) -> None:
-    """More elements than fit in the shared memory of a block; the largest come late."""
+    """Test more elements than fit in the shared memory of a block; the largest come late."""
     x = torch.randn(2, 100_003, device=device)
     x[0, 90_000:] += 8.0
     check(extension, x)

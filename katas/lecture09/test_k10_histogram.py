@@ -31,7 +31,7 @@ def draw(n: int, low: int, high: int, device: str = "cpu") -> torch.Tensor:
 
 
 def check(extension: CudaExtension, name: str, values: torch.Tensor, bins: int) -> None:
-    """Compare one call with torch.bincount of what is in range."""
+    """Compare one call with torch.bincount of the values in range."""
     expected = torch.bincount(values[(values >= 0) & (values < bins)], minlength=bins)
     actual = extension.op(name)(values, bins)
     wrong = (expected != actual).nonzero().flatten().tolist()

@@ -40,7 +40,7 @@ def affine(n: int, dtype: torch.dtype = torch.float32, device: str = "cpu") -> l
 
 
 def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, bound: float) -> None:
-    """Compare with what float64 gives; errors are measured by the largest element."""
+    """Compare with the float64 result; errors are relative to the largest element."""
     assert expected.shape == actual.shape, f"{name} has the shape {tuple(actual.shape)}"
     if not expected.numel():
         return
@@ -144,7 +144,7 @@ def test_equal_elements(extension: CudaExtension, device: str, dtype: torch.dtyp
 
 @BOTH
 def test_a_long_row(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
-    """More elements than fit in the shared memory of a block; the last ones are different."""
+    """Test more elements than fit in the shared memory of a block; the last ones are different."""
     x = torch.randn(1, 30_003, dtype=dtype, device=device)
     x[0, 25_000:] += 8.0
     forward(extension, x)

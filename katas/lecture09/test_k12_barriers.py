@@ -138,7 +138,7 @@ def test_any_number_of_elements(extension: CudaExtension, name: str, n: int) -> 
 @ALL
 @pytest.mark.parametrize("n", [1, 256, 257, 32 * 256, 32 * 256 + 1])
 def test_the_grid_stays(extension: CudaExtension, name: str, n: int) -> None:
-    """The grids stay as they are: fewer blocks are no way to stop them interfering."""
+    """The grids stay as they are: do not use fewer blocks to stop them interfering."""
     launch = launched(extension, name, n)
     blocks = (n + THREADS - 1) // THREADS
     blocks = min(blocks, MOST_BLOCKS) if name == "sum" else blocks

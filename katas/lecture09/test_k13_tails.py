@@ -48,7 +48,7 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
 
 
 def check_scale(extension: CudaExtension, n: int, device: str = "cpu", start: int = 0) -> None:
-    """Scale n elements of a tensor that has `start` others before them; the last is infinite."""
+    """Scale n elements of a tensor, after `start` other elements; the last one is infinite."""
     x = torch.randn(start + n, device=device)[start:]
     x[-1:] = math.inf
     for a in (A, 0.0, -A):
@@ -82,7 +82,7 @@ def one_launch(extension: CudaExtension) -> Launch:
 
 @pytest.mark.parametrize("n", [4, 400, 1020, 1028, 2044, 5000])
 def test_the_grid_reaches_the_last_vector(extension: CudaExtension, device: str, n: int) -> None:
-    """Scale: whole vectors, but no whole block of them."""
+    """Scale: the vectors are whole, but do not fill a block."""
     check_scale(extension, n, device)
 
 

@@ -72,7 +72,7 @@ def test_one_row_of_a_warp_ends_before_the_other(
 
 @pytest.mark.parametrize("columns", [0, 1, 15, 17, 33])
 def test_nothing_is_above(extension: CudaExtension, device: str, columns: int) -> None:
-    """The number of columns means that there is none; the search stops at the row's end."""
+    """If nothing is above the limit, return the number of columns; stop at the row's end."""
     x = rows_with([columns, 0, columns], columns, device)
     check(extension, x)
 

@@ -99,7 +99,7 @@ def test_a_product_that_is_not_rounded(extension: CudaExtension, device: str) ->
 
 
 def test_a_product_that_is_too_large(extension: CudaExtension, device: str) -> None:
-    """256 squared is 65536, and the largest half 65504: inf, unless the sum is rounded alone."""
+    """256 squared is 65536, above the largest half, 65504: inf, unless only the sum is rounded."""
     a, b = halves([1, 1, 256, -256]), halves([-65504, 65504, 256, 256])
     check(extension, a, b, device)
 
@@ -113,7 +113,7 @@ def test_a_sum_that_does_not_stop_in_float(extension: CudaExtension, device: str
 @given(seed=st.integers(0, 10_000), rows=st.integers(1, 5), pairs=st.integers(0, 9))
 @example(seed=0, rows=129, pairs=2)
 def test_any_numbers(extension: CudaExtension, seed: int, rows: int, pairs: int) -> None:
-    """Rows of any size, with infinities, NaN and the smallest numbers among them."""
+    """Test rows of any size, with infinities, NaN and the smallest numbers among them."""
     generator = torch.Generator().manual_seed(seed)
     shape = (2, rows, 2 * pairs)
     x = torch.randn(shape, generator=generator) * 2.0 ** torch.randint(

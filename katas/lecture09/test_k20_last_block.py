@@ -145,7 +145,7 @@ def test_one_launch_that_counts_each_block(extension: CudaExtension) -> None:
 
 
 def test_a_fence_on_either_side_of_the_count(extension: CudaExtension) -> None:
-    """The source has two fences; the simulator runs in order, and cannot miss the second."""
+    """The source has two fences; the simulator runs in order, and does not need the second."""
     check(extension, 200)
     text = source("katas.lecture09", "csrc/k20_last_block.cu").read_text("utf-8")
     before, count, after = [*COUNT.split(COMMENT.sub(" ", text), maxsplit=1), "", ""][:3]

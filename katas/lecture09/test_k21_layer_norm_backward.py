@@ -41,7 +41,7 @@ def affine(n: int, dtype: torch.dtype = torch.float32, device: str = "cpu") -> l
 
 
 def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, bound: float) -> None:
-    """Compare with what float64 gives; errors are measured by the largest element."""
+    """Compare with the float64 result; errors are relative to the largest element."""
     assert expected.shape == actual.shape, f"{name} has the shape {tuple(actual.shape)}"
     if not expected.numel():
         return

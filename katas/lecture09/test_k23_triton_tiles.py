@@ -117,7 +117,7 @@ def value_of(number: Number | int) -> int:
 
 
 def test_a_program_works_out_its_tile_by_arithmetic() -> None:
-    """A kernel has only numbers: no list of the tiles before its own, no loop over them."""
+    """A program has only numbers: no list of the tiles before its own, no loop over them."""
     try:
         found = kata.tile(Number(57), Number(6), Number(10), Number(4))
     except TypeError as error:

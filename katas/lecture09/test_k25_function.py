@@ -22,7 +22,7 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def plain(x: torch.Tensor) -> torch.Tensor:
-    """Return the same, computed with operators that PyTorch differentiates."""
+    """Return the function's values, computed by operators that PyTorch differentiates."""
     return (x * x + EPS * EPS).sqrt()
 
 
@@ -46,7 +46,7 @@ def same(expected: torch.Tensor, actual: torch.Tensor, what: str) -> None:
 
 
 def test_values() -> None:
-    """Forward computes, without ctx; x stays as it is."""
+    """Forward computes the values without ctx, and does not change x."""
     x = numbers(5)
     with unchanged(x=x):
         same(plain(x), ours(x), "values")
@@ -61,7 +61,7 @@ def test_a_gradient() -> None:
 
 
 def test_gradcheck_agrees() -> None:
-    """Compare with finite differences, then those of the gradient itself."""
+    """Compare first and second derivatives with finite differences."""
     x = numbers(2, 3).requires_grad_()
     assert gradcheck(ours, (x,)), "the gradient is not x / y times the incoming gradient"
     assert gradgradcheck(ours, (x,)), (
@@ -92,7 +92,7 @@ def test_forward_mode_gradcheck_agrees() -> None:
 
 
 def test_vmap() -> None:
-    """Step 4: a batch, along any dim, by the rule that PyTorch generates."""
+    """Step 4: the rule that PyTorch generates takes a batch along any dim."""
     x = numbers(3, 4)
     same(plain(x), ours(x), "values")
     for dim in (0, 1, -1):

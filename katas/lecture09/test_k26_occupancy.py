@@ -51,7 +51,7 @@ def test_every_kernel_is_there() -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_blocks(name: str) -> None:
-    """What runs out first: threads, blocks, registers or shared memory."""
+    """The limit is what runs out first: threads, blocks, registers or shared memory."""
     yours = predicted()[name]
     assert type(yours) is int, f"{name}: yours is a {type(yours).__name__}, expected whole blocks"
     right = measure(*KERNELS[name])
