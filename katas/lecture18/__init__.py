@@ -1,4 +1,4 @@
-"""Lecture 18: TorchX pipelines: what runs, in which order, how often, and what is kept of it."""
+"""Lecture 18: TorchX pipelines: what runs, in which order, how often, and what is kept."""
 
 from __future__ import annotations
 

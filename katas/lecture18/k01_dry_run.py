@@ -6,10 +6,10 @@ that the scheduler would get, and starts nothing:
     print(dry_run(AppDef("fit", [Role("trainer", image="", entrypoint="python",
                                       args=["fit.py", "${replica_id}", "${app_id}"])])))
 
-Each request has a new id, so no two are equal. Write `readable`, which gives the same text for the
-same app.
+Each request has a new id, so no two are equal. Write `readable`, which gives an app the same text
+each time.
 
-Begin with the line above: in how many places is the id? Which variables did you not set?
+Begin by running the code above: how often does the id occur? Which variables did you not set?
 Afterwards read ``env`` in ``torch/distributed/argparse_util.py``: it reads ``PET_LOG_DIR``.
 """
 
@@ -41,7 +41,7 @@ class Request(NamedTuple):
 
 
 def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
-    """Return what TorchX's scheduler for local processes would get."""
+    """Return the request that TorchX's scheduler for local processes would get."""
     from torchx.runner import get_runner  # noqa: PLC0415 - optional
 
     with get_runner() as runner:
@@ -52,7 +52,7 @@ def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
 def readable(request: Request) -> str:
     """Return the request as text: roles in their order, replicas from 0.
 
-    A line for the command, quoted for a shell, then one for each variable, sorted by name. Values
+    Write the command, quoted for a shell, then a line for each variable, sorted by name. Values
     are not quoted. Each line ends with a newline:
 
         trainer/0: python fit.py 0 <id>

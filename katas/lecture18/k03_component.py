@@ -5,10 +5,10 @@
     torchx run FILE.py:fit --script fit.py --num_replicas 4 --fast false -- --lr 0.1
 
 Nobody wrote a parser for that: TorchX reads the function. So a missing annotation is an error
-before anything starts, and a default is a promise to everyone who leaves the option out.
+before anything starts, and a default is a promise to everyone who omits the option.
 
-1. `options`: which options the command line has, read from the signature.
-2. `call`: build a parser for them, and call the component with what it finds.
+1. `options`: read the options of the command line from the signature.
+2. `call`: build a parser for them, and call the component with the parsed values.
 
 About 25 lines. When argparse refuses something it raises SystemExit. Let that pass, and note that
 ``except Exception`` does not catch it.
@@ -66,10 +66,10 @@ def options(component: Callable[..., Any]) -> list[Option]:
 def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     """Return what the component returns for the words of a command line.
 
-    - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
-      This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
-    - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
-      lists of the first three (``1,2``, perhaps with spaces). An option left out has its default.
+    - An option is written as in Python, ``--num_replicas``; a one-letter option also as ``-n``. It
+      may be ``-h``, so only ``--help`` prints the descriptions, which may hold a ``%``.
+    - Types are int, float, str, bool (true for the text true, in any case, else false) and lists of
+      the first three (``1,2``, perhaps with spaces). An omitted option has its default.
     - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
       without ``*args``, words after ``--`` are an error, like an unknown option.
     """

@@ -1,15 +1,15 @@
 """Run a pipeline that may be killed at any moment, and continue where it stopped.
 
-TorchX starts one app. Which app comes after which, and what need not run again, are up to you:
+TorchX starts one app. The order of apps, and what need not run again, are up to you:
 
     clean ---> train ---> judge ---> report        the code of `train` changes:
       `------> stats --------------'               which stages run again?
 
 1. `order`: each stage after its parents.
-2. `keys`: what an output is made from, in one text. It names the output's folder, so a stage whose
-   folder exists need not run.
+2. `keys`: everything an output depends on, in one text. It names the output's folder, so a stage
+   whose folder exists need not run.
 3. `produce`: the output appears at once and whole, or not at all.
-4. `run`: start all stages that are ready, not one at a time. What comes after a failure is skipped.
+4. `run`: start all stages that are ready, not one at a time. Skip the stages after a failure.
 5. The tests kill the runner before each file operation, and start it again. No finished stage runs
    a second time. If steps 2 to 4 are right, there is nothing left to write.
 
@@ -62,18 +62,18 @@ class Stage:
 
 
 def open_store(store: Path) -> None:
-    """Create the store if it is missing, and delete what a killed run was working on."""
+    """Create the store if it is missing, and delete the unfinished work of a killed run."""
     shutil.rmtree(store / "work", ignore_errors=True)
     (store / "work").mkdir(parents=True)
 
 
 def new_folder(store: Path) -> Path:
-    """Return an empty folder to work in, on the disk of the store: no call returns it again."""
+    """Return an empty folder to work in, on the store's disk: a different one each time."""
     return Path(tempfile.mkdtemp(dir=store / "work"))
 
 
 def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
-    """Return the plan and what became of it: a line for each stage."""
+    """Return the plan and its outcome, with a line for each stage."""
     rows = (f"{s.name:8}{states[s.name]:9}{' + '.join(s.parents)}".rstrip() for s in stages)
     return "\n".join(rows) + "\n"
 
@@ -88,7 +88,7 @@ def order(stages: Sequence[Stage]) -> list[str]:
 
 
 def keys(stages: Sequence[Stage]) -> dict[str, str]:
-    """For each name, return a short text, fit for a folder, that says what its output is made from.
+    """For each name, return a short text, fit for a folder's name, that identifies its output.
 
     It depends on the stage's name, code and params and on the keys of its parents, and on nothing
     else: not on the order of `stages`, of `parents` or of a dict, nor on the store or the process.
@@ -108,7 +108,7 @@ def produce(stage: Stage, inputs: Mapping[str, Path], output: Path) -> None:
 
 
 def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str]:
-    """Run what is not in the store yet, and return the state of each stage by its name.
+    """Run the stages that are not in the store yet, and return each stage's state by its name.
 
     The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
     "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output was

@@ -1,8 +1,8 @@
 """Retries that mean something: some failures go away, and some come back every night.
 
 A job whose machine was taken away is worth another try. A ``ValueError`` is the same ValueError at
-3 am, with four more hours of GPU spent. ``local_cwd`` never tries again; TorchX's script for Slurm
-does after any exit code but 0. So ask what has happened.
+3 am, with four more GPU hours spent. ``local_cwd`` never tries again; TorchX's script for Slurm
+does after any exit code except 0. So ask what has happened.
 
     exit code 0          done
     -9, or 137           SIGKILL: no memory, or the machine was needed      again
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Exceptions that another try does not cure.
+# Exceptions that another try does not fix.
 NEVER = frozenset({"ValueError", "TypeError", "KeyError", "ModuleNotFoundError", "AssertionError"})
 
 
@@ -43,7 +43,6 @@ def verdict(code: int, error_file: Path) -> str:
     signal's number, as in a shell. A signal decides, whatever the file says. The "message" of the
     file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
     retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
-
     If the file is missing or not whole, or holds no such text (null or a list is none), try again.
     """
     # TODO: the exit code first, then the file.
@@ -59,7 +58,7 @@ def insist(
     first: float = 1.0,
     most: float = 60.0,
 ) -> list[int]:
-    """Return the exit codes of all tries; `start` runs the process, and returns its code.
+    """Return the exit codes of all tries; `start` runs the process and returns its code.
 
     Try at most `tries` times, and only while the verdict is "again". Between two tries sleep for
     `first` seconds, then for twice as long as the last time, but for at most `most`. Each try

@@ -1,4 +1,4 @@
-"""A scheduler of your own: TorchX can run on it whatever it runs on Slurm.
+"""A scheduler of your own: TorchX can run on it whatever runs on Slurm.
 
 ``local_cwd`` never tries again, and when a replica has died for good, the others go on (k02).
 TorchX's runner does not care who schedules: it wants a class with a few methods, and a factory:
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 
 class Task:
-    """A replica: a role whose macros are replaced, and its process."""
+    """A replica: a role with its macros replaced, and its process."""
 
     def __init__(self, role: Role, folder: str) -> None:
         self.role, self.folder = role, folder
-        # How often it was started, and how often it may be restarted.
+        # How often the task was started, and how often it may be restarted.
         self.starts, self.retries = 0, role.max_retries
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -76,16 +76,16 @@ class Task:
 
 
 class Request(NamedTuple):
-    """What would be submitted: the app's id, and a task for each replica, role after role."""
+    """The request to submit: the app's id, and a task for each replica, role after role."""
 
     app_id: str
     tasks: list[Task]
 
 
 class Stubborn(Scheduler):
-    """Runs replicas as processes here, and tries again.
+    """Runs replicas as local processes, and restarts those that fail.
 
-    `apps` has the tasks of each app by its id, and `states` its state as last seen.
+    `apps` maps an app's id to its tasks, and `states` maps it to its state as last seen.
     """
 
     def __init__(self, session_name: str) -> None:
@@ -101,9 +101,9 @@ class Stubborn(Scheduler):
     def _submit_dryrun(self, app: AppDef, cfg: Mapping[str, Any]) -> AppDryRunInfo[Request]:
         """Return the request for the app, with `repr` as its format. Start nothing.
 
-        The id is unique and begins with the app's name. ``cfg["folder"]`` is the root of the image
-        and where tasks run. Replace ``${rank0_env}`` with TORCHX_RANK0_HOST; you need not set that
-        variable.
+        The id is unique and begins with the app's name. ``cfg["folder"]`` is the image's root and
+        the tasks' working folder. Replace ``${rank0_env}`` with TORCHX_RANK0_HOST; you need not set
+        that variable.
         """
         # TODO: make_unique, and macros.Values(...).apply for each replica.
         raise NotImplementedError("_submit_dryrun")
@@ -121,11 +121,11 @@ class Stubborn(Scheduler):
         ends the app (`end`) as FAILED. If all have succeeded the app is SUCCEEDED. Any state but
         RUNNING is final: an app that has ended starts nothing again.
         """
-        # TODO: one code for each task; a restarted task has None.
+        # TODO: one code for each task; a restarted task's code is None.
         raise NotImplementedError("describe")
 
     def answer(self, app_id: str) -> DescribeAppResponse:
-        """Return the state of an app, and how often its tasks were restarted."""
+        """Return the app's state, and how often its tasks were restarted."""
         restarts = sum(task.starts - 1 for task in self.apps[app_id])
         state = self.states[app_id]
         return DescribeAppResponse(app_id=app_id, state=state, num_restarts=restarts)
@@ -151,5 +151,5 @@ class Stubborn(Scheduler):
 
 
 def create(session_name: str, **options: Any) -> Stubborn:
-    """Return a scheduler for a runner of that name."""
+    """Return a scheduler for a runner with this name."""
     return Stubborn(session_name)

@@ -1,7 +1,7 @@
-"""The same app for Slurm and for Docker: read what each of them promises.
+"""The same app for Slurm and for Docker: read what each promises.
 
-An app says ``max_retries=2`` and a gigabyte, and runs anywhere. But one scheduler gets a script,
-the other containers, and what you asked for is not written in the same places:
+An app says ``max_retries=2`` and a gigabyte, and runs anywhere. But one scheduler gets a script and
+the other containers, and your numbers are in different places:
 
     torchx run --dryrun -s slurm FILE.py:app
     torchx run --dryrun --workspace="" -s local_docker FILE.py:app
@@ -52,8 +52,8 @@ class Promise(NamedTuple):
 def compare(script: str, containers: Sequence[Container]) -> dict[str, tuple[Promise, Promise]]:
     """Return Slurm's promise and Docker's for each replica, such as "trainer-0".
 
-    In the script, `replica` is the name of a job. Each has a limit of memory. Slurm starts a job
+    In the script, `replica` is a job's name. Each has a limit of memory. Slurm starts a job
     again as a whole, as often as the script says.
     """
-    # TODO: re.findall for the script; what may be missing in kwargs?
+    # TODO: re.findall for the script; what may be missing from kwargs?
     raise NotImplementedError("compare")

@@ -11,14 +11,14 @@ that loses it:
 1. `follow`: yield the lines of one growing file.
 2. `merged`: the lines of several logs, in the order of their times. About 23 lines in all.
 
-A log has lines such as ``19:04:07 loss 0.31``. Lines without a time, as in a traceback, belong to
+A log's lines look like ``19:04:07 loss 0.31``. Lines without a time, as in a traceback, belong to
 the line before.
 
 Begin on paper: swap the two questions in the picture. Can a line still be lost?
 Afterwards read ``tail_logfile`` in ``torch/distributed/elastic/multiprocessing/tail_log.py``, in
 site-packages. In which order does it ask?
 
-Real life differs: clocks of machines disagree, and a live merge has to wait for silent replicas.
+Real life differs: machines' clocks disagree, and a live merge has to wait for silent replicas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def read_from(path: Path, position: int) -> bytes:
-    """Return what the file holds from `position` on; nothing if it does not exist yet. Given."""
+    """Return the file's bytes from `position` on; none if it does not exist yet. Given."""
     if not path.exists():
         return b""
     with path.open("rb") as file:

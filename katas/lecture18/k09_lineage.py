@@ -1,6 +1,6 @@
 """Find the models to recall when labels from March turn out to be wrong.
 
-A tracker notes for each run what it was made from, its sources:
+A tracker records the inputs of each run, its sources:
 
     raw --> clean --> train-1 --> distill
               |                      |
@@ -11,8 +11,9 @@ method is one line: ``raise NotImplementedError``. Write what is missing, for an
 
 1. `reach`: everything that can be reached from a run, and in how many steps.
 2. `ancestors` and `descendants`, with `reach`.
-3. `record`: note a source, unless it makes no sense.
-4. `suspects`: three models are bad and two are good; where did it begin? About 25 lines in all.
+3. `record`: record a source, unless it makes no sense.
+4. `suspects`: three models are bad and two are good; where did the fault begin? About 25 lines in
+   all.
 
 Real graphs have many paths to the same run. `ancestors` and `descendants` ask the tracker once for
 a run's sources.
@@ -37,20 +38,20 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """What a run was made from. Ids are strings: "0042" and "42" are different runs."""
+    """An input of a run. Ids are strings: "0042" and "42" are different runs."""
 
     source_run_id: str
     artifact_name: str | None = None
 
 
 class Tracker(Protocol):
-    """What you may ask a tracker; TorchX's trackers have these methods, and more."""
+    """The tracker interface; TorchX's trackers have these methods and more."""
 
     def add_source(self, run_id: str, source_id: str, artifact_name: str | None = None, /) -> None:
-        """Note a source, without any check."""
+        """Record a source, without any check."""
 
     def sources(self, run_id: str, /) -> Iterable[Source]:
-        """Return the sources of a run, none if the run is unknown."""
+        """Return the sources of a run, or none if the run is unknown."""
 
     def run_ids(self) -> Iterable[str]:
         """Return every run with sources once, and perhaps other runs."""
@@ -67,19 +68,19 @@ def reach(step: Callable[[str], Iterable[str]], start: str) -> dict[str, int]:
 
 
 def ancestors(tracker: Tracker, run_id: str) -> dict[str, int]:
-    """Return the runs that `run_id` was made from, directly or not, and how far away they are."""
+    """Return the runs that `run_id` was made from, directly or not, and their distances."""
     # TODO
     raise NotImplementedError("ancestors")
 
 
 def descendants(tracker: Tracker, run_id: str) -> dict[str, int]:
-    """Return the runs that were made from `run_id`, directly or not, and how far away they are."""
+    """Return the runs that were made from `run_id`, directly or not, and their distances."""
     # TODO
     raise NotImplementedError("descendants")
 
 
 def record(tracker: Tracker, run_id: str, source_id: str, artifact_name: str | None = None) -> None:
-    """Note a source of a run with ``tracker.add_source``.
+    """Record a source of a run with ``tracker.add_source``.
 
     Raise ValueError, and write nothing, if the run would become its own ancestor. Write nothing
     either if this source is noted already for this artifact.
@@ -89,7 +90,7 @@ def record(tracker: Tracker, run_id: str, source_id: str, artifact_name: str | N
 
 
 def suspects(tracker: Tracker, bad: Collection[str], good: Iterable[str] = ()) -> set[str]:
-    """Return the runs that are in the family of every bad run, and of no good one.
+    """Return the runs that are in the family of every bad run, and of no good run.
 
     The family of a run is the run and its ancestors. There is at least one bad run.
     """

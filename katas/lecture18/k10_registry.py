@@ -1,7 +1,7 @@
 """Keep versions that never change, and a name that moves.
 
-"Roll back to yesterday's model" is easy if yesterday's model is still what it was. A registry of
-models keeps three things apart:
+"Roll back to yesterday's model" is easy if yesterday's model has not changed. A model registry
+keeps three things apart:
 
     champion --.                       an alias moves
                 v
@@ -9,14 +9,14 @@ models keeps three things apart:
       |    |    |    |
     9f3a 07be 9f3a c411                a hash of the bytes, which is also the name of their file
 
-Write the five methods of `Registry`, about 24 lines. All that it knows is on disk, in an index and
-in one file for each hash: two registries with the same folder are the same registry.
+Write the five methods of `Registry`, about 24 lines. Its state is on disk, in an index and one file
+for each hash: two registries with the same folder are the same registry.
 
 Begin on paper: versions 1 to 3, and 3 is deleted. Which number is next? Who could be harmed by 3?
-Afterwards look for ``check_hash`` in ``torch/hub.py``, in site-packages: which part of the hash is
-in the names of PyTorch's own files?
+Afterwards look for ``check_hash`` in ``torch/hub.py``, in site-packages: which part of the hash do
+the names of PyTorch's own files contain?
 
-Real life differs: a registry is a service, and a transaction keeps two writers apart. MLflow's has
+Real life differs: a registry is a service, and a transaction keeps two writers apart. MLflow has
 the same rules for numbers and aliases, but keeps no hash.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class NotFoundError(LookupError):
-    """There is no such version or alias."""
+    """The version or alias does not exist."""
 
 
 class CorruptError(RuntimeError):
@@ -44,7 +44,7 @@ class CorruptError(RuntimeError):
 
 @dataclass(frozen=True)
 class Version:
-    """What is known about a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
+    """A version's record: the SHA-256 of its bytes, in hexadecimal, and who made it."""
 
     digest: str
     run_id: str
@@ -52,7 +52,7 @@ class Version:
 
 @dataclass
 class Index:
-    """What a registry knows; `last` is the last number that was assigned."""
+    """The registry's state; `last` is the last number that was assigned."""
 
     last: int = 0
     versions: dict[int, Version] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Registry:
         if not path.exists():
             return Index()
         raw = json.loads(path.read_text("utf-8"))
-        # The keys of an object in JSON are strings.
+        # The keys of a JSON object are strings.
         versions = {int(number): Version(**each) for number, each in raw["versions"].items()}
         return Index(raw["last"], versions, raw["aliases"])
 
@@ -101,7 +101,7 @@ class Registry:
         raise NotImplementedError("register")
 
     def find(self, which: int | str) -> int:
-        """Return the number of a version: an int is a number, a str is an alias, even "3".
+        """Return a version's number; an int is a number, and a str is an alias, even "3".
 
         Raise NotFoundError if there is none.
         """

@@ -1,7 +1,7 @@
 """Promote a model only if it beats the champion, not if it was lucky.
 
 Each night a new model is evaluated on the same examples as the champion. "The lower mean loss wins"
-sounds fair, but of two equal models, either wins half of the time.
+sounds fair, but of two equal models, each wins half of the time.
 
 The losses come in pairs: an example that is hard for one model is hard for both. So look at the
 gain on each example, champion - challenger, and ask a bootstrap what the mean gain might have been:
@@ -19,7 +19,7 @@ Begin on paper: how many different means can three gains have?
 Afterwards read ``RandomSampler`` in ``torch/utils/data/sampler.py``, in site-packages: what does
 `replacement` change about its draws?
 
-Real life differs: whoever looks at a hundred challengers promotes five by luck.
+Real life differs: of a hundred equal challengers, five are promoted by luck.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# How many resamples of a night's gains are drawn.
+# The number of resamples of a night's gains.
 ROUNDS = 1000
 
 
@@ -48,7 +48,7 @@ def paired(champion: Mapping[str, float], challenger: Mapping[str, float]) -> to
     """Return the gain on each example, in float64.
 
     A gain is positive where the challenger's loss is lower. Both have a loss for each id, in any
-    order. Gains are in the champion's order. Call `check`.
+    order. Keep the champion's order. Call `check`.
     """
     # TODO
     raise NotImplementedError("paired")

@@ -3,12 +3,12 @@
 Stages run only if something has changed, models get versions, and the best one is the champion. All
 nights are green. The tickets:
 
-    key        "I mended the tokenizer, and the numbers are the same to the last digit."
-               "After the update of torch too."
-               "On the other machine it computes everything again. Same commit, same data."
+    key        "I fixed the tokenizer, and the numbers are the same to the last digit."
+               "After updating torch, too."
+               "On the other machine everything is recomputed. Same commit, same data."
                "Train and test data swapped by mistake: no stage noticed."
     cached     "Power failed on Tuesday. Since then the features have 40 rows instead of 900."
-    publish    "In the night when clocks are put back, the newest version was an hour old."
+    publish    "On the night when clocks went back, the newest version was an hour old."
                "Two teams published at 02:00:00. One model is gone."
     release    "For ten minutes, users had a model that answers 0. Then the champion was the old
                one again. When the evaluation crashed, it never was.
@@ -67,7 +67,7 @@ def digest(path: Path) -> str:
 
 
 def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]) -> str:
-    """Return a name for what a stage makes from its inputs.
+    """Return a name for the output of a stage.
 
     The key depends on all that decides the output: the stage's name, code and options, what is in
     each input by its role, and the versions in the environment. It does not depend on anything
@@ -82,7 +82,7 @@ def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]
 
 
 def cached(folder: Path, name: str, run: Callable[[Path], None]) -> Path:
-    """Return the file `name` in the folder, made by ``run(path)`` if it is not there.
+    """Return the file `name` in the folder; ``run(path)`` writes it if it is missing.
 
     `run` writes to the path that it gets, in several writes; it is in this folder or below, since
     a file cannot be moved to another disk in one step. The file `name` is either not there

@@ -1,7 +1,7 @@
 """Rerun what a change requires, and nothing else.
 
 Somebody fixes a comment in `clean`. A pipeline that runs everything below it computes for six
-hours, and all outputs are the same as before. One that compares outputs stops after a minute:
+hours, and all outputs stay the same. If it compares outputs, it stops after a minute:
 
     raw -> clean -> features -> train -> report          clean has changed: it runs.
                         `-----> stats -----^             Its output is the same: nothing else does.
@@ -18,7 +18,7 @@ Begin on paper: `train` and `stats` have changed, and only the output of `stats`
 Afterwards read ``tools/testing/target_determination/determinator.py`` in PyTorch's repository:
 how does it rank the tests for a pull request?
 
-Real life differs: outputs that hold a time stamp are never the same.
+Real life differs: outputs that contain a time stamp are never the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PAUSE, PERCENT, FAILURES, TOLERANCE = 12.0, 10, 2, 0.125
 
 @dataclass(frozen=True)
 class Facts:
-    """What a bot knows: higher scores are better; times are in hours."""
+    """The bot's input: higher scores are better; times are in hours."""
 
     now: float
     trained: float = -math.inf

@@ -1,7 +1,7 @@
-"""A night of its own: train on two ranks, compare, promote; here or on a cluster.
+"""A whole night: train on two ranks, compare, promote; here or on a cluster.
 
 You have all the parts: TorchX starts and watches jobs, a registry keeps models, an alias says which
-one serves. What is left is the order, and what happens if something fails at 3 am.
+one serves. What is left is their order, and what to do if something fails at 3 am.
 
     prepare --> train --> judge --> register --> champion?
     data        rank 0    loss
@@ -10,14 +10,13 @@ one serves. What is left is the order, and what happens if something fails at 3 
 
 1. `trainer`: the app of a training on several ranks.
 2. `run`: start an app and wait. A failure shows the job's last words; nothing is left running.
-3. `chain`: stage after stage; no file from yesterday is taken for tonight's.
+3. `chain`: stage after stage; never take a file from yesterday for tonight's.
 4. `promote`: register the model, and move the alias if it is better.
 5. `nightly`: all of it, about 26 lines. Its `scheduler` is the only thing that a cluster changes.
 
 Begin by reading what TorchX would start:
 ``torchx run -s local_cwd --dryrun dist.ddp -j 1x2 --script fit.py``.
-Afterwards read ``main`` in ``torch/distributed/run.py``, in site-packages: it is what each host
-starts.
+Afterwards read ``main`` in ``torch/distributed/run.py``, in site-packages: each host runs it.
 
 Real life differs: stages wait for each other in Airflow or Argo, and hosts share a file system, or
 a bucket.
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Seconds between looks at a job, and how many of its last lines an error shows.
+# Seconds between looks at a job, and the number of last lines that an error shows.
 POLL, LINES = 0.1, 5
 
 
@@ -63,7 +62,7 @@ class Stage:
 
 @dataclass
 class Registry:
-    """Models and their losses by version, 1, 2, 3, ..., and aliases. Given."""
+    """Models and losses by version, 1, 2, 3, ..., and the aliases. Given."""
 
     models: dict[int, bytes] = field(default_factory=dict)
     losses: dict[int, float] = field(default_factory=dict)
@@ -127,10 +126,11 @@ def promote(registry: Registry, model: bytes, loss: float) -> bool:
 
 
 def nightly(registry: Registry, stages: Sequence[Stage], scheduler: str = "local_cwd") -> bool:
-    """Run the stages, promote what they made, and return whether it is the champion.
+    """Run the stages, promote their model, and return whether it is the champion.
 
-    The output of the last stage but one is the model; that of the last is a text, its loss. If a
-    stage fails, or that text is not a float (ValueError; NaN is one), the registry does not change.
+    The second-to-last stage's output is the model; the last stage's output is its loss, as text. If
+    a stage fails, or that text is not a float (ValueError; NaN is one), the registry does not
+    change.
     """
     # TODO
     raise NotImplementedError("nightly")

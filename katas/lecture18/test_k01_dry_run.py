@@ -1,4 +1,4 @@
-"""Tests of k01_dry_run: a request that TorchX has made, and a new one where it is installed."""
+"""Tests of k01_dry_run: a request that TorchX made, and a new request if TorchX is installed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def request(app_id: str = "fit-j9jzscjrwsv5hc", here: str = "/home/me", logs: st
 
 
 def test_one_command() -> None:
-    """Its words, and no variables."""
+    """The text has the command's words, and no variables."""
     yours = kata.readable(Request("x-1", "/logs/x-1", {"a": [Replica(["ls", "-l"], {}, "/home")]}))
     assert yours == "a/0: ls -l\n", f"yours {yours!r}, expected 'a/0: ls -l\\n'"
 
@@ -55,7 +55,7 @@ def test_words_are_quoted() -> None:
 
 
 def test_variables() -> None:
-    """As they are, in the order of their names: A is before A1, although "=" is after "1"."""
+    """Values are unchanged, sorted by name: A is before A1, although "=" is after "1"."""
     env = {"B": "", "A1": "x y", "A": "it's $1"}
     yours = kata.readable(Request("x-1", "/logs/x-1", {"a": [Replica(["ls"], env, "/home")]}))
     right = "a/0: ls\n    A=it's $1\n    A1=x y\n    B=\n"
@@ -65,7 +65,7 @@ def test_variables() -> None:
 
 
 def test_wherever_they_occur() -> None:
-    """Twice in a line; each replica has its own working folder."""
+    """Each text occurs twice in a line; each replica has its own working folder."""
     replicas = [
         Replica(["cp", f"{here}/a", f"{here}/b"], {"TO": "/l/x-1:/l/x-1:x-1 x-1"}, here)
         for here in ("/home", "/root")
@@ -74,9 +74,7 @@ def test_wherever_they_occur() -> None:
     right = "".join(
         f"a/{number}: cp <here>/a <here>/b\n    TO=<logs>:<logs>:<id> <id>\n" for number in range(2)
     )
-    assert yours == right, (
-        f"each text twice in a line, and two working folders: yours {yours!r}, expected {right!r}"
-    )
+    assert yours == right, f"each text occurs twice in a line: yours {yours!r}, expected {right!r}"
 
 
 def test_the_whole_request() -> None:
@@ -114,7 +112,7 @@ judge/0: python judge.py --title 'a b' <here>/<id>.pt
     ids=["logs in the folder", "logs elsewhere"],
 )
 def test_another_run_is_the_same_text(here: str, logs: str) -> None:
-    """With another id, by another user, with logs elsewhere."""
+    """Another id, another user and another folder for the logs give the same text."""
     yours, right = kata.readable(request("fit-q0", here, logs)), kata.readable(request())
     assert right == yours, (
         f"in {here}, logs in {logs or here}: yours\n{yours}\nexpected, as for another run\n{right}"
@@ -122,19 +120,19 @@ def test_another_run_is_the_same_text(here: str, logs: str) -> None:
 
 
 def test_the_request_stays_as_it_is() -> None:
-    """Somebody may still want to submit it."""
+    """Leave the request unchanged: somebody may still want to submit it."""
     asked = request()
     before = copy.deepcopy(asked)
     texts = kata.readable(asked), kata.readable(asked)
     assert before == asked, "your code modified the request"
-    assert texts[0] == texts[1], f"called again, your code returns {texts[1]}, not the same text"
+    assert texts[0] == texts[1], f"called again, your code returns a different text: {texts[1]}"
     order = [*before.role_params["judge"][0].env] == [*asked.role_params["judge"][0].env]
     assert order, "your code sorts the variables in the request; sort their names for the text only"
 
 
 @pytest.mark.backend("torchx")
 def test_torchx_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real dry run, of the app whose request is given above; it starts nothing."""
+    """A real dry run of the app above gives the same text, and starts nothing."""
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing
 
@@ -148,7 +146,7 @@ def test_torchx_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     asked = kata.dry_run(AppDef("fit", [trainer, judge]), str(tmp_path / "logs"))
     yours, right = kata.readable(asked), kata.readable(request())
     assert right == yours, (
-        f"from TorchX's request your code makes\n{yours}\nfrom the given one\n{right}"
+        f"from TorchX's request your code writes\n{yours}\nfrom the given request\n{right}"
     )
     made = [*tmp_path.iterdir()]
     assert not made, f"a dry run has created {made}, expected nothing"

@@ -1,4 +1,4 @@
-"""Tests of k02_states: the apps are run by TorchX's rules, and by TorchX where it is installed."""
+"""Tests of k02_states: the apps follow TorchX's rules, and run on TorchX if it is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Replica(NamedTuple):
     file: bool = False
 
 
-# The replicas of each role, and how often TorchX is asked to try them again.
+# The replicas of each role, and how often TorchX is asked to retry them.
 APPS: dict[str, dict[str, tuple[tuple[Replica, ...], int]]] = {
     "good": {"a": ((Replica(0),), 3)},
     "again": {"a": ((Replica(1),), 3)},
@@ -44,7 +44,7 @@ COLUMNS = ("the state after a second", "the state in the end", "the number of pr
 
 
 def by_the_rules(name: str) -> tuple[str, str, int]:
-    """Return what the local scheduler says: an app runs while a process does, without retries."""
+    """Return the local scheduler's answer: an app runs while a process does, without retries."""
     replicas = [replica for some, _ in APPS[name].values() for replica in some]
     end = "FAILED" if any(replica.code for replica in replicas) else "SUCCEEDED"
     first = "RUNNING" if any(replica.slow for replica in replicas) else end
@@ -63,13 +63,13 @@ def predicted() -> dict[str, list[str | int]]:
             first, second = (json.dumps(fresh.outcomes()) for _ in range(2))
         except ModuleNotFoundError as error:
             raise AssertionError(f"your code imports {error.name}: work it out on paper") from None
-    assert second == first, f"called again, your code returns {second}, expected {first} once more"
+    assert second == first, f"called again, your code returns {second}, expected {first} as before"
     rows: dict[str, list[str | int]] = json.loads(first)
     return rows
 
 
 def test_every_app_has_a_row() -> None:
-    """Two states and a number, worked out on paper."""
+    """Each app has two states and a number, worked out on paper."""
     yours = predicted()
     assert {*yours} == {*APPS}, f"yours has rows {sorted(yours)}, expected {sorted(APPS)}"
     odd = [
@@ -82,13 +82,13 @@ def test_every_app_has_a_row() -> None:
 
 @pytest.mark.parametrize("name", APPS)
 def test_app(name: str) -> None:
-    """What the scheduler would say."""
+    """The prediction is what the scheduler would report."""
     rows = zip(COLUMNS, predicted()[name], by_the_rules(name), strict=True)
     wrong = [column for column, mine, right in rows if mine != right]
-    assert not wrong, f"{name}: yours is not TorchX's in {', '.join(wrong)}. {RULES[name]}"
+    assert not wrong, f"{name}: your row differs from TorchX's in {', '.join(wrong)}. {RULES[name]}"
 
 
-# Notes its start, waits for the file `go` if it is slow, notes its end, and ends.
+# Records its start, waits for the file `go` if it is slow, records its end, and ends.
 SCRIPT = """
 import json, os, sys, time
 name, number = sys.argv[1], int(sys.argv[3])
@@ -108,7 +108,7 @@ sys.exit(code)
 
 
 def until(what: str, count: int) -> None:
-    """Wait until there are so many files."""
+    """Wait until there are this many files."""
     end = time.monotonic() + 30
     while len([*Path().glob(what)]) < count and time.monotonic() < end:
         time.sleep(0.02)
@@ -117,7 +117,7 @@ def until(what: str, count: int) -> None:
 @pytest.mark.backend("torchx")
 @pytest.mark.time_limit(60)
 def test_torchx_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All six at once; a replica that takes four seconds waits here until all others have ended."""
+    """All six apps run at once; a slow replica waits here until all other replicas have ended."""
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing
@@ -145,7 +145,7 @@ def test_torchx_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         until("begun-*", 9)
         until("done-*", 5)
         runner.cancel(handles["cancelled"])
-        # A process that has noted its end is about to end.
+        # A process that has recorded its end is about to end.
         time.sleep(0.3)
         for when in ("after a second", "in the end"):
             states[when] = {n: runner.status(handle).state.name for n, handle in handles.items()}

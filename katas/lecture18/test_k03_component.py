@@ -1,4 +1,4 @@
-"""Tests of k03_component: functions become command lines, as TorchX makes them."""
+"""Tests of k03_component: functions become command lines, as in TorchX."""
 
 # TorchX reads the annotations of a component as types, so here they must not become strings.
 # ruff: noqa: I002
@@ -24,17 +24,17 @@ def fit(  # noqa: D417 - a learner's docstring may be incomplete
 
 
 def many(fast: bool, slow: bool = True, sizes: list[int] = (), names: list[str] = ("z",)) -> Any:  # noqa: FBT001, FBT002
-    """Return what it was called with."""
+    """Return the arguments."""
     return fast, slow, sizes, names
 
 
 def short(j: str, h: int = 0, *, n: int = 1, word: str = "") -> Any:
-    """Return what it was called with."""
+    """Return the arguments."""
     return j, h, n, word
 
 
 def said(component: Any, line: str) -> Any:
-    """Return what your `call` returns; a SystemExit fails here."""
+    """Return the result of your `call`; fail on a SystemExit."""
     __tracebackhide__ = True
     try:
         return kata.call(component, line.split())
@@ -54,7 +54,7 @@ def test_no_parameters() -> None:
 
 
 def test_options() -> None:
-    """In the order of the signature; what has a default is not required, args is not an option."""
+    """Options are in the signature's order; a default makes one optional, and args is none."""
     yours = kata.options(fit)
     right = [
         Option("script", str, required=True, default=None, help="the program"),
@@ -80,7 +80,7 @@ def test_a_default_may_be_nothing() -> None:
 
 
 def test_a_missing_annotation() -> None:
-    """Wherever it is missing, the error names the parameter."""
+    """The error names the parameter whose annotation is missing."""
 
     def first(wrong, a: str) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
 
@@ -94,7 +94,7 @@ def test_a_missing_annotation() -> None:
 
 
 def test_words_become_types() -> None:
-    """An int, a float and a text; an option left out has its default."""
+    """Words become an int, a float and a text; an omitted option has its default."""
     yours = said(fit, "--script fit.py --num_replicas 4 --lr 1e-3")
     right = {"script": "fit.py", "args": (), "num_replicas": 4, "lr": 0.001}
     assert right == yours, f"your code calls fit with {yours}, expected {right}"
@@ -115,14 +115,14 @@ def test_words_become_types() -> None:
     ],
 )
 def test_a_bool_is_read(line: str, right: tuple[bool, bool]) -> None:
-    """Every text but "" is true in Python; here only "true" is."""
+    """In Python every text except "" is true; here only "true" is."""
     yours = said(many, line)[:2]
-    assert right == yours, f"many {line}: fast and slow are {yours} in yours, expected {right}"
+    assert right == yours, f"many {line}: your fast and slow are {yours}, expected {right}"
     assert {bool} == {*map(type, yours)}, f"many {line}: yours {yours}, expected bools"
 
 
 def test_a_list_is_read() -> None:
-    """Its elements have the type in brackets, and no spaces around them."""
+    """The list's elements have the type in brackets, and no spaces around them."""
     words = ["--fast", "true", "--sizes", "3, 4,5", "--names", "a b, 7"]
     yours = kata.call(many, words)[2:]
     right = ([3, 4, 5], ["a b", "7"])
@@ -134,7 +134,7 @@ def test_a_list_is_read() -> None:
 
 
 def test_one_letter() -> None:
-    """With one dash or two; `h` is a letter like any other."""
+    """A one-letter option takes one dash or two; `h` is a letter like any other."""
     yours = said(short, "-j a -n 3 -h 5")
     assert yours == ("a", 5, 3, ""), f"yours {yours}, expected ('a', 5, 3, '')"
     yours = said(short, "--j a --n 3 --h 5 --word b")
@@ -142,7 +142,7 @@ def test_one_letter() -> None:
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """It prints what the docstring says, and calls nothing."""
+    """`--help` prints the docstring's descriptions, and calls nothing."""
     with pytest.raises(SystemExit) as end:
         kata.call(fit, ["--help"])
     text = capsys.readouterr().out
@@ -152,7 +152,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_with_a_percent_sign(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a help, argparse replaces ``%(default)s``, and stumbles over other percent signs."""
+    """In help texts, argparse replaces ``%(default)s``, and fails on other percent signs."""
 
     def part(share: float = 0.5) -> float:
         """Return a part.
@@ -170,7 +170,7 @@ def test_help_with_a_percent_sign(capsys: pytest.CaptureFixture[str]) -> None:
         text = " ".join(capsys.readouterr().out.split())
     except (KeyError, TypeError, ValueError) as error:
         raise AssertionError(
-            f"--help, of '50% of it': your code raises {error!r}; write %%"
+            f"--help with the description '50% of it': your code raises {error!r}; write %%"
         ) from None
     else:
         raise AssertionError("--help: your code calls the component")
@@ -190,7 +190,7 @@ def test_help_with_a_percent_sign(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_the_rest_is_for_args(line: str, right: tuple[str, ...]) -> None:
-    """After the first two dashes no word is an option; script is still the first parameter."""
+    """After the first ``--`` no word is an option; script is still the first parameter."""
     words = line.split()
     yours = said(fit, line)
     assert yours["args"] == right, f"fit {line}: args are {yours['args']}, expected {right}"
@@ -221,7 +221,7 @@ def test_an_empty_word_is_a_word() -> None:
     ],
 )
 def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It ends with 2 and a message, and calls nothing; only names of one letter have one dash."""
+    """Bad words end with code 2, a message and no call; only one-letter names take one dash."""
     called = []
 
     def fit(script: str, *, num_replicas: int = 2, lr: float = 0.1) -> None:
@@ -253,7 +253,7 @@ LINES: list[tuple[Any, str]] = [
 @pytest.mark.backend("torchx")
 @pytest.mark.parametrize(("component", "line"), LINES)
 def test_torchx_calls_it_the_same(component: Any, line: str) -> None:
-    """TorchX's own function, with the same words."""
+    """TorchX's own function gives the same result for the same words."""
     from torchx.specs.builders import materialize_appdef  # noqa: PLC0415 - may be missing
 
     yours, right = said(component, line), materialize_appdef(component, line.split())

@@ -36,7 +36,7 @@ two = pytest.mark.step(2, "what an output is made from")
 three = pytest.mark.step(3, "whole or not at all")
 four = pytest.mark.step(4, "all that is ready")
 five = pytest.mark.step(5, "killed, and going on")
-# Seconds that a stage waits for another, which starts at once if yours is right.
+# Seconds that a stage waits for another stage, which starts at once if your code is right.
 PATIENCE = 2
 # Each stage of the brief, and its parents.
 PARENTS = {
@@ -63,7 +63,7 @@ DIAMOND = {"clean": (), "train": ("clean",), "stats": ("clean",), "judge": ("tra
 
 
 class Workers:
-    """Stages that write the names of all that came before them, and note who ran."""
+    """Stages that write the names of all stages before them, and record which ran."""
 
     def __init__(self, *fail: str) -> None:
         self.fail, self.ran = {*fail}, Counter[str]()
@@ -85,15 +85,15 @@ class Workers:
         return [self.of(n, p, code=changed.get(n, "1")) for n, p in PARENTS.items()]
 
     def text(self, store: Path, stages: list[Stage], name: str) -> str:
-        """Return what a stage has written to its output."""
+        """Return the text that a stage has written to its output."""
         output = store / kata.keys(stages)[name]
-        assert output.is_dir(), f"`store / key` of {name}: yours has no such folder"
+        assert output.is_dir(), f"your store has no folder `store / key` for {name}"
         return (output / "text").read_text("utf-8")
 
 
 @one
 def test_a_chain() -> None:
-    """The list may be in any order."""
+    """A chain is ordered, whatever the order of the list."""
     c, a, b = Stage("c", nothing, ("b",)), Stage("a", nothing), Stage("b", nothing, ("a",))
     yours = kata.order([c, a, b])
 
@@ -103,7 +103,7 @@ def test_a_chain() -> None:
 @one
 @given(data=st.data(), count=st.integers(0, 8))
 def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
-    """Stages that need none, one or several others; each occurs once."""
+    """Stages with no parent, one or several are ordered; each occurs once."""
     parents = {
         f"s{k}": tuple(f"s{p}" for p in data.draw(st.sets(st.integers(0, k - 1)))) if k else ()
         for k in range(count)
@@ -114,7 +114,7 @@ def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
 
     assert sorted(parents) == sorted(yours), f"yours {yours}, expected each of {sorted(parents)}"
     early = [n for n in yours if {*parents[n]} - {*yours[: yours.index(n)]}]
-    assert not early, f"yours {yours}: {early} come before a parent; the parents are {parents}"
+    assert not early, f"your order {yours} has {early} before a parent; the parents are {parents}"
     kept = [stage.name for stage in stages] == names
     assert kept, "your code modified the caller's list of stages"
 
@@ -127,7 +127,7 @@ def test_each_after_its_parents(data: st.DataObject, count: int) -> None:
     ids=["itself", "a cycle", "no stage"],
 )
 def test_no_order_is_possible(parents: dict[str, tuple[str, ...]]) -> None:
-    """An impossible pipeline raises ValueError: no shorter list, and no endless loop."""
+    """An impossible pipeline raises ValueError; it gives no shorter list and no endless loop."""
     stages = [Stage(name, nothing, above) for name, above in parents.items()]
     try:
         yours = kata.order(stages)
@@ -138,7 +138,7 @@ def test_no_order_is_possible(parents: dict[str, tuple[str, ...]]) -> None:
 
 @two
 def test_a_key_for_each_stage() -> None:
-    """Two stages with the same code, params and parents have different outputs all the same."""
+    """Two stages with the same code, params and parents still have different keys."""
     yours = kata.keys(plan())
 
     assert {*PARENTS} == {*yours}, f"yours has keys for {sorted(yours)}, expected {sorted(PARENTS)}"
@@ -146,13 +146,13 @@ def test_a_key_for_each_stage() -> None:
         f"train and stats have different names, so expected different keys: yours {yours}"
     )
     odd = [key for key in yours.values() if "/" in key or not 0 < len(key) <= 128]
-    assert not odd, f"a key names a folder: yours {odd}; a hash in hexadecimal would do"
+    assert not odd, f"a key must be a valid folder name, yours are {odd}; use a hexadecimal hash"
 
 
 @two
 @pytest.mark.parametrize("field", ["code", "params", "parents"])
 def test_a_change_reaches_what_is_below(field: str) -> None:
-    """Change one thing in `train`: it and what is below it get new keys, and nothing else does."""
+    """If one thing changes in `train`, only it and the stages below it get new keys."""
     values = {"code": "2", "params": {"lr": 0.2}, "parents": ("clean", "stats")}
     old, train = plan(), plan()[1]
     before = kata.keys(old)
@@ -180,12 +180,12 @@ def test_what_looks_alike_is_not_the_same() -> None:
         (a, b) for k, a in enumerate(alike) for j, b in enumerate(alike[:k]) if yours[k] == yours[j]
     ]
 
-    assert not same, f"yours has one key for both of {same[:1]}"
+    assert not same, f"your code gives both of {same[:1]} the same key"
 
 
 @two
 def test_order_does_not_matter() -> None:
-    """Of stages, of parents, of dicts and of dicts in them."""
+    """The order of stages, parents, dicts and nested dicts does not change a key."""
     params = {"lr": 0.1, "net": {"wide": 3, "deep": [1, 2]}}
     turned = {"net": {"deep": [1, 2], "wide": 3}, "lr": 0.1}
     a, b = Stage("a", nothing), Stage("b", nothing)
@@ -199,16 +199,16 @@ def test_order_does_not_matter() -> None:
     }
     for what, stages in cases.items():
         same = first == kata.keys(stages)
-        assert same, f"{what}: yours has different keys, expected the same"
+        assert same, f"{what}: your keys differ, expected the same keys"
     other = kata.keys(
         [a, b, Stage("c", nothing, ("a", "b"), {**params, "net": {"wide": 3, "deep": [2, 1]}})]
     )
-    assert first["c"] != other["c"], "the order of a list in params counts: your code ignores it"
+    assert first["c"] != other["c"], "your keys ignore the order of a list in params"
 
 
 @three
 def test_an_output_is_there_afterwards(tmp_path: Path) -> None:
-    """The stage gets a folder, its inputs and its params."""
+    """The stage gets a folder, its inputs and its params, and its output is kept."""
     kata.open_store(tmp_path)
     seen: list[Any] = []
 
@@ -232,7 +232,7 @@ def test_an_output_is_there_afterwards(tmp_path: Path) -> None:
 
 @three
 def test_nothing_is_visible_before(tmp_path: Path) -> None:
-    """While the stage runs, its output does not exist, not even empty."""
+    """While the stage runs, its output does not exist, not even as an empty folder."""
     kata.open_store(tmp_path)
     seen: list[bool] = []
 
@@ -241,12 +241,12 @@ def test_nothing_is_visible_before(tmp_path: Path) -> None:
         seen.append((tmp_path / "key").exists())
 
     kata.produce(Stage("train", run), {}, tmp_path / "key")
-    assert seen == [False], "your code shows the output while the stage still writes to it"
+    assert seen == [False], "the output already exists while the stage still writes to it"
 
 
 @three
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    """A stage that has written something and raises has no output."""
+    """A stage that writes something and then raises has no output."""
     kata.open_store(tmp_path)
 
     def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
@@ -257,7 +257,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
         kata.produce(Stage("train", run), {}, tmp_path / "key")
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert left == ["work"], (
-        f"after a failure your code leaves {left}, expected ['work'], and it empty"
+        f"after a failure your code leaves {left}, expected only ['work'], empty"
     )
 
 
@@ -275,7 +275,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert left == ["work"], (
         f"after a KeyboardInterrupt your code leaves {left}, expected an empty folder `work`: "
-        "`except Exception` does not see it"
+        "`except Exception` does not catch it"
     )
 
 
@@ -295,13 +295,13 @@ def test_a_pipeline(tmp_path: Path) -> None:
     whole = "judge(train(clean()))"
     assert whole == text, f"judge read {text}, expected {whole}"
     none = kata.run([], tmp_path / "none")
-    assert {} == none, f"no stages: yours {none}, expected no states"
+    assert {} == none, f"a pipeline without stages: yours {none}, expected no states"
 
 
 @four
 @pytest.mark.time_limit(8)
 def test_all_that_is_ready_runs_at_once(tmp_path: Path) -> None:
-    """Four stages that wait for each other, in two places of the pipeline."""
+    """Four stages at two levels of the pipeline wait for each other, so all four must run."""
     gates = {"first": threading.Barrier(4), "last": threading.Barrier(4)}
 
     def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
@@ -320,7 +320,7 @@ def test_all_that_is_ready_runs_at_once(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_no_more_than_the_workers(tmp_path: Path) -> None:
-    """Six stages are ready, and there are two workers: both work, and no third stage runs."""
+    """Six stages are ready and there are two workers: two stages run, and no third."""
     lock, now, peak = threading.Lock(), 0, 0
     pair = threading.Barrier(2)
 
@@ -330,7 +330,7 @@ def test_no_more_than_the_workers(tmp_path: Path) -> None:
             now += 1
             peak = max(peak, now)
         pair.wait(PATIENCE)
-        # Time for a third to begin, if yours lets it.
+        # Time for a third stage to begin, if your code lets it.
         time.sleep(0.05)
         with lock:
             now -= 1
@@ -345,7 +345,7 @@ def test_no_more_than_the_workers(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_a_stage_does_not_wait_for_strangers(tmp_path: Path) -> None:
-    """`slow` ends when `child` has begun, and `child` needs `fast` only: no waves."""
+    """`slow` ends when `child` has begun, and `child` needs only `fast`: do not run in waves."""
     begun = threading.Event()
 
     def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
@@ -364,7 +364,7 @@ def test_a_stage_does_not_wait_for_strangers(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_a_stage_waits_for_all_its_parents(tmp_path: Path) -> None:
-    """One parent is done at once; the other ends when a third stage, below the first, has run."""
+    """One parent ends at once; the other ends only after a stage below the first parent has run."""
     passed = threading.Event()
 
     def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
@@ -396,7 +396,7 @@ def test_a_stage_waits_for_all_its_parents(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_who_waits_takes_no_place(tmp_path: Path) -> None:
-    """Two workers: `slow` ends when `other` has begun, and its `child` has to wait."""
+    """A waiting `child` occupies neither worker: `slow` ends only when `other` has begun."""
     begun = threading.Event()
 
     def slow(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:
@@ -422,7 +422,7 @@ def test_who_waits_takes_no_place(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_what_comes_after_a_failure_is_skipped(tmp_path: Path) -> None:
-    """Far below it, too; the rest of the pipeline goes on."""
+    """All stages below a failure are skipped; the rest of the pipeline goes on."""
     workers = Workers("train")
     states = kata.run(workers.plan(), tmp_path)
     right = dict.fromkeys(PARENTS, "ran") | {"train": "failed", "judge": "skipped"}
@@ -436,7 +436,7 @@ def test_what_comes_after_a_failure_is_skipped(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_skipped_although_its_output_is_there(tmp_path: Path) -> None:
-    """Somebody has deleted the output of `train`, and now it fails: nothing below is cached."""
+    """The output of `train` was deleted, and now `train` fails: no stage below it is cached."""
     kata.run(Workers().plan(), tmp_path)
     workers = Workers("train")
     stages = workers.plan()
@@ -453,7 +453,7 @@ def test_skipped_although_its_output_is_there(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_a_failure_stops_no_stranger(tmp_path: Path) -> None:
-    """With one worker: `train` fails first, and another chain has not begun."""
+    """With one worker, `train` fails before another chain has begun; that chain still runs."""
     workers = Workers("train")
     stages = [workers.of("train"), workers.of("stats"), workers.of("plot", ("stats",))]
     states = kata.run(stages, tmp_path, workers=1)
@@ -466,7 +466,7 @@ def test_a_failure_stops_no_stranger(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
-    """The second run does what is left, and the third nothing."""
+    """The second run does what is left, and the third run does nothing."""
     kata.run(Workers("train").plan(), tmp_path)
     for todo in (["judge", "report", "train"], []):
         workers = Workers()
@@ -481,7 +481,7 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_a_store_may_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outputs are found by what they are made from, wherever they are; another store is empty."""
+    """Keys find the outputs in a moved store; another store is empty."""
     workers = Workers()
     kata.run(workers.plan(), tmp_path / "here")
     (tmp_path / "here").rename(tmp_path / "there")
@@ -494,7 +494,7 @@ def test_a_store_may_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @four
 @pytest.mark.time_limit(8)
 def test_what_became_of_the_plan(tmp_path: Path) -> None:
-    """A day: stats fails and is fixed, then somebody changes one line of train."""
+    """In one day, stats fails and is fixed, then somebody changes one line of train."""
     mended, changed = {"stats": "2"}, {"stats": "2", "train": "2"}
     days = (("stats",), {}), ((), mended), ((), changed), ((), mended), (("clean",), {"clean": "2"})
     text = ""
@@ -609,7 +609,7 @@ print(json.dumps(report))
 
 
 def killed(folder: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return what the program saw: after each kill, and after the run that followed it."""
+    """Return what the program found after each kill, and after the run that followed."""
     __tracebackhide__ = True
     command = [sys.executable, "-c", PROGRAM, str(folder), json.dumps(DIAMOND)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "7"}
@@ -636,27 +636,27 @@ def killed(folder: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 @five
 @pytest.mark.time_limit(40)
 def test_killed_anywhere_and_started_again(tmp_path: Path) -> None:
-    """A kill before each file event: no output is half there, and nothing finished runs twice."""
+    """After a kill before any file event, each output is whole and no finished stage runs twice."""
     report = killed(tmp_path)
 
     assert len(report) > 20, (
-        f"your code ran to its end at once, with {len(report)} file events, expected more than 20"
+        f"your code finished after only {len(report)} file events, expected more than 20"
     )
     for number, (first, second) in enumerate(report, 1):
         when = f"killed before file event {number}"
         assert not first["broken"], (
-            f"{when}: your code shows half of the output of {first['broken']}"
+            f"{when}: your store has an incomplete output of {first['broken']}"
         )
         for name in first["there"]:
             missing = {*DIAMOND[name]} - {*first["there"]}
             assert not missing, (
-                f"{when}: yours has the output of {name} without that of {sorted(missing)}"
+                f"{when}: your store has the output of {name}, but not of {sorted(missing)}"
             )
         again = {*first["there"]} & {*second["names"]}
         assert not again, f"{when}: {sorted(again)} had finished, but your code runs them again"
         left = sorted({*DIAMOND} - {*first["there"]})
         assert left == sorted(second["names"]), (
-            f"{when}: then your code runs {sorted(second['names'])}, expected {left}"
+            f"{when}: the next run runs {sorted(second['names'])}, expected {left}"
         )
         right = {name: "ran" if name in left else "cached" for name in DIAMOND}
         assert right == second["states"], f"{when}: yours {second['states']}, expected {right}"
@@ -664,15 +664,15 @@ def test_killed_anywhere_and_started_again(tmp_path: Path) -> None:
             f"{when}: after the next run the outputs of {second['broken']} are wrong"
         )
         assert len(second["there"]) == 4, (
-            f"{when}: after the next run yours has only the outputs of {second['there']}, expected "
-            "all"
+            f"{when}: after the next run your store has only the outputs of {second['there']}, "
+            "expected all"
         )
 
 
 @five
 @pytest.mark.time_limit(40)
 def test_another_process_has_the_same_keys() -> None:
-    """With another hash seed; nothing of this process is in a key."""
+    """Another hash seed gives the same keys; they contain nothing about this process."""
     program = (
         "import json, sys; from katas.lecture18.k04_dag import Stage, keys; "
         "print(json.dumps(keys([Stage(n, print, tuple(p), {'lr': 0.1})"
@@ -689,13 +689,13 @@ def test_another_process_has_the_same_keys() -> None:
         )
         assert done.returncode == 0, f"keys in another process: {done.stderr[-300:]}"
         same = json.loads(done.stdout) == yours
-        assert same, "yours has different keys in another process, where all stages would run again"
+        assert same, "your keys differ in another process, so all stages would run again there"
 
 
 @pytest.mark.backend("torchx")
 @pytest.mark.time_limit(40)
 def test_a_stage_starts_an_app_of_torchx(tmp_path: Path) -> None:
-    """The app's output is the stage's, and its state decides whether the stage has failed."""
+    """The app writes the stage's output, and its state decides whether the stage has failed."""
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing

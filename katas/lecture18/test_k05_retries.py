@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def error_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where PyTorch writes an error; there is no file yet."""
+    """Return the path where PyTorch writes an error; there is no file yet."""
     file = tmp_path / "error.json"
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(file))
     return file
@@ -54,7 +54,7 @@ def test_done(error_file: Path) -> None:
 
 @pytest.mark.parametrize("code", [-9, 137, -15, 143])
 def test_what_was_taken_away(code: int, error_file: Path) -> None:
-    """SIGKILL and SIGTERM, as subprocess and as a shell report them; no file is read."""
+    """SIGKILL and SIGTERM, in either form, lead to another try; no file is read."""
     judged(code, error_file, "again", "a signal from outside")
     record(ValueError("while it was stopped"))
     judged(code, error_file, "again", "a signal from outside, and a file")
@@ -62,21 +62,21 @@ def test_what_was_taken_away(code: int, error_file: Path) -> None:
 
 @pytest.mark.parametrize("code", [-11, 139, -6, 134, -2, 130, -1, 129])
 def test_other_signals(code: int, error_file: Path) -> None:
-    """It crashed, or somebody pressed Ctrl-C; a file that says OSError changes nothing."""
+    """After a crash or Ctrl-C do not try again, even if the file says OSError."""
     judged(code, error_file, "never", "any other signal")
     record(OSError("no route"))
     judged(code, error_file, "never", "any other signal, and a file")
 
 
 def test_no_file(error_file: Path) -> None:
-    """Nobody knows, so it is tried again; 9, 15 and 128 are codes like 1, not signals."""
+    """An unknown cause is tried again; 9, 15 and 128 are codes like 1, not signals."""
     for code in (1, 2, 9, 11, 15, 127, 128):
         judged(code, error_file, "again", "no file")
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, ModuleNotFoundError])
 def test_what_never_goes_away(error: type[Exception], error_file: Path) -> None:
-    """PyTorch's file has the name of the class, a colon and the text."""
+    """PyTorch's file contains the class's name, a colon and the text."""
     for text in ("rate: -1", "", "a\nb"):
         record(error(text))
         for code in (1, 2, 128):
@@ -84,7 +84,7 @@ def test_what_never_goes_away(error: type[Exception], error_file: Path) -> None:
 
 
 def test_what_may_go_away(error_file: Path) -> None:
-    """Only the name of the class counts, and all of it."""
+    """Only the name of the class matters, and it must match in full."""
 
     class MyValueError(Exception):
         pass
@@ -118,7 +118,7 @@ def test_other_files(error_file: Path) -> None:
 
 
 def test_files_without_a_text(error_file: Path) -> None:
-    """JSON may be null, a number or a list, and a file may end within a character."""
+    """The JSON may be null, a number or a list, and the file may end within a character."""
     for value in ("null", "5", '["ValueError: 1"]'):
         for text in (value, f'{{"message": {value}}}', f'{{"message": {{"message": {value}}}}}'):
             error_file.write_text(text, encoding="utf-8")
@@ -128,7 +128,7 @@ def test_files_without_a_text(error_file: Path) -> None:
 
 
 class Process:
-    """Ends with one code after another, writes the errors to the file, and notes what happens."""
+    """Ends with one code after another, writes the errors to the file, and records what happens."""
 
     def __init__(self, file: Path, *ends: int | Exception) -> None:
         self.file, self.ends, self.log, self.stale = file, [*ends], list[float | str](), 0
@@ -147,7 +147,7 @@ class Process:
         return end
 
     def sleep(self, seconds: float) -> None:
-        """Note the time, and do not wait."""
+        """Record the time, and do not wait."""
         self.log.append(seconds)
 
     def insist(self, **rest: float) -> list[int]:
@@ -168,7 +168,7 @@ def happened(
 
 @pytest.mark.time_limit(5)
 def test_one_try_is_enough(error_file: Path) -> None:
-    """After a success nobody sleeps."""
+    """After a success there is no sleep."""
     process = Process(error_file, 0)
     happened(process, [0], ["start"], process.insist())
 
@@ -182,7 +182,7 @@ def test_it_goes_away(error_file: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_it_never_goes_away(error_file: Path) -> None:
-    """A ValueError ends it at once, even after other failures."""
+    """A ValueError ends the loop at once, even after other failures."""
     process = Process(error_file, 137, ValueError("bad"))
     happened(process, [137, 1], ["start", 1.0, "start"], process.insist())
     kept = error_file.exists()
@@ -193,7 +193,7 @@ def test_it_never_goes_away(error_file: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_all_tries(error_file: Path) -> None:
-    """Four starts, three sleeps: after the last there is nothing to wait for."""
+    """Four starts need three sleeps: after the last try there is nothing to wait for."""
     process = Process(error_file, *[1] * 4)
     log = ["start", 1.0, "start", 2.0, "start", 4.0, "start"]
     happened(process, [1] * 4, log, process.insist())
@@ -203,7 +203,7 @@ def test_all_tries(error_file: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_sleeps_are_limited(error_file: Path) -> None:
-    """To `most` seconds, after `first` the first time; by default to a minute."""
+    """The first sleep is `first` seconds, and none exceeds `most`, a minute by default."""
     process = Process(error_file, *[1] * 6)
     log = ["start", 0.7, "start", 1.4, "start", 2.5, "start", 2.5, "start", 2.5, "start"]
     happened(process, [1] * 6, log, process.insist(tries=6, first=0.7, most=2.5))
@@ -218,7 +218,7 @@ def test_sleeps_are_limited(error_file: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_an_old_file_is_not_read(error_file: Path) -> None:
-    """From the previous try, or from yesterday: the next try may die before it writes its own."""
+    """Delete the file of an earlier try or day: the next try may die before it writes its own."""
     record(ValueError("yesterday"))
     process = Process(error_file, 3, OSError("reset"), 3, 0)
     yours = process.insist()
@@ -231,7 +231,7 @@ def test_an_old_file_is_not_read(error_file: Path) -> None:
 
 @pytest.mark.time_limit(30)
 def test_real_processes(error_file: Path, tmp_path: Path) -> None:
-    """Killed, killed in a shell, a crash of Python with a file: the last is not tried again."""
+    """Two killed processes are tried again, and a Python error with a file is not."""
     kill = "import os; os.kill(os.getpid(), 9)"
     write = f"open({str(error_file)!r}, 'w').write('{{\"message\": \"TypeError: no\"}}'); exit(1)"
     python = [sys.executable, "-S", "-c"]
@@ -248,7 +248,7 @@ def test_real_processes(error_file: Path, tmp_path: Path) -> None:
 @pytest.mark.backend("torchx")
 @pytest.mark.time_limit(30)
 def test_torchx_has_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It tells each replica where to write, and shows the text in the app's status."""
+    """TorchX sets the path for each replica, and shows the text in the app's status."""
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
     from torchx.specs import AppDef  # noqa: PLC0415 - may be missing
     from torchx.specs import Role  # noqa: PLC0415 - may be missing

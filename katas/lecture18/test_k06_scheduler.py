@@ -23,7 +23,7 @@ pytestmark = pytest.mark.backend("torchx")
 class Played:
     """A task without a process: its codes come from a script, one list for each replica.
 
-    Each look at it takes the next code; the last one stays. A start begins with the next list.
+    Each look takes the next code; the last code stays. A start begins the next list.
     """
 
     script: dict[str, list[list[int | None]]]
@@ -37,11 +37,11 @@ class Played:
 
     @property
     def name(self) -> str:
-        """Return role and number, which is the first argument."""
+        """Return the role and the replica's number, which is the first argument."""
         return f"{self.role.name}/{self.role.args[0]}"
 
     def start(self) -> None:
-        """Begin with the next list; a replica without one runs on and on."""
+        """Begin with the next list; a replica without a list runs forever."""
         lists = self.script.get(self.name, [])
         self.codes = [*lists[self.starts]] if self.starts < len(lists) else [None]
         self.starts += 1
@@ -51,14 +51,14 @@ class Played:
         return self.codes.pop(0) if len(self.codes) > 1 else self.codes[0]
 
     def kill(self) -> None:
-        """End with the code of a signal, unless it has ended."""
+        """End with a signal's code, unless the task has ended."""
         if self.codes and self.codes[-1] is None:
             self.codes, self.killed = [-9], self.killed + 1
 
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> type[Played]:
-    """Let the exercise play its tasks."""
+    """Make the exercise use the scripted tasks."""
     monkeypatch.setattr(kata, "Task", Played)
     monkeypatch.setattr(Played, "made", [], raising=False)
     monkeypatch.setattr(Played, "script", {}, raising=False)
@@ -75,7 +75,7 @@ def runner() -> Iterator[Any]:
 
 
 def app(**roles: int | tuple[int, int]) -> Any:
-    """Return an app; each role has a number of replicas, and perhaps of retries."""
+    """Return an app; each role has a number of replicas, and perhaps a number of retries."""
     from torchx import specs  # noqa: PLC0415 - may be missing
 
     made = specs.AppDef("night")
@@ -123,18 +123,18 @@ def test_a_request(stage: type[Played], runner: Any) -> None:
     words = ["1", app_id, "/here/w", "TORCHX_RANK0_HOST"]
     assert words == tasks[1].role.args, f"words: yours {tasks[1].role.args}, expected {words}"
     env = {"WHO": "trainer-1", "TORCHX_JOB_ID": f"stubborn://me/{app_id}"}
-    # Setting the address of rank 0 as well is more than is asked for, but not wrong.
+    # Also setting the address of rank 0 is not required, but not wrong.
     yours = {k: v for k, v in tasks[1].role.env.items() if k != "TORCHX_RANK0_HOST"}
     assert env == yours, f"variables: yours {yours}, expected {env}"
     assert tasks[1].folder == "/here", f"folder: yours {tasks[1].folder!r}, expected '/here'"
     assert app_id.startswith("night-"), (
         f"the id: yours {app_id!r}, expected one that begins with 'night-'"
     )
-    assert "Request" in repr(info), f"printed with repr, as {info.request!r}: yours {info!r}"
+    assert "Request" in repr(info), f"expected the repr {info.request!r}, yours {info!r}"
 
 
 def test_a_dry_run_starts_nothing(stage: type[Played], runner: Any) -> None:
-    """It does not change the app's commands either, and two requests have two ids."""
+    """A dry run does not change the app's commands either, and two requests have two ids."""
     made = app(trainer=2)
     args = copy.deepcopy(made.roles[0].args)
     ids = {runner.dryrun(made, "stubborn", {"folder": "/"}).request.app_id for _ in range(2)}
@@ -146,7 +146,7 @@ def test_a_dry_run_starts_nothing(stage: type[Played], runner: Any) -> None:
 
 @pytest.mark.usefixtures("stage")
 def test_what_torchx_refuses(runner: Any) -> None:
-    """An option is missing, or a role does not name its resources: TorchX refuses it."""
+    """TorchX refuses a request without a required option, and a role without resources."""
     from torchx import specs  # noqa: PLC0415 - may be missing
 
     with pytest.raises(specs.InvalidRunConfigException, match="folder"):
@@ -159,13 +159,13 @@ def test_what_torchx_refuses(runner: Any) -> None:
 
 
 def test_an_app_is_started(stage: type[Played], runner: Any) -> None:
-    """Each task once; the app runs while one of them does."""
+    """Each task is started once; the app runs while one of its tasks does."""
     stage.script = {"a/0": [[0]]}
     handle = started(runner, app(a=2, b=1))
     starts = [task.starts for task in stage.made]
     assert starts == [1, 1, 1], f"starts: yours {starts}, expected 1 each"
     listed = [each.state.name for each in runner.list("stubborn")]
-    assert listed == ["RUNNING"], f"listed at once: yours {listed}, expected ['RUNNING']"
+    assert listed == ["RUNNING"], f"listed after the start: yours {listed}, expected ['RUNNING']"
     seen(runner, handle, "RUNNING")
     assert handle.startswith("stubborn://me/night-"), (
         f"your code returns the handle {handle}, expected one that begins with stubborn://me/night-"
@@ -173,16 +173,16 @@ def test_an_app_is_started(stage: type[Played], runner: Any) -> None:
 
 
 def test_no_such_app(stage: type[Played], runner: Any) -> None:
-    """One from yesterday, or of another scheduler."""
+    """The app is from yesterday, or belongs to another scheduler."""
     started(runner, app(a=1))
     yours = runner.status("stubborn://me/night-0")
-    assert yours is None, f"an app that is not there: yours {yours}, expected None"
+    assert yours is None, f"an app that does not exist: yours {yours}, expected None"
     other = kata.create("me").describe(stage.made[0].role.args[1])
     assert other is None, f"another scheduler's app: yours {other}, expected None"
 
 
 def test_all_succeed(stage: type[Played], runner: Any) -> None:
-    """Only when the last has ended."""
+    """An app succeeds only when its last task has ended."""
     stage.script = {"a/0": [[0]], "a/1": [[None, 0]]}
     handle = started(runner, app(a=2))
     seen(runner, handle, "RUNNING")
@@ -191,7 +191,7 @@ def test_all_succeed(stage: type[Played], runner: Any) -> None:
 
 
 def test_a_failure_is_tried_again(stage: type[Played], runner: Any) -> None:
-    """Three tries are the first and two more; nobody else is started."""
+    """Three tries are one start and two restarts; no other task is restarted."""
     stage.script = {"a/0": [[None, 1], [None, 3], [0]], "a/1": [[None] * 4 + [0]]}
     handle = started(runner, app(a=(2, 2)))
     for restarts in (0, 1, 1, 2):
@@ -202,7 +202,7 @@ def test_a_failure_is_tried_again(stage: type[Played], runner: Any) -> None:
 
 
 def test_started_again_is_running(stage: type[Played], runner: Any) -> None:
-    """Even if it fails in the same moment: the next look will tell."""
+    """A restarted task counts as running, even if it fails at once: the next look finds that."""
     stage.script = {"a/0": [[1], [1], [1]]}
     handle = started(runner, app(a=(1, 2)))
     for state, restarts in (("RUNNING", 1), ("RUNNING", 2), ("FAILED", 2), ("FAILED", 2)):
@@ -210,7 +210,7 @@ def test_started_again_is_running(stage: type[Played], runner: Any) -> None:
 
 
 def test_one_alone_may_be_last(stage: type[Played], runner: Any) -> None:
-    """The others have succeeded, and the restarted one runs."""
+    """All other tasks have succeeded, and only the restarted one runs."""
     stage.script = {"a/0": [[0]], "a/1": [[2], [None, 0]]}
     handle = started(runner, app(a=(2, 1)))
     for state in ("RUNNING", "RUNNING", "SUCCEEDED"):
@@ -218,7 +218,7 @@ def test_one_alone_may_be_last(stage: type[Played], runner: Any) -> None:
 
 
 def test_no_tries_left(stage: type[Played], runner: Any) -> None:
-    """The app has failed, and nobody waits for those that run; a signal is a failure, too."""
+    """The app has failed, and its running tasks are killed; a signal is a failure, too."""
     for code in (1, -9):
         stage.made.clear()
         stage.script = {"a/1": [[code]]}
@@ -239,7 +239,7 @@ def test_failed_is_final(stage: type[Played], runner: Any) -> None:
 
 
 def test_one_without_tries_ends_the_others(stage: type[Played], runner: Any) -> None:
-    """Two fail between two looks, and only one has tries left: the app has failed, and is over."""
+    """Two tasks fail between two looks, and one has no tries left: the app has failed."""
     for first, second in ((0, 3), (3, 0)):
         stage.made.clear()
         stage.script = {"a/0": [[1]], "b/0": [[1]]}
@@ -258,7 +258,7 @@ def test_one_without_tries_ends_the_others(stage: type[Played], runner: Any) -> 
 
 
 def test_cancelled_is_final(stage: type[Played], runner: Any) -> None:
-    """Whoever cancels does not want it to be tried again."""
+    """A cancelled app is not tried again."""
     handle = started(runner, app(a=(2, 5)))
     runner.cancel(handle)
     for _ in range(2):
@@ -268,7 +268,7 @@ def test_cancelled_is_final(stage: type[Played], runner: Any) -> None:
 
 
 def test_each_has_its_own_tries(stage: type[Played], runner: Any) -> None:
-    """Two replicas with one retry each, and a role with none; two apps, too."""
+    """Each replica has its own retries: two have one each, a third has none; so do two apps."""
     stage.script = {"a/0": [[1], [0]], "a/1": [[1], [0]], "b/0": [[0]]}
     first, second = (started(runner, app(a=(2, 1), b=1)) for _ in range(2))
     seen(runner, first, "RUNNING", 2)
@@ -280,7 +280,7 @@ def test_each_has_its_own_tries(stage: type[Played], runner: Any) -> None:
 
 @pytest.mark.time_limit(30)
 def test_real_processes(tmp_path: Path, runner: Any) -> None:
-    """The third try succeeds; a second app fails, and its sleeper does not go on."""
+    """The third try succeeds; a second app fails, and its sleeping task is killed."""
     program = "open('tries', 'a').write('x'); import sys; sys.exit(len(open('tries').read()) < 3)"
     made = app(a=(1, 2))
     role = made.roles[0]

@@ -54,7 +54,7 @@ fi
 
 
 def container(role: str, number: int, memory: int, retries: int, *command: str) -> Container:
-    """Return a container as TorchX asks for it; of its kwargs, those that matter, and others."""
+    """Return a container as TorchX requests it, with the kwargs that matter and some others."""
     name = f"fit-h0f2wn2pnm6sg-{role}-{number}"
     again = {"restart_policy": {"Name": "on-failure", "MaximumRetryCount": retries}}
     kwargs: dict[str, Any] = {
@@ -82,7 +82,7 @@ CONTAINERS = [
 
 
 def test_one_replica() -> None:
-    """A script without other jobs, and one container."""
+    """The script has one job, and there is one container."""
     lines = SCRIPT.splitlines(keepends=True)
     script = "".join(lines[:6] + lines[10:19] + ["python fit.py\n"])
     yours = kata.compare(script, CONTAINERS[:1])
@@ -91,7 +91,7 @@ def test_one_replica() -> None:
 
 
 def test_each_replica() -> None:
-    """By its name, in the order of the containers."""
+    """Each replica is found by its name, in the order of the containers."""
     yours = kata.compare(SCRIPT, CONTAINERS)
     names = ["trainer-0", "trainer-1", "judge-0"]
     assert names == [*yours], f"replicas: yours {[*yours]}, expected {names}"
@@ -100,11 +100,11 @@ def test_each_replica() -> None:
 
 
 def test_memory() -> None:
-    """What was asked for, and not an option of a program that looks like it."""
+    """The memory is the app's, not a similar option of some program."""
     yours = {name: (slurm[0], docker[0]) for name, (slurm, docker) in both().items()}
     right = {"trainer-0": (1024, 1024), "trainer-1": (1024, 1024), "judge-0": (512, 512)}
     assert right == yours, f"(Slurm, Docker) in MB: yours {yours}, expected {right}"
-    # Shared memory may be less.
+    # Shared memory may be smaller.
     asked = [each._replace(kwargs=each.kwargs | {"shm_size": "64m"}) for each in CONTAINERS]
     yours = {name: (slurm[0], docker[0]) for name, (slurm, docker) in both(SCRIPT, asked).items()}
     assert right == yours, (
@@ -113,14 +113,14 @@ def test_memory() -> None:
 
 
 def test_retries() -> None:
-    """Slurm has one number for the whole job, the smallest of all roles; Docker one for each."""
+    """Slurm has one number for the job, the minimum over all roles; Docker has one per role."""
     yours = {name: (slurm[1], docker[1]) for name, (slurm, docker) in both().items()}
     right = {"trainer-0": (2, 2), "trainer-1": (2, 2), "judge-0": (2, 3)}
     assert right == yours, f"(Slurm, Docker) retries: yours {yours}, expected {right}"
 
 
 def test_no_retries() -> None:
-    """The judge has none: then Slurm requeues nothing, and the judge's container has no policy."""
+    """If the judge has no retries, Slurm requeues nothing, and its container has no policy."""
     script = SCRIPT.replace("TORCHX_MAX_RETRIES=2", "TORCHX_MAX_RETRIES=0")
     before = copy.deepcopy(asked := [*CONTAINERS[:2], container("judge", 0, 512, 0)])
     yours = {k: (slurm[1], docker[1]) for k, (slurm, docker) in both(script, asked).items()}
@@ -130,7 +130,7 @@ def test_no_retries() -> None:
 
 
 def test_larger_numbers() -> None:
-    """Twelve retries, ten gigabytes, and the twelfth replica."""
+    """Numbers may have several digits: twelve retries, ten gigabytes, and the twelfth replica."""
     script = SCRIPT.replace("RETRIES=2", "RETRIES=12").replace("trainer-1 ", "trainer-11 ")
     script = script.replace("1024", "10240")
     yours = both(script, [container("trainer", 11, 10240, 15)])
@@ -145,21 +145,21 @@ def test_names_of_roles() -> None:
     roles = (("data-reader", 2048), ("reader", 1024), ("GPU_2", 512))
     yours = both(script, [container(role, 0, memory, 2) for role, memory in roles])
     right = {f"{role}-0": ((memory, 2), (memory, 2)) for role, memory in roles}
-    assert right == yours, f"a name is all up to the space: yours {yours}, expected {right}"
+    assert right == yours, f"a name ends at the space: yours {yours}, expected {right}"
 
 
 def both(script: str = SCRIPT, containers: list[Container] = CONTAINERS) -> dict[str, Any]:
-    """Return what your `compare` finds."""
+    """Return the result of your `compare`."""
     return kata.compare(script, containers)
 
 
 @pytest.mark.backend("torchx")
 def test_torchx_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two real dry runs of the app; there is no Slurm, and no Docker is called."""
+    """Two real dry runs of the app give the same result, without Slurm or Docker."""
     from torchx import specs  # noqa: PLC0415 - may be missing
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
 
-    # TorchX asks for partitions.
+    # TorchX asks Slurm for its partitions.
     (tmp_path / "sinfo").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     (tmp_path / "sinfo").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def writer(path: Path, *pauses: bytes, at_death: bytes | None = None) -> Writer:
     """Return `alive` and `pause` of a writer that writes the next bytes at each pause.
 
-    With nothing left it dies when `alive` is called next, having written `at_death`.
+    With nothing left, it writes `at_death` and dies when `alive` is called next.
     """
     left, asked = [*pauses], count(1)
 
@@ -56,7 +56,7 @@ def same(yours: list[str], expected: list[str], why: str) -> None:
 
 
 def test_a_finished_log(tmp_path: Path) -> None:
-    """Its writer is dead: all lines are there, and there is nothing to wait for."""
+    """The writer is dead: yield all lines, and do not wait."""
     path = tmp_path / "stdout.log"
     path.write_bytes(b"epoch 1\n\nepoch 2\n")
 
@@ -72,7 +72,7 @@ def test_a_finished_log(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_growing_log(tmp_path: Path) -> None:
-    """Each line once, in order, from a file that does not exist at first."""
+    """Each line is yielded once, in order, from a file that does not exist at first."""
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"a\nb\n", b"c\n", b"", b"d\n")
     same([*follow(path, alive, pause)], ["a", "b", "c", "d"], "lines written in three parts")
@@ -80,7 +80,7 @@ def test_a_growing_log(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_the_last_line_of_a_dead_writer(tmp_path: Path) -> None:
-    """It writes and dies just before you ask, after your last read."""
+    """The writer writes and dies after your last read, just before you call `alive`."""
     path = tmp_path / "stderr.log"
     alive, pause = writer(path, b"epoch 7\n", at_death=b"CUDA error\n")
     same(
@@ -93,7 +93,7 @@ def test_the_last_line_of_a_dead_writer(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_line_in_two_parts(tmp_path: Path) -> None:
-    """Half a line is not a line yet; but what a dead writer left unfinished is one."""
+    """Half a line is not a line yet, unless its writer is dead."""
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"los", b"s 0.31\nlo", b"ss 0.2", at_death=b"")
     same([*follow(path, alive, pause)], ["loss 0.31", "loss 0.2"], "lines cut by a flush")
@@ -105,13 +105,13 @@ def test_a_line_in_two_parts(tmp_path: Path) -> None:
     )
     assert len(pauses) == 2, (
         "the writer lives through 3 reads: the first finds half a line, two find nothing. "
-        f"Expected 2 pauses, your code makes {len(pauses)}: half a line is not nothing"
+        f"Expected 2 pauses, your code makes {len(pauses)}: finding half a line needs no pause"
     )
 
 
 @pytest.mark.time_limit(5)
 def test_a_character_in_two_parts(tmp_path: Path) -> None:
-    """Bytes are cut anywhere, and some are not UTF-8."""
+    """The bytes are cut anywhere, and some are not UTF-8."""
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, b"\xce", b"\xb8 = 3\n\xff\n", at_death=b"\xe2")
     same([*follow(path, alive, pause)], ["θ = 3", "\ufffd", "\ufffd"], "θ, cut in the middle")
@@ -119,7 +119,7 @@ def test_a_character_in_two_parts(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_position_counts_bytes(tmp_path: Path) -> None:
-    """A character may have more than one: the next read begins after the last byte."""
+    """A character may take several bytes: the next read begins after the last byte."""
     path = tmp_path / "stdout.log"
     alive, pause = writer(path, "é\n".encode(), b"loss\n")
     same(
@@ -130,7 +130,7 @@ def test_a_position_counts_bytes(tmp_path: Path) -> None:
 
 
 def test_a_line_ends_at_its_newline_only(tmp_path: Path) -> None:
-    """A progress bar is one line, and blanks at the end of a line belong to it."""
+    """A progress bar is one line, and a line keeps its trailing blanks."""
     path = tmp_path / "stdout.log"
     path.write_bytes(b"10%\r20%\na\r\n b \t\n\x0c\n")
     same(
@@ -143,7 +143,7 @@ def test_a_line_ends_at_its_newline_only(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_log_that_never_exists(tmp_path: Path) -> None:
-    """A writer that dies before it opened its file has written nothing."""
+    """A writer that dies before it opens its file has written nothing."""
     pauses: list[int] = []
     yours = [*follow(tmp_path / "no.log", lambda: len(pauses) < 3, lambda: pauses.append(1))]
     same(yours, [], "no file")
@@ -155,7 +155,7 @@ def test_a_log_that_never_exists(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(5)
 def test_lines_come_at_once(tmp_path: Path) -> None:
-    """Not at the end: somebody is watching. And nothing is read before they ask for a line."""
+    """Lines are yielded at once, not at the end; nothing is read before a line is requested."""
     path = tmp_path / "stdout.log"
     path.write_bytes(b"first\n")
 
@@ -172,7 +172,7 @@ def test_lines_come_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.time_limit(10)
 def test_a_process_that_is_killed(tmp_path: Path) -> None:
-    """A real writer, which ends in the middle of a line."""
+    """A real writer is killed in the middle of a line."""
     path = tmp_path / "stdout.log"
     program = (
         "import os, sys; print('told'); sys.stdout.write('la'); sys.stdout.flush(); os.abort()"
@@ -186,7 +186,7 @@ def test_a_process_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_two_logs() -> None:
-    """By time; at the same time, in the order of the mapping."""
+    """Lines are merged by time; at equal times, in the order of the mapping."""
     logs = {
         "1": ["10:00:01 b", "10:00:03 e"],
         "0": ["10:00:00 a", "10:00:01 c", "10:00:02 d"],
@@ -197,7 +197,7 @@ def test_two_logs() -> None:
 
 
 def test_a_traceback_stays_together() -> None:
-    """Its lines have the time of the line before, also at the ends of a window."""
+    """A traceback's lines have the time of the line before it, also at the ends of a window."""
     logs = {
         "0 err": ["warming up", "10:00:01 Traceback:", "  File", "ValueError", "10:00:02 bye"],
         "0 out": ["10:00:01 loss", "10:00:01 more"],
@@ -221,7 +221,7 @@ def test_a_traceback_stays_together() -> None:
 
 
 def test_a_clock_that_steps_back() -> None:
-    """A log is never reordered: a line cannot be older than the one before."""
+    """A log is never reordered: no line is older than the line before."""
     logs = {"a": ["10:00:05 1", "10:00:02 2", "10:00:06 3"], "b": ["10:00:04 x", "10:00:05 y"]}
     expected = ["[b] 10:00:04 x", "[a] 10:00:05 1", "[a] 10:00:02 2", "[b] 10:00:05 y"]
     same([*merged(logs)], [*expected, "[a] 10:00:06 3"], "log a has 5, 2, 6: count 2 as 5")
@@ -234,7 +234,7 @@ def test_a_clock_that_steps_back() -> None:
 
 @pytest.mark.time_limit(5)
 def test_endless_logs() -> None:
-    """No more is read than was asked for; a log ends at its first line at `until`."""
+    """Only the requested lines are read; a log ends at its first line at `until`."""
     taken: list[str] = []
 
     def endless() -> Iterator[str]:
@@ -251,7 +251,7 @@ def test_endless_logs() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 6)), max_size=3))
 def test_every_line_once(stamps: list[list[int]]) -> None:
-    """Nothing is lost, each log keeps its order, and sorted logs are merged in order."""
+    """No line is lost, each log keeps its order, and sorted logs are merged in order."""
     logs = {
         f"{n}": [f"10:00:0{stamp} {k}" for k, stamp in enumerate(sorted(each))]
         for n, each in enumerate(stamps)

@@ -1,4 +1,4 @@
-"""Tests of k09_lineage: small families, long ones, and TorchX's own tracker."""
+"""Tests of k09_lineage: small families, long chains, and TorchX's own tracker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Notes:
-    """A tracker in memory, which counts questions and lists what was added to it."""
+    """A tracker in memory, which counts queries and lists the added sources."""
 
     def __init__(self, **parents: str) -> None:
         self.asked: Counter[str] = Counter()
@@ -33,7 +33,7 @@ class Notes:
         self.kept = {run: [Source(each) for each in text.split()] for run, text in parents.items()}
 
     def add_source(self, run_id: str, source_id: str, artifact_name: str | None = None) -> None:
-        """Note a source."""
+        """Record a source."""
         self.added.append((run_id, source_id, artifact_name))
         self.kept.setdefault(run_id, []).append(Source(source_id, artifact_name))
 
@@ -61,14 +61,14 @@ def same(yours: object, expected: object, why: str) -> None:
 
 
 def test_parents() -> None:
-    """One step, and none."""
+    """A run's parents are one step away; a first run has no ancestors."""
     tracker = Notes(train="clean labels")
     same(ancestors(tracker, "train"), {"clean": 1, "labels": 1}, "train was made from two sources")
     same(ancestors(tracker, "clean"), {}, "clean has no sources, and is not its own ancestor")
 
 
 def test_ancestors() -> None:
-    """Through both parents, and each run once."""
+    """Ancestors are found through both parents, and each run occurs once."""
     expected = {"train1": 1, "train2": 1, "clean": 2, "s3://raw": 3}
     yours = ancestors(family(), "distill")
     same(yours, expected, "the ancestors of distill, and their distances")
@@ -92,7 +92,7 @@ def test_the_shortest_way_counts() -> None:
 
 
 def test_descendants() -> None:
-    """What has to be recalled, including for a source that is not a run of the tracker."""
+    """Descendants are found for any source, even one that is not a run of the tracker."""
     expected = {"train1": 1, "train2": 1, "distill": 2}
     same(descendants(family(), "clean"), expected, "the descendants of clean")
     raw = {"clean": 1, "train1": 2, "train2": 2, "distill": 3}
@@ -101,7 +101,7 @@ def test_descendants() -> None:
 
 
 def test_reach() -> None:
-    """By any step, such as to the divisors of a number."""
+    """A step may be anything, such as from a number to its divisors."""
     asked: list[str] = []
 
     def divided(run: str) -> Iterator[str]:
@@ -114,7 +114,7 @@ def test_reach() -> None:
 
 @pytest.mark.time_limit(5)
 def test_many_paths() -> None:
-    """Forty diamonds, one above the other: a million million paths, and 120 runs."""
+    """Forty diamonds in a chain have a million million paths, but 120 runs."""
     tracker = Notes()
     for n in range(40):
         tracker.kept |= {
@@ -133,7 +133,7 @@ def test_many_paths() -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_long_chain() -> None:
-    """Five thousand nights, each from the last: deeper than Python's stack."""
+    """A chain of five thousand nights is deeper than Python's stack."""
     tracker = Notes(**{f"{n + 1}": f"{n}" for n in range(5000)})
     try:
         yours = ancestors(tracker, "5000"), descendants(tracker, "0")
@@ -145,7 +145,7 @@ def test_a_long_chain() -> None:
 
 @pytest.mark.time_limit(5)
 def test_a_cycle() -> None:
-    """Somebody else wrote it. The walk ends, and leaves the start out."""
+    """Someone else recorded a cycle: the walk ends, and leaves the start out."""
     tracker = Notes(a="c", b="a", c="b", d="d")
     same(ancestors(tracker, "a"), {"c": 1, "b": 2}, "a is made from c, c from b, b from a")
     same(descendants(tracker, "a"), {"b": 1, "c": 2}, "the same cycle, the other way")
@@ -153,7 +153,7 @@ def test_a_cycle() -> None:
 
 
 def test_ids_are_strings() -> None:
-    """Whatever they look like."""
+    """Ids are strings, even if they look like numbers."""
     tracker = Notes()
     for run, source in (("0042", "42"), ("42", "4_2"), ("1e3", "1000")):
         record(tracker, run, source)
@@ -162,7 +162,7 @@ def test_ids_are_strings() -> None:
 
 
 def test_record() -> None:
-    """The first time it is written, as it is."""
+    """A new source is written unchanged."""
     tracker = Notes()
     record(tracker, "train", "clean", "rows")
     record(tracker, "train", "labels")
@@ -174,7 +174,7 @@ def test_record() -> None:
 
 
 def test_record_once() -> None:
-    """A restarted job reports the same source. Another artifact of that source is new."""
+    """A restarted job reports the same source again; a different artifact of it is new."""
     tracker = Notes()
     for artifact in ("rows", None, "rows", None, "names"):
         try:
@@ -196,7 +196,7 @@ def test_record_once() -> None:
 
 @pytest.mark.parametrize("source", ["clean", "train1", "distill", "new"])
 def test_no_run_is_its_own_ancestor(source: str) -> None:
-    """Neither directly nor through others; and what has been refused has not been written."""
+    """No run becomes its own ancestor, even through others; a refused source is not written."""
     tracker = family()
     run = source if source == "new" else "clean"
     try:
@@ -204,14 +204,14 @@ def test_no_run_is_its_own_ancestor(source: str) -> None:
     except ValueError:
         pass
     else:
-        raise AssertionError(f"your code noted {source} as a source of {run}, its own ancestor")
+        raise AssertionError(f"your code recorded {source} as a source of {run}, its own ancestor")
     same(tracker.added, [], "what was written before the error")
     record(tracker, "clean", "other")
     same(len(tracker.added), 1, "clean made from other, a run of another family, is fine")
 
 
 def test_suspects() -> None:
-    """What all bad runs have in common, without what served a good one."""
+    """Suspects are common to the families of all bad runs, and in no good run's family."""
     tracker = Notes(
         m1="d1 code", m2="d1 d2 code", m3="d2 code", d1="raw", d2="raw", tuned="m1", code=""
     )
@@ -226,7 +226,7 @@ def test_suspects() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=20))
 def test_both_directions_agree(pairs: list[tuple[int, int]]) -> None:
-    """Each ancestor has the run as a descendant, equally far away; `record` keeps out cycles."""
+    """Each ancestor has the run as a descendant at the same distance; `record` refuses cycles."""
     tracker = Notes()
     for run, source in pairs:
         try:
@@ -246,7 +246,7 @@ def test_both_directions_agree(pairs: list[tuple[int, int]]) -> None:
 
 @pytest.mark.backend("torchx")
 def test_torchx_tracker(tmp_path: Path) -> None:
-    """The files of TorchX's FsspecTracker; its folder has to exist."""
+    """The files of TorchX's FsspecTracker give the same ancestors; its folder has to exist."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from torchx.tracker.backend import fsspec as files  # noqa: PLC0415 - may be missing

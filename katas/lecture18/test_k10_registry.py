@@ -1,4 +1,4 @@
-"""Tests of k10_registry: the rules, drawn sequences of calls, and MLflow's registry on SQLite."""
+"""Tests of k10_registry: the rules, random sequences of calls, and MLflow's registry on SQLite."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refused(registry: Registry, name: str, *arguments: Any, why: str = "") -> No
 
 
 def test_first_version(tmp_path: Path) -> None:
-    """It is number 1, an int, and it can be read."""
+    """The first version is number 1, an int, and can be read."""
     registry = Registry(tmp_path)
     number = registry.register(b"weights", "0042")
     same((type(number), number), (int, 1), "the number of the first version")
@@ -58,7 +58,7 @@ def test_first_version(tmp_path: Path) -> None:
 
 
 def test_versions_do_not_change(tmp_path: Path) -> None:
-    """Not even if the same run registers again, or the same bytes are registered again."""
+    """Versions do not change, even if the same run or the same bytes are registered again."""
     registry = Registry(tmp_path)
     numbers = [registry.register(data, "run") for data in (b"a", b"b", b"a", b"")]
     same(numbers, [1, 2, 3, 4], "the numbers of four versions")
@@ -69,7 +69,7 @@ def test_versions_do_not_change(tmp_path: Path) -> None:
 
 
 def test_an_alias_moves(tmp_path: Path) -> None:
-    """Back, too. Other aliases stay."""
+    """An alias may move forward or back; other aliases stay."""
     registry = Registry(tmp_path)
     for data in (b"a", b"b", b"c"):
         registry.register(data, "run")
@@ -113,7 +113,7 @@ def test_what_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_numbers_are_given_once(tmp_path: Path) -> None:
-    """After the newest, an older one, or all have been deleted."""
+    """No number is reused after the newest, an older or every version was deleted."""
     registry = Registry(tmp_path)
     for data in (b"a", b"b", b"c"):
         registry.register(data, "run")
@@ -127,7 +127,7 @@ def test_numbers_are_given_once(tmp_path: Path) -> None:
 
 
 def test_delete(tmp_path: Path) -> None:
-    """Its aliases go with it, and another version with the same bytes stays whole."""
+    """Deleting a version deletes its aliases; other versions with the same bytes stay readable."""
     registry = Registry(tmp_path)
     for data in (b"a", b"b", b"a"):
         registry.register(data, "run")
@@ -163,16 +163,18 @@ def corrupt(registry: Registry, which: int | str, why: str) -> None:
 
 @pytest.mark.parametrize("damage", ["changed", "longer", "missing", "empty"])
 def test_other_bytes(tmp_path: Path, damage: str) -> None:
-    """They are never returned."""
+    """Changed bytes are never returned."""
     registry = Registry(tmp_path)
     for data in (b"weights", b"others", b""):
         registry.register(data, "run")
     registry.point("champion", 1)
     path = registry.file(sha256(b"weights").hexdigest())
-    assert path.exists(), "yours has no file for version 1, expected one at registry.file(digest)"
+    assert path.exists(), (
+        "your registry has no file for version 1, expected one at registry.file(digest)"
+    )
     if damage == "missing":
         path.unlink()
-        # Nothing and no bytes are not the same.
+        # A missing file and an empty file are not the same.
         registry.file(sha256(b"").hexdigest()).unlink()
         corrupt(registry, 3, "version 3 had no bytes, and its file is missing")
     else:
@@ -186,7 +188,7 @@ def test_other_bytes(tmp_path: Path, damage: str) -> None:
 def test_nothing_can_be_named_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk is full: at the first write, or at the second."""
+    """The disk may be full at the first write or at the second."""
     registry = Registry(tmp_path)
     registry.register(b"a", "run")
     real = kata.write
@@ -207,7 +209,7 @@ def test_nothing_can_be_named_that_is_not_there(
         else:
             raise AssertionError(
                 f"write {fails_at} of {len(calls)} did not fail: your code swallowed the error,"
-                " or calls `write` less than twice, for the bytes and for the index"
+                " or calls `write` fewer than two times, for the bytes and for the index"
             )
         monkeypatch.setattr(kata, "write", real)
         index = registry.load()
@@ -219,7 +221,7 @@ def test_nothing_can_be_named_that_is_not_there(
 
 
 def test_two_registries_are_one(tmp_path: Path) -> None:
-    """Another process has the same folder; what it wrote counts, also for what is open here."""
+    """A registry that is already open sees the writes of another process to the same folder."""
     one, two = Registry(tmp_path), Registry(tmp_path)
     same(
         [one.register(b"a", "1"), two.register(b"b", "2"), one.register(b"c", "3")],
@@ -240,7 +242,7 @@ def test_two_registries_are_one(tmp_path: Path) -> None:
 
 
 class Rules:
-    """The rules once more, in memory, for sequences of calls: what happens, as text."""
+    """The same rules in memory, for sequences of calls, with results as text."""
 
     def __init__(self) -> None:
         self.given = 0
@@ -248,7 +250,7 @@ class Rules:
         self.aliases: dict[str, int] = {}
 
     def call(self, name: str, *arguments: Any) -> str:
-        """Return what a method would return, or the name of what it would raise."""
+        """Return the expected result of a method, or the name of its exception."""
         if name == "register":
             self.given += 1
             self.versions[self.given] = arguments[0]
@@ -266,7 +268,7 @@ class Rules:
 
 
 def told(registry: Registry, name: str, *arguments: Any) -> str:
-    """Return what a call returns, or the name of what it raises."""
+    """Return a call's result, or the name of its exception."""
     try:
         yours = getattr(registry, name)(*arguments)
     except NotFoundError:
@@ -287,7 +289,7 @@ CALLS = st.one_of(
 @settings(max_examples=40)
 @given(st.lists(CALLS, max_size=12))
 def test_any_sequence(calls: list[tuple[Any, ...]]) -> None:
-    """Compare call by call."""
+    """Random calls agree with the rules, one by one."""
     rules = Rules()
     with TemporaryDirectory() as folder:
         registry = Registry(Path(folder))
@@ -341,7 +343,7 @@ print(json.dumps(told))
 @pytest.mark.backend("mlflow")
 @pytest.mark.time_limit(120)
 def test_mlflow_agrees(tmp_path: Path) -> None:
-    """The same calls to MLflow's registry, in a process of its own: the same numbers and errors."""
+    """MLflow's registry, in its own process, gives the same numbers and errors."""
     registry = Registry(tmp_path)
     yours = [told(registry, *call) for call in SEQUENCE]
     words = [[call[0], *("" if isinstance(x, bytes) else x for x in call[1:])] for call in SEQUENCE]

@@ -1,4 +1,4 @@
-"""Tests of k11_champion: means on paper, all 27 resamples of three gains, twins and better ones."""
+"""Tests of k11_champion: means on paper, all 27 resamples of three gains, equal models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GAINS = torch.tensor([0.3, -0.1, 0.2], dtype=torch.float64)
 
 
 def dice(seed: int = 0) -> torch.Generator:
-    """Return a generator of its own."""
+    """Return a new generator."""
     return torch.Generator().manual_seed(seed)
 
 
@@ -40,7 +40,7 @@ def losses(values: torch.Tensor) -> dict[str, float]:
 
 
 def nights(better: float, count: int) -> list[tuple[dict[str, float], dict[str, float]]]:
-    """Return losses of 80 examples, which differ a lot, and of models that differ a little."""
+    """Return losses on 80 examples that differ a lot, of models that differ a little."""
     dices = dice(18)
     found = []
     for _ in range(count):
@@ -51,13 +51,13 @@ def nights(better: float, count: int) -> list[tuple[dict[str, float], dict[str, 
 
 
 def test_gains() -> None:
-    """Champion less challenger: a lower loss is a gain."""
+    """A gain is champion minus challenger: a lower loss is a gain."""
     yours = paired({"a": 0.5, "b": 0.2}, {"a": 0.25, "b": 0.3})
     close(yours, torch.tensor([0.25, 0.2 - 0.3], dtype=torch.float64), "gains on a and b")
 
 
 def test_pairs_by_id() -> None:
-    """Evaluated in another order; ids that look like numbers are as they are."""
+    """Gains are paired by id in any order; ids that look like numbers stay strings."""
     champion = {"10": 1.0, "9": 2.0, "09": 4.0}
     challenger = {"09": 0.1, "9": 0.2, "10": 0.3}
     yours = paired(champion, challenger)
@@ -66,7 +66,7 @@ def test_pairs_by_id() -> None:
 
 
 def test_precise_gains() -> None:
-    """Large losses with a small difference: float32 would not see it."""
+    """Large losses have a small difference, which float32 would lose."""
     yours = paired({"a": 1e6 + 0.001}, {"a": 1e6})
     assert yours.dtype == torch.float64, f"dtype: yours {yours.dtype}, expected torch.float64"
     close(yours, torch.tensor([1e6 + 0.001 - 1e6], dtype=torch.float64), "a gain of 0.001")
@@ -76,7 +76,7 @@ def test_precise_gains() -> None:
     "other", [{"a": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 1.0, "B": 1.0}]
 )
 def test_other_examples(other: dict[str, float]) -> None:
-    """Raise an error; do not compare only what both have."""
+    """Different examples raise an error; do not compare only the common ones."""
     champion = {"a": 1.0, "b": 2.0}
     for call in (lambda: paired(champion, other), lambda: promote(champion, other, dice())):
         try:
@@ -90,7 +90,7 @@ def test_other_examples(other: dict[str, float]) -> None:
 
 
 def test_a_mean_for_each_round() -> None:
-    """Within the range of the gains; one gain has one mean."""
+    """Each mean is within the range of the gains; one gain has one mean."""
     means = resampled(GAINS, 7, dice())
     assert means.shape == (7,), f"7 rounds: yours has shape {[*means.shape]}, expected [7]"
     assert means.dtype == torch.float64, f"dtype: yours {means.dtype}, expected torch.float64"
@@ -99,7 +99,7 @@ def test_a_mean_for_each_round() -> None:
 
 
 def test_all_27_resamples() -> None:
-    """Three of three gains with replacement, each as likely as the others."""
+    """All 27 ways to draw three of three gains with replacement are equally likely."""
     rounds = 27000
     means = resampled(GAINS, rounds, dice())
     expected: dict[float, int] = {}
@@ -120,7 +120,7 @@ def test_all_27_resamples() -> None:
 
 
 def test_all_randomness_is_from_the_dice() -> None:
-    """The same dice, the same means. PyTorch's own generator is not touched, nor are the gains."""
+    """The same dice give the same means; PyTorch's own generator and the gains do not change."""
     with unchanged(gains=GAINS):
         first, second = resampled(GAINS, 50, dice(1)), resampled(GAINS, 50, dice(1))
     close(first, second, "two calls with generators of the same seed")
@@ -140,7 +140,7 @@ def test_all_randomness_is_from_the_dice() -> None:
     ("level", "expected"), [("1/5", True), ("1/10", False), ("1/2", True), ("0", False)]
 )
 def test_beats(level: str, expected: bool) -> None:  # noqa: FBT001 - a parameter
-    """Of five means, one is no greater than 0."""
+    """One of five means is not above 0, so the level decides."""
     means = torch.tensor([0.4, 0.1, -0.2, 0.3, 0.2], dtype=torch.float64)
     yours = beats(means, level=float(Fraction(level)))
     assert yours is expected, (
@@ -155,13 +155,13 @@ def test_no_gain_is_no_gain() -> None:
         for allowed in range(5):
             yours, expected = beats(means, margin, allowed / 4), count <= allowed
             assert yours == expected, (
-                f"of 0, 0.1, 0.2, 0.3, {count} are no greater than the margin {margin}; {allowed}"
+                f"of 0, 0.1, 0.2, 0.3, {count} are not above the margin {margin}; {allowed}"
                 f" may be: yours {yours}, expected {expected}"
             )
 
 
 def test_shares_are_counted() -> None:
-    """29 of 100 at a level of 0.29, and 5 of 100 by default; 30 and 6 are too many."""
+    """A level of 0.29 allows 29 of 100 means, the default 5 of 100; 30 and 6 are too many."""
     for level, allowed in ((0.29, 29), (None, 5)):
         for bad in (allowed, allowed + 1):
             means = torch.ones(100, dtype=torch.float64)
@@ -173,7 +173,7 @@ def test_shares_are_counted() -> None:
 
 
 def test_the_first_champion() -> None:
-    """There is nobody to beat."""
+    """Without a champion, any challenger is promoted."""
     assert promote(None, {"a": 9.0}, dice()) is True, (
         "there is no champion, but your code does not promote the challenger: expected True"
     )
@@ -194,7 +194,7 @@ def share(ask: Callable[..., bool], better: float, count: int) -> float:
 
 
 def test_twins_are_rarely_promoted() -> None:
-    """By the lower mean a twin wins half of the nights; by the bootstrap, about one in twenty."""
+    """An equal model has the lower mean half of the time; the bootstrap promotes one in twenty."""
     by_mean = share(lambda old, new, _: sum(new.values()) < sum(old.values()), 0.0, 200)
     yours = share(promote, 0.0, 200)
     assert 0.01 <= yours <= 0.1, (
@@ -204,7 +204,7 @@ def test_twins_are_rarely_promoted() -> None:
 
 
 def test_a_better_model_is_promoted() -> None:
-    """By 0.06, where losses of examples differ by 2: only pairs show it."""
+    """A gain of 0.06 where losses of examples differ by 2: only pairs show it."""
     yours = share(promote, 0.06, 60)
     assert yours >= 0.9, (
         f"a challenger that is better by 0.06 on each example: your code promotes it on"

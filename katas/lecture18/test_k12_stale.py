@@ -37,7 +37,7 @@ def files(folder: Path, **texts: str) -> dict[str, Path]:
 
 
 def test_what_changes_the_key(tmp_path: Path) -> None:
-    """Everything that decides the output: no two of these nights share a key."""
+    """Everything that affects the output is in the key: no two of these nights share one."""
     inputs = files(tmp_path / "a", train="1 2", test="3")
     nights = {
         "as it was": key(STAGE, inputs, TORCH),
@@ -54,18 +54,18 @@ def test_what_changes_the_key(tmp_path: Path) -> None:
     }
     files(tmp_path / "a", train="1 2 3")
     nights["the same path, with other data"] = key(STAGE, inputs, TORCH)
-    for data in (b"\xff", b"\xfe"):  # not UTF-8: an input is bytes, and digest takes them as such
+    for data in (b"\xff", b"\xfe"):  # not UTF-8: an input is bytes, and digest hashes bytes
         inputs["train"].write_bytes(data)
         nights[f"train data {data!r}"] = key(STAGE, inputs, TORCH)
     for one, other in combinations(nights, 2):
         assert nights[one] != nights[other], (
-            "these two nights have the same key, so the second reuses the output of the first:\n  "
+            "these two nights have the same key, so the second reuses the first one's output:\n  "
             f"{one}\n  {other}"
         )
 
 
 def test_what_does_not_change_the_key(tmp_path: Path) -> None:
-    """Another folder or file name, or another order of the same: nothing is computed again."""
+    """A different folder, file name or order changes no key: nothing is computed again."""
     first = key(STAGE, files(tmp_path / "a", train="1 2", test="3"), TORCH)
     paths = files(tmp_path / "b", x="1 2", y="3")
     assert first == key(STAGE, {"train": paths["x"], "test": paths["y"]}, TORCH), (
@@ -94,7 +94,7 @@ def test_what_does_not_change_the_key(tmp_path: Path) -> None:
     ],
 )
 def test_different_stages_differ_as_text(one: Stage, other: Stage, tmp_path: Path) -> None:
-    """A key must not run its parts together; 1, True and "1" are three different values."""
+    """A key must keep its parts apart; 1, True and "1" are three different values."""
     environment = {} if "torch" in one.options else TORCH
     other_environment = TORCH if "torch" not in one.options else {"torch": "2"}
     paths = files(tmp_path, train="1")
@@ -104,11 +104,11 @@ def test_different_stages_differ_as_text(one: Stage, other: Stage, tmp_path: Pat
         f"{other_environment}"
     )
     changed = replace(one, code=f"{one.code}#")
-    assert first != key(changed, paths, environment), "yours has the same key for different code"
+    assert first != key(changed, paths, environment), "your keys for different code are the same"
 
 
 def test_the_key_of_another_process(tmp_path: Path) -> None:
-    """It is the same tomorrow; hash() of a text is not."""
+    """A key is the same in every process; hash() of a text is not."""
     inputs = files(tmp_path, train="1 2")
     yours = key(STAGE, inputs, TORCH)
     program = (
@@ -126,14 +126,14 @@ def test_the_key_of_another_process(tmp_path: Path) -> None:
         told = done.stdout.strip() or done.stderr[-300:]
         assert told == yours, f"the key is {yours}, but in another process {told}"
     assert yours != key(replace(STAGE, code=""), inputs, TORCH), (
-        "yours has the same key for different code"
+        "your keys for different code are the same"
     )
 
 
 def in_two(
     path: Path, look: Callable[[], object], fault: BaseException | None = None
 ) -> Callable[[Path], None]:
-    """Return a stage that writes in two writes, and looks at the cache between them."""
+    """Return a stage that writes twice, and looks at the cache in between."""
 
     def run(target: Path) -> None:
         assert path.parent in target.parents, (
@@ -166,10 +166,10 @@ def test_half_an_output_has_no_name(tmp_path: Path) -> None:
     cached(
         tmp_path,
         "features",
-        lambda _: pytest.fail("the output exists, but your code makes it again"),
+        lambda _: pytest.fail("the output exists, but your code ran the stage again"),
     )
     left = [each.name for each in tmp_path.iterdir()]
-    assert left == ["features"], f"the folder holds {left}, expected only the output"
+    assert left == ["features"], f"the folder contains {left}, expected only the output"
 
 
 @pytest.mark.parametrize("fault", [ValueError("no disk"), KeyboardInterrupt()])
@@ -186,7 +186,7 @@ def test_a_stage_that_fails(fault: BaseException, tmp_path: Path) -> None:
 
 
 def test_two_nights_at_once(tmp_path: Path) -> None:
-    """Another process makes the same output, between the two writes of this one."""
+    """Another process writes the same output between the two writes of this process."""
     path = tmp_path / "features"
     runs: list[Path] = []
 
@@ -197,7 +197,7 @@ def test_two_nights_at_once(tmp_path: Path) -> None:
 
         cached(tmp_path, "features", run)
         assert path.read_text("utf-8") == "first\nsecond\n", (
-            "the other process's output is not whole"
+            "the other process's output is incomplete"
         )
         path.unlink()
 
@@ -213,7 +213,7 @@ def test_two_nights_at_once(tmp_path: Path) -> None:
 
 
 def test_versions_rise() -> None:
-    """Also where the clock stands still, goes back, or is before 1970."""
+    """Versions rise even if the clock stands still, goes back, or is before 1970."""
     registry, clock = Registry(), iter([100.0, 100.0, 100.9, 40.0, -5.0, 1e9])
     yours = [publish(registry, model, lambda: next(clock, 0.0)) for model in "abcdef"]
     assert yours == [1, 2, 3, 4, 5, 6], (
@@ -221,13 +221,13 @@ def test_versions_rise() -> None:
         " 1 to 6"
     )
     assert [registry.models[version] for version in yours] == [*"abcdef"], (
-        f"the versions are {yours}, but the registry has {registry.models}"
+        f"the versions are {yours}, but the registry contains {registry.models}"
     )
     assert registry.aliases == {}, f"publish has set the aliases {registry.aliases}, expected none"
 
 
 def scores(registry: Registry, seen: list[dict[str, int]]) -> Callable[[str], float]:
-    """Return an evaluation that notes what readers see meanwhile; a model is its own score."""
+    """Return an evaluation that records what readers see meanwhile; a model is its own score."""
 
     def evaluate(model: str) -> float:
         seen.append(dict(registry.aliases))
@@ -237,11 +237,13 @@ def scores(registry: Registry, seen: list[dict[str, int]]) -> Callable[[str], fl
 
 
 def test_release_moves_last() -> None:
-    """While models are evaluated, readers have the old champion."""
+    """While models are evaluated, readers see the old champion."""
     registry = Registry({1: "0.5", 2: "0.7"}, {"champion": 1, "other": 2})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen))
-    assert yours is True, f"0.7 against 0.5: your code returns {yours}, expected True"
+    assert yours is True, (
+        f"the new model scores 0.7, the champion 0.5: your code returns {yours}, expected True"
+    )
     assert registry.aliases == {"champion": 2, "other": 2}, (
         f"yours {registry.aliases}, expected champion 2"
     )
@@ -252,11 +254,13 @@ def test_release_moves_last() -> None:
 
 @pytest.mark.parametrize("score", ["0.4", "0.5", "nan"])
 def test_a_loser_is_never_seen(score: str) -> None:
-    """Nor is one that is as good, nor one whose score is NaN: NaN is not higher than 0.5."""
+    """A loser, an equal model and a score of NaN never move the alias: NaN is not above 0.5."""
     registry = Registry({1: "0.5", 2: score}, {"champion": 1})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen))
-    assert yours is False, f"{score} against 0.5: your code returns {yours}, expected False"
+    assert yours is False, (
+        f"the new model scores {score}, the champion 0.5: your code returns {yours}, expected False"
+    )
     assert registry.aliases == {"champion": 1}, f"yours {registry.aliases}, expected champion 1"
     assert all(each == {"champion": 1} for each in seen), (
         f"while models were evaluated, readers saw {seen}, expected champion 1"
@@ -264,7 +268,7 @@ def test_a_loser_is_never_seen(score: str) -> None:
 
 
 def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
-    """Not a better one that the alias does not point to. No model beats itself."""
+    """A better model that the alias does not point to is ignored. No model beats itself."""
     registry = Registry({1: "0.5", 2: "0.9", 3: "0.7"}, {"champion": 1, "other": 2})
     seen: list[dict[str, int]] = []
     yours = release(registry, 3, scores(registry, seen))
@@ -288,7 +292,7 @@ def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
 
 
 def test_an_evaluation_that_crashes() -> None:
-    """The alias is where it was, or still missing if there was none."""
+    """The alias stays where it was, or missing if there was none."""
     for before in ({"champion": 1}, {}):
         registry = Registry({1: "0.5", 2: "no number"}, dict(before))
         with pytest.raises(ValueError, match="no number"):
@@ -299,7 +303,7 @@ def test_an_evaluation_that_crashes() -> None:
 
 
 def test_the_first_champion() -> None:
-    """Another alias has a champion of its own."""
+    """Each alias has its own champion; the first model for an alias wins."""
     registry = Registry({1: "-0.5", 2: "-0.7"}, {"champion": 1})
     seen: list[dict[str, int]] = []
     yours = release(registry, 2, scores(registry, seen), "canary")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# Children before parents: a mapping has no order that helps.
+# Children before parents: do not rely on the mapping's order.
 NIGHT = {
     "report": ("train", "stats"),
     "train": ("features",),
@@ -41,7 +41,7 @@ SECONDS = {"raw": 3.0, "clean": 2.0, "features": 4.0, "train": 9.0, "stats": 5.0
 def after(
     changed: Collection[str], different: Collection[str], parents: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """Return what your code returns, and check that it is what it ran."""
+    """Return your code's result, and check that it lists the stages that ran."""
     __tracebackhide__ = True
     calls: list[str] = []
 
@@ -71,7 +71,7 @@ def test_nothing_has_changed() -> None:
 
 
 def test_everything_below() -> None:
-    """If each output is different: the cone of the change, in order."""
+    """If each output changes, all stages below the change run, in order."""
     same(after(["clean"], NIGHT, NIGHT)[:2], ["clean", "features"], "clean has changed")
     yours = {*after(["clean"], NIGHT, NIGHT)}
     same(yours, {*NIGHT} - {"raw"}, "clean has changed, and each output is another")
@@ -80,14 +80,14 @@ def test_everything_below() -> None:
 
 
 def test_an_output_that_stays_stops_it() -> None:
-    """A fixed comment: one run instead of five."""
+    """After a fixed comment there is one run instead of five."""
     same(after(["clean"], (), NIGHT), ["clean"], "clean has changed, and its output is the same")
     yours = after(["clean"], ["clean"], NIGHT)
     same(yours, ["clean", "features"], "the output of clean is another, that of features is not")
 
 
 def test_any_parent_is_enough() -> None:
-    """One of two has a new output; that of the other is the same."""
+    """One of two parents has a new output, and the other has the same output as before."""
     for different in ("train", "stats"):
         yours = after(["train", "stats"], [different], NIGHT)
         same(sorted(yours), ["report", "stats", "train"], f"only the output of {different} differs")
@@ -96,7 +96,7 @@ def test_any_parent_is_enough() -> None:
 
 
 def test_not_the_grandparents() -> None:
-    """A stage does not read them: what it reads has not changed."""
+    """A stage does not read its grandparents' outputs: the ones it reads have not changed."""
     yours = after(["raw", "features"], ["raw"], NIGHT)
     same(yours, ["raw", "clean", "features"], "raw and features have changed; only raw's output")
 
@@ -106,13 +106,13 @@ SOME = st.sets(st.integers(0, 7))
 
 
 def graph(edges: set[tuple[int, int]]) -> dict[str, tuple[str, ...]]:
-    """Return the parents of eight stages, the last first."""
+    """Return the parents of eight stages, the last stage first."""
     return {f"{n}": tuple(f"{a}" for a, b in edges if b == n) for n in reversed(range(8))}
 
 
 @given(EDGES, SOME, SOME)
 def test_any_graph(edges: set[tuple[int, int]], changed: set[int], different: set[int]) -> None:
-    """A stage has run if, and only if, it must."""
+    """A stage runs if, and only if, it must."""
     parents = graph(edges)
     ran = after({f"{n}" for n in changed}, {f"{n}" for n in different}, parents)
     for name in parents:
@@ -131,7 +131,7 @@ def test_ends() -> None:
 
 
 def test_what_did_not_run_takes_no_time() -> None:
-    """But its children still wait for its parents."""
+    """A stage that did not run takes no time, but its children still wait for its parents."""
     ran = ["stats", "report"]
     expected = dict.fromkeys(("raw", "clean", "features", "train"), 0) | {"stats": 5, "report": 6}
     same(ends(NIGHT, SECONDS, ran), expected, f"{ran} ran")
@@ -140,7 +140,7 @@ def test_what_did_not_run_takes_no_time() -> None:
 
 
 def test_critical() -> None:
-    """By way of train, not of stats; stages that did not run are left out."""
+    """The critical path goes through train, not stats; stages that did not run are left out."""
     night = ["raw", "clean", "features", "train", "report"]
     same(critical(NIGHT, SECONDS, NIGHT), night, "everything ran")
     yours = critical(NIGHT, SECONDS | {"stats": 20.0}, NIGHT)
@@ -152,7 +152,7 @@ def test_critical() -> None:
 
 
 def test_two_pipelines_side_by_side() -> None:
-    """The longer one counts."""
+    """The longer pipeline determines the path."""
     parents = {"b": ("a",), "a": (), "long": ()}
     same(
         critical(parents, {"a": 1.0, "b": 1.0, "long": 5.0}, parents), ["long"], "a 1, b 1, long 5"
@@ -168,7 +168,7 @@ def test_two_pipelines_side_by_side() -> None:
 def test_a_critical_path_explains_the_night(
     edges: set[tuple[int, int]], ran: set[int], times: list[float]
 ) -> None:
-    """Its seconds add up to the end, and each of its stages is below the one before."""
+    """The path's seconds add up to the end, and each stage is below the one before."""
     parents = graph(edges)
     seconds = {f"{n}": time for n, time in enumerate(times)}
     names = {f"{n}" for n in ran}
@@ -188,7 +188,7 @@ def test_a_critical_path_explains_the_night(
 
 
 def test_a_night_as_text() -> None:
-    """A change of clean, whose output differs; stats writes what it wrote before."""
+    """The output of clean changes, but stats writes the same output as before."""
     ran = rerun(NIGHT, ["clean"], lambda name: name != "stats")
     times = ends(NIGHT, SECONDS, ran)
     text = drawn({name: times[name] for name in reversed(NIGHT)}, SECONDS, ran)
@@ -235,7 +235,7 @@ FACTS = Facts(now=100.0, trained=50.0, rows=1000, new_rows=20, score=0.9, expect
     ],
 )
 def test_a_rule(expected: str, changes: dict[str, Any], why: str) -> None:
-    """The first rule that holds."""
+    """The first rule that holds decides."""
     facts = replace(FACTS, **changes)
     yours = decide(facts)
     assert yours == expected, f"{why}\nyours {yours!r}, expected {expected!r}\n{facts}"

@@ -1,4 +1,4 @@
-"""Tests of k14_nightly: jobs of a few words, which fail in many ways, and two ranks by torchrun."""
+"""Tests of k14_nightly: short shell jobs that fail in many ways, and two ranks with torchrun."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ran() -> list[str]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Run what `chain` starts without TorchX, and return the list of schedulers asked for."""
+    """Run the jobs of `chain` without TorchX, and return the list of requested schedulers."""
     asked: list[str] = []
 
     def run(app: Any, scheduler: str) -> None:
@@ -87,7 +87,7 @@ def fails(call: Any) -> str:
 
 @one
 def test_the_app_of_two_ranks() -> None:
-    """As dist.ddp makes it: torchrun on one host, with two ranks."""
+    """The app is the one of dist.ddp: torchrun on one host, with two ranks."""
     app = kata.trainer("fit.py", "--out", "a b")
     (role,) = app.roles
     command = role.args[-1]
@@ -98,7 +98,7 @@ def test_the_app_of_two_ranks() -> None:
 
 @one
 def test_more_ranks() -> None:
-    """As many as were asked for, still on one host."""
+    """The app has the requested number of ranks, still on one host."""
     (role,) = kata.trainer("fit.py", ranks=3).roles
     assert "--nproc_per_node 3" in role.args[-1], f"3 ranks: your command is {role.args[-1]!r}"
     same(role.num_replicas, 1, "hosts")
@@ -106,7 +106,7 @@ def test_more_ranks() -> None:
 
 @two
 def test_run_waits() -> None:
-    """When it returns, the job has ended."""
+    """When `run` returns, the job has ended."""
     kata.run(job("sleep 0.3; echo 1 > done"), "local_cwd")
     assert Path("done").exists(), (
         "the job writes a file at its end, but your code has not waited for it"
@@ -115,13 +115,13 @@ def test_run_waits() -> None:
 
 @two
 def test_a_failure_has_last_words() -> None:
-    """Of each replica, and the name of the app."""
+    """The error contains the app's name and each replica's last lines."""
     words = "echo early >&2; for n in 1 2 3 4; do echo line $n >&2; done; echo boom >&2; exit 3"
     try:
         told = fails(lambda: kata.run(job(words, "nocturne"), "local_cwd"))
     except FileNotFoundError as error:
         raise AssertionError(
-            "the job's log is gone: does your code read its last lines after the runner was closed?"
+            "the job's log has been removed: does your code read it after closing the runner?"
         ) from error
     for part in ("nocturne", "[part/0] boom", "[part/0] line 1"):
         assert part in told, (
@@ -132,7 +132,7 @@ def test_a_failure_has_last_words() -> None:
 
 @two
 def test_the_app_stays_as_it_is() -> None:
-    """TorchX writes to the roles it gets: another scheduler would get this machine's variables."""
+    """TorchX mutates the roles it gets: another scheduler would get this machine's variables."""
     app = job("true")
     before = copy.deepcopy(app)
     kata.run(app, "local_cwd")
@@ -141,7 +141,7 @@ def test_the_app_stays_as_it_is() -> None:
 
 
 class Spy:
-    """Notes the calls of a runner's methods, and who closed it."""
+    """Records the calls of a runner's methods, and who closed it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from torchx.runner import Runner  # noqa: PLC0415 - may be missing
@@ -153,7 +153,7 @@ class Spy:
             monkeypatch.setattr(Runner, name, self.noting(getattr(Runner, name), name))
 
     def noting(self, original: Any, name: str) -> Any:
-        """Return the method, which notes that it was called."""
+        """Return the method, which records its calls."""
 
         def spied(runner: Any, *args: Any, **kwargs: Any) -> Any:
             names = {frame.name for frame in traceback.extract_stack()}
@@ -171,7 +171,7 @@ class Spy:
 @two
 @pytest.mark.parametrize("words", ["true", "exit 1"])
 def test_the_runner_is_closed(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By run itself, whether the job succeeds or fails; not some day by the garbage collector."""
+    """`run` closes the runner whether the job succeeds or fails; it does not leave that to gc."""
     spy = Spy(monkeypatch)
     try:
         kata.run(job(words), "local_cwd")
@@ -188,7 +188,7 @@ def test_the_runner_is_closed(words: str, monkeypatch: pytest.MonkeyPatch) -> No
 @two
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, OSError])
 def test_an_interrupt_cancels(fault: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while it waits: without a cancel, the job on a cluster would go on."""
+    """Ctrl-C during the wait cancels the job; on a cluster it would otherwise go on."""
     from torchx.runner import Runner  # noqa: PLC0415 - may be missing
 
     def wait(*_args: Any, **_kwargs: Any) -> None:
@@ -207,7 +207,7 @@ def test_an_interrupt_cancels(fault: type[BaseException], monkeypatch: pytest.Mo
 
 @two
 def test_a_state_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scheduler has forgotten the job: that is no success."""
+    """The scheduler has forgotten the job: that is not a success."""
     from torchx.runner import Runner  # noqa: PLC0415 - may be missing
 
     original = Runner.wait
@@ -221,7 +221,7 @@ def test_a_state_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @two
 def test_a_job_that_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By somebody else, or by the cluster: its state is not FAILED, and it has not succeeded."""
+    """A job cancelled by somebody else, or by the cluster, is not FAILED, but did not succeed."""
     from torchx.runner import Runner  # noqa: PLC0415 - may be missing
     from torchx.specs import AppState  # noqa: PLC0415 - may be missing
     from torchx.specs import AppStatus  # noqa: PLC0415 - may be missing
@@ -237,7 +237,7 @@ def test_a_job_that_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
         kata.run(job("true"), "local_cwd")
     except StageError:
         return
-    raise AssertionError("wait says CANCELLED, which is not SUCCEEDED: expected a StageError")
+    raise AssertionError("wait returns the state CANCELLED: expected a StageError")
 
 
 @two
@@ -273,7 +273,7 @@ def test_the_scheduler_is_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @three
 def test_stages_in_order() -> None:
-    """Each stage sees what the one before wrote."""
+    """Each stage sees the previous stage's output."""
     kata.chain(
         [stage("a", "echo 1 > a"), stage("b", "cat a a > b"), stage("c", "cat b b > c")],
         "local_cwd",
@@ -285,7 +285,7 @@ def test_stages_in_order() -> None:
 @three
 @pytest.mark.usefixtures("quick")
 def test_a_failure_stops_the_chain() -> None:
-    """What comes after it does not run, though its input might be there."""
+    """The stages after a failure do not run, even if their input exists."""
     stages = [
         stage("first", "echo 1 > first"),
         stage("broken", "echo 1 > broken; exit 2"),
@@ -299,7 +299,7 @@ def test_a_failure_stops_the_chain() -> None:
 @three
 @pytest.mark.usefixtures("quick")
 def test_no_file_of_yesterday() -> None:
-    """A stage that writes nothing has failed, though last night's output was there."""
+    """A stage that writes nothing has failed, even if last night's output existed."""
     Path("silent").write_text("yesterday", encoding="utf-8")
     stages = [
         stage("first", "echo 1 > first"),
@@ -325,7 +325,7 @@ def test_outputs_are_removed_before_anything_runs() -> None:
 
 @four
 def test_the_first_champion() -> None:
-    """Whatever its loss, unless it is NaN."""
+    """The first model becomes the champion, whatever its loss, unless it is NaN."""
     registry = Registry()
     same(kata.promote(registry, b"0", math.nan), False, "a loss of NaN")  # noqa: FBT003 - expected
     same(registry.aliases, {}, "the aliases after a loss of NaN")
@@ -336,7 +336,7 @@ def test_the_first_champion() -> None:
 
 @four
 def test_a_lower_loss_wins() -> None:
-    """An equal one, a higher one and NaN do not; all of them are registered."""
+    """An equal loss, a higher loss and NaN do not win; all models are registered."""
     registry = Registry()
     losses = [0.5, 0.6, 0.5, math.nan, 0.4, 0.45, 0.3]
     yours = [kata.promote(registry, b"%d" % n, loss) for n, loss in enumerate(losses)]
@@ -349,7 +349,7 @@ def test_a_lower_loss_wins() -> None:
 
 @four
 def test_a_champion_of_before_is_back() -> None:
-    """Somebody moved the alias back to version 1: it is the one to beat, not version 2."""
+    """Somebody moved the alias back to version 1: a new model must beat that, not version 2."""
     registry = Registry({1: b"a", 2: b"b"}, {1: 0.5, 2: 0.3}, {"champion": 1})
     yours = kata.promote(registry, b"c", 0.4)
     same(yours, True, "0.4 against the champion's 0.5; 0.3 is the loss of another version")  # noqa: FBT003
@@ -369,7 +369,7 @@ def night(loss: str, model: str = "m") -> list[Stage]:
 @five
 @pytest.mark.usefixtures("quick")
 def test_three_nights() -> None:
-    """The second is worse, and the third is better."""
+    """The second night's model is worse, and the third night's is better."""
     registry = Registry()
     yours = [
         kata.nightly(registry, night(f"echo {loss} > loss", model))
@@ -388,7 +388,7 @@ def test_three_nights() -> None:
     [("exit 1", StageError), ("true", StageError), ("echo oops > loss", ValueError)],
 )
 def test_a_night_that_fails(loss: str, error: type[Exception]) -> None:
-    """The registry is as it was: no version, and the same champion."""
+    """The registry does not change: no new version, and the same champion."""
     registry = Registry({1: b"old"}, {1: 0.9}, {"champion": 1})
     before = copy.deepcopy(registry)
     try:
@@ -405,7 +405,7 @@ def test_a_night_that_fails(loss: str, error: type[Exception]) -> None:
 @five
 @pytest.mark.usefixtures("quick")
 def test_a_night_of_nan() -> None:
-    """NaN is a float: the model is registered, and is not the champion."""
+    """NaN is a float: the model is registered, but does not become the champion."""
     registry = Registry()
     yours = kata.nightly(registry, night("echo nan > loss"))
     same(yours, False, "the loss is the text nan")  # noqa: FBT003 - expected
@@ -415,7 +415,7 @@ def test_a_night_of_nan() -> None:
 
 @five
 def test_another_scheduler(quick: list[str]) -> None:
-    """The argument is the only change: each stage runs on that scheduler."""
+    """Changing only the argument makes each stage run on that scheduler."""
     kata.nightly(Registry(), night("echo 1 > loss"), "slurm")
     same(quick, ["slurm"] * 3, "the schedulers of three stages, for nightly(..., 'slurm')")
     quick.clear()
@@ -444,7 +444,7 @@ JUDGE = "import json; print(json.load(open('model.json'))[0] / 90)"
 @five
 @pytest.mark.time_limit(120)
 def test_two_ranks_by_torchrun() -> None:
-    """By torchrun: each has its half, and rank 0 writes the model."""
+    """Both ranks start under torchrun: each sums its half, and rank 0 writes the model."""
     Path("fit.py").write_text(FIT, encoding="utf-8")
     registry = Registry()
     stages = [

@@ -28,7 +28,7 @@ class Request(NamedTuple):
 
 
 def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
-    """Return what TorchX's scheduler for local processes would get."""
+    """Return the request that TorchX's scheduler for local processes would get."""
     from torchx.runner import get_runner  # noqa: PLC0415 - optional
 
     with get_runner() as runner:
@@ -39,7 +39,7 @@ def dry_run(app: AppDef, log_dir: str = "logs") -> Request:
 def readable(request: Request) -> str:
     """Return the request as text: roles in their order, replicas from 0.
 
-    A line for the command, quoted for a shell, then one for each variable, sorted by name. Values
+    Write the command, quoted for a shell, then a line for each variable, sorted by name. Values
     are not quoted. Each line ends with a newline:
 
         trainer/0: python fit.py 0 <id>

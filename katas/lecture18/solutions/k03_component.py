@@ -53,10 +53,10 @@ def options(component: Callable[..., Any]) -> list[Option]:
 def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     """Return what the component returns for the words of a command line.
 
-    - An option is written as in Python, ``--num_replicas``; one of a single letter also as ``-n``.
-      This may be ``-h``, so only ``--help`` prints help: the descriptions, which may hold a ``%``.
-    - Types are int, float, str, bool (true for the text true, in capitals or not, else false) and
-      lists of the first three (``1,2``, perhaps with spaces). An option left out has its default.
+    - An option is written as in Python, ``--num_replicas``; a one-letter option also as ``-n``. It
+      may be ``-h``, so only ``--help`` prints the descriptions, which may hold a ``%``.
+    - Types are int, float, str, bool (true for the text true, in any case, else false) and lists of
+      the first three (``1,2``, perhaps with spaces). An omitted option has its default.
     - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
       without ``*args``, words after ``--`` are an error, like an unknown option.
     """

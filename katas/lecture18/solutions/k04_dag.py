@@ -39,18 +39,18 @@ class Stage:
 
 
 def open_store(store: Path) -> None:
-    """Create the store if it is missing, and delete what a killed run was working on."""
+    """Create the store if it is missing, and delete the unfinished work of a killed run."""
     shutil.rmtree(store / "work", ignore_errors=True)
     (store / "work").mkdir(parents=True)
 
 
 def new_folder(store: Path) -> Path:
-    """Return an empty folder to work in, on the disk of the store: no call returns it again."""
+    """Return an empty folder to work in, on the store's disk: a different one each time."""
     return Path(tempfile.mkdtemp(dir=store / "work"))
 
 
 def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
-    """Return the plan and what became of it: a line for each stage."""
+    """Return the plan and its outcome, with a line for each stage."""
     rows = (f"{s.name:8}{states[s.name]:9}{' + '.join(s.parents)}".rstrip() for s in stages)
     return "\n".join(rows) + "\n"
 
@@ -71,7 +71,7 @@ def order(stages: Sequence[Stage]) -> list[str]:
 
 
 def keys(stages: Sequence[Stage]) -> dict[str, str]:
-    """For each name, return a short text, fit for a folder, that says what its output is made from.
+    """For each name, return a short text, fit for a folder's name, that identifies its output.
 
     It depends on the stage's name, code and params and on the keys of its parents, and on nothing
     else: not on the order of `stages`, of `parents` or of a dict, nor on the store or the process.
@@ -101,7 +101,7 @@ def produce(stage: Stage, inputs: Mapping[str, Path], output: Path) -> None:
 
 
 def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str]:
-    """Run what is not in the store yet, and return the state of each stage by its name.
+    """Run the stages that are not in the store yet, and return each stage's state by its name.
 
     The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
     "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output was

@@ -1,4 +1,4 @@
-"""The same app for Slurm and for Docker: read what each of them promises."""
+"""The same app for Slurm and for Docker: read what each promises."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Promise(NamedTuple):
 def compare(script: str, containers: Sequence[Container]) -> dict[str, tuple[Promise, Promise]]:
     """Return Slurm's promise and Docker's for each replica, such as "trainer-0".
 
-    In the script, `replica` is the name of a job. Each has a limit of memory. Slurm starts a job
+    In the script, `replica` is a job's name. Each has a limit of memory. Slurm starts a job
     again as a whole, as often as the script says.
     """
     retries = int(re.findall(r"TORCHX_MAX_RETRIES=(\d+)", script)[0])

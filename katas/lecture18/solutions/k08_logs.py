@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_from(path: Path, position: int) -> bytes:
-    """Return what the file holds from `position` on; nothing if it does not exist yet. Given."""
+    """Return the file's bytes from `position` on; none if it does not exist yet. Given."""
     if not path.exists():
         return b""
     with path.open("rb") as file:

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """What a run was made from. Ids are strings: "0042" and "42" are different runs."""
+    """An input of a run. Ids are strings: "0042" and "42" are different runs."""
 
     source_run_id: str
     artifact_name: str | None = None
 
 
 class Tracker(Protocol):
-    """What you may ask a tracker; TorchX's trackers have these methods, and more."""
+    """The tracker interface; TorchX's trackers have these methods and more."""
 
     def add_source(self, run_id: str, source_id: str, artifact_name: str | None = None, /) -> None:
-        """Note a source, without any check."""
+        """Record a source, without any check."""
 
     def sources(self, run_id: str, /) -> Iterable[Source]:
-        """Return the sources of a run, none if the run is unknown."""
+        """Return the sources of a run, or none if the run is unknown."""
 
     def run_ids(self) -> Iterable[str]:
         """Return every run with sources once, and perhaps other runs."""
@@ -48,12 +48,12 @@ def reach(step: Callable[[str], Iterable[str]], start: str) -> dict[str, int]:
 
 
 def ancestors(tracker: Tracker, run_id: str) -> dict[str, int]:
-    """Return the runs that `run_id` was made from, directly or not, and how far away they are."""
+    """Return the runs that `run_id` was made from, directly or not, and their distances."""
     return reach(lambda run: [each.source_run_id for each in tracker.sources(run)], run_id)
 
 
 def descendants(tracker: Tracker, run_id: str) -> dict[str, int]:
-    """Return the runs that were made from `run_id`, directly or not, and how far away they are."""
+    """Return the runs that were made from `run_id`, directly or not, and their distances."""
     users: dict[str, list[str]] = {}
     for run in tracker.run_ids():
         for source in tracker.sources(run):
@@ -62,7 +62,7 @@ def descendants(tracker: Tracker, run_id: str) -> dict[str, int]:
 
 
 def record(tracker: Tracker, run_id: str, source_id: str, artifact_name: str | None = None) -> None:
-    """Note a source of a run with ``tracker.add_source``."""
+    """Record a source of a run with ``tracker.add_source``."""
     if run_id == source_id or run_id in ancestors(tracker, source_id):
         raise ValueError(f"{run_id!r} would be its own ancestor, by way of {source_id!r}")
     noted = {(each.source_run_id, each.artifact_name) for each in tracker.sources(run_id)}
@@ -71,7 +71,7 @@ def record(tracker: Tracker, run_id: str, source_id: str, artifact_name: str | N
 
 
 def suspects(tracker: Tracker, bad: Collection[str], good: Iterable[str] = ()) -> set[str]:
-    """Return the runs that are in the family of every bad run, and of no good one."""
+    """Return the runs that are in the family of every bad run, and of no good run."""
     families = [{run, *ancestors(tracker, run)} for run in bad]
     fine = {each for run in good for each in (run, *ancestors(tracker, run))}
     return set.intersection(*families) - fine

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NotFoundError(LookupError):
-    """There is no such version or alias."""
+    """The version or alias does not exist."""
 
 
 class CorruptError(RuntimeError):
@@ -24,7 +24,7 @@ class CorruptError(RuntimeError):
 
 @dataclass(frozen=True)
 class Version:
-    """What is known about a version: the SHA-256 of its bytes, in hexadecimal, and who made it."""
+    """A version's record: the SHA-256 of its bytes, in hexadecimal, and who made it."""
 
     digest: str
     run_id: str
@@ -32,7 +32,7 @@ class Version:
 
 @dataclass
 class Index:
-    """What a registry knows; `last` is the last number that was assigned."""
+    """The registry's state; `last` is the last number that was assigned."""
 
     last: int = 0
     versions: dict[int, Version] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Registry:
         if not path.exists():
             return Index()
         raw = json.loads(path.read_text("utf-8"))
-        # The keys of an object in JSON are strings.
+        # The keys of a JSON object are strings.
         versions = {int(number): Version(**each) for number, each in raw["versions"].items()}
         return Index(raw["last"], versions, raw["aliases"])
 
@@ -81,7 +81,7 @@ class Registry:
         return index.last
 
     def find(self, which: int | str) -> int:
-        """Return the number of a version: an int is a number, a str is an alias, even "3"."""
+        """Return a version's number; an int is a number, and a str is an alias, even "3"."""
         index = self.load()
         number = index.aliases.get(which, 0) if isinstance(which, str) else which
         if number not in index.versions:

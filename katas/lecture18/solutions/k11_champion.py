@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# How many resamples of a night's gains are drawn.
+# The number of resamples of a night's gains.
 ROUNDS = 1000
 
 

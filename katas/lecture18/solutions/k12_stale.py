@@ -42,14 +42,14 @@ def digest(path: Path) -> str:
 
 
 def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]) -> str:
-    """Return a name for what a stage makes from its inputs."""
+    """Return a name for the output of a stage."""
     contents = {role: digest(path) for role, path in inputs.items()}
     parts = [stage.name, stage.code, dict(stage.options), contents, dict(environment)]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def cached(folder: Path, name: str, run: Callable[[Path], None]) -> Path:
-    """Return the file `name` in the folder, made by ``run(path)`` if it is not there."""
+    """Return the file `name` in the folder; ``run(path)`` writes it if it is missing."""
     path = folder / name
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=folder) as scratch:

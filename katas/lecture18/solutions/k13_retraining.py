@@ -22,7 +22,7 @@ PAUSE, PERCENT, FAILURES, TOLERANCE = 12.0, 10, 2, 0.125
 
 @dataclass(frozen=True)
 class Facts:
-    """What a bot knows: higher scores are better; times are in hours."""
+    """The bot's input: higher scores are better; times are in hours."""
 
     now: float
     trained: float = -math.inf

@@ -1,4 +1,4 @@
-"""A night of its own: train on two ranks, compare, promote; here or on a cluster."""
+"""A whole night: train on two ranks, compare, promote; here or on a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Seconds between looks at a job, and how many of its last lines an error shows.
+# Seconds between looks at a job, and the number of last lines that an error shows.
 POLL, LINES = 0.1, 5
 
 
@@ -41,7 +41,7 @@ class Stage:
 
 @dataclass
 class Registry:
-    """Models and their losses by version, 1, 2, 3, ..., and aliases. Given."""
+    """Models and losses by version, 1, 2, 3, ..., and the aliases. Given."""
 
     models: dict[int, bytes] = field(default_factory=dict)
     losses: dict[int, float] = field(default_factory=dict)
@@ -102,7 +102,7 @@ def promote(registry: Registry, model: bytes, loss: float) -> bool:
 
 
 def nightly(registry: Registry, stages: Sequence[Stage], scheduler: str = "local_cwd") -> bool:
-    """Run the stages, promote what they made, and return whether it is the champion."""
+    """Run the stages, promote their model, and return whether it is the champion."""
     chain(stages, scheduler)
     *_, model, judge = stages
     loss = float(judge.output.read_text(encoding="utf-8"))

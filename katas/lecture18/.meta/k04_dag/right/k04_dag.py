@@ -42,7 +42,7 @@ def open_store(store: Path) -> None:
 
 
 def new_folder(store: Path) -> Path:
-    """Return an empty folder to work in, on the disk of the store: no call returns it again."""
+    """Return an empty folder to work in, on the store's disk: a different one each time."""
     return Path(tempfile.mkdtemp(dir=store / "work"))
 
 

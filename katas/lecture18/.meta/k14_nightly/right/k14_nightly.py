@@ -1,4 +1,4 @@
-"""A night of its own: train on two ranks, compare, promote; here or on a cluster."""
+"""A whole night: train on two ranks, compare, promote; here or on a cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Stage:
 
 @dataclass
 class Registry:
-    """Models and their losses by version, 1, 2, 3, ..., and aliases. Given."""
+    """Models and losses by version, 1, 2, 3, ..., and the aliases. Given."""
 
     models: dict[int, bytes] = field(default_factory=dict)
     losses: dict[int, float] = field(default_factory=dict)
