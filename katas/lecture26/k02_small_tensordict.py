@@ -2,7 +2,7 @@
 
 A step of a simulation returns a dict that contains dicts: observations, rewards, the next
 observation. You want to index all of it at once, stack it, and map over it. TensorDict does that
-with one idea: all tensors begin with the same dims, the batch size, and an index sees no others.
+with one idea: all tensors begin with the same dims, the batch size, and an index sees only these.
 
     Batch, batch_size (4, 5)
       pixels   (4, 5, 8, 8)        batch[2]       (5,)
@@ -14,7 +14,7 @@ Write
 1. ``__getitem__``: a name, or an index of the batch dims;
 2. `stack`: a new batch dim, also counted from the end: -1 is the last batch dim;
 3. `flatten` and `unflatten`, with which ``torch.vmap`` takes a `Batch` apart. Inside, a dim is
-   hidden, and no size that you have noted still holds.
+   hidden, and no size that you have recorded still holds.
 
 Begin on paper: inside ``vmap``, which shapes does the batch above have, and what still holds?
 Afterwards read ``register_pytree_node`` in ``torch/utils/_pytree.py``, in site-packages.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """Tensors and other Batches by name, at least one, that begin with the dims `batch_size`."""
+    """One or more tensors and nested Batches by name, which begin with the dims `batch_size`."""
 
     def __init__(self, values: Mapping[str, Any], batch_size: Sequence[int]) -> None:
         """Check the sizes. Given."""
@@ -47,17 +47,17 @@ class Batch:
                 raise ValueError(f"{name}: {[*found]} does not begin with {[*self.batch_size]}")
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the value of a name; or for an index, a Batch with every value indexed alike.
+        """Return a name's value, or for an index, a Batch with every value indexed alike.
 
         An index is an int, a slice, a tensor, or a tuple of these; `...` and None are not
         needed. An index with more dims than the batch has raises IndexError.
         """
-        # TODO: let PyTorch find the new batch size. Which tensor has the batch dims and no others?
+        # TODO: let PyTorch find the new batch size. Which tensor has only the batch dims?
         raise NotImplementedError("__getitem__")
 
 
 def shape(value: Any) -> torch.Size:
-    """Return a tensor's shape, a Batch's batch size, and no dims for vmap's own ints. Given."""
+    """Return a tensor's shape or a Batch's batch size; for vmap's own ints, return (). Given."""
     return value.batch_size if isinstance(value, Batch) else getattr(value, "shape", torch.Size())
 
 
@@ -71,9 +71,9 @@ def check_alike(batches: Sequence[Batch]) -> None:
 
 
 def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
-    """Return all Batches as one, along a new batch dim; nested Batches too.
+    """Stack all Batches along a new batch dim; nested Batches too.
 
-    Names are in the order of the first. A `dim` out of range raises IndexError.
+    Names are in the order of the first Batch. A `dim` out of range raises IndexError.
     """
     check_alike(batches)
     # TODO: where is dim -1 for a tensor that has more dims than the batch?
@@ -81,8 +81,8 @@ def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
 
 
 def flatten(batch: Batch) -> tuple[list[Any], Any]:
-    """Return the values, nested Batches as they are, and what else `unflatten` needs."""
-    # TODO: the names, and what still holds for the first value's dims when a batch dim is hidden.
+    """Return the values, nested Batches unchanged, and whatever else `unflatten` needs."""
+    # TODO: the names, and a number of the first value's dims that holds if a batch dim is hidden.
     raise NotImplementedError("flatten")
 
 

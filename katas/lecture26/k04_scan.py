@@ -1,11 +1,11 @@
 """Compute advantages without a loop over time.
 
-A loop over 1,000 steps starts thousands of operators, each for one column. But a step of GAE,
+A loop over 1,000 steps runs thousands of operators, each for one column. But a step of GAE,
 
     A = delta + carry * A_next
 
 is a map of A_next, and two such maps in a row are again one map. So neighbours can be joined, then
-pairs, then fours: the number of steps that a step is joined with doubles each round.
+pairs, then fours: the number of steps joined doubles each round.
 
     round 0    0       1       2      3     4
     round 1    0|1     1|2     2|3    3|4   4
@@ -18,7 +18,7 @@ pairs, then fours: the number of steps that a step is joined with doubles each r
    take 10 calls.
 3. `gae` is one scan.
 
-Begin on paper: substitute A_next = d + c x in the map above. What multiplies x, and what is left?
+Begin on paper: substitute A_next = d + c x in the map above. What multiplies x, and what is added?
 Afterwards read ``generic_associative_scan`` in ``torch/_higher_order_ops/associative_scan.py``, in
 site-packages: it joins each pair once, goes on with half of them, and fills the gaps on its way
 back.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def affine(inner: Maps, outer: Maps) -> Maps:
-    """Return the pair (c, d) of one map that does what `outer` does to what `inner` returns.
+    """Return the pair (c, d) of the map that applies `outer` to the result of `inner`.
 
     A pair (c, d) of tensors stands for the map from x to d + c * x, element by element.
     """
@@ -50,7 +50,7 @@ def scan(combine: Callable[[Maps, Maps], Maps], maps: Maps) -> Maps:
     """Join the map of each step with those of all later steps.
 
     `maps` are tensors [..., time] with at least one step. `combine(inner, outer)` takes and returns
-    as many tensors as `maps` has, for any number of steps; `inner` are the later ones.
+    as many tensors as `maps` has, for any number of steps; `inner` are the later steps.
     """
     # TODO: a loop over rounds, none over time.
     raise NotImplementedError("scan")
@@ -59,7 +59,7 @@ def scan(combine: Callable[[Maps, Maps], Maps], maps: Maps) -> Maps:
 def gae(delta: torch.Tensor, done: torch.Tensor, decay: float) -> torch.Tensor:
     """Return delta plus decay times the next step's advantage, unless done, [..., time].
 
-    The last step has no next one. `done` is bool, `decay` is gamma times lam; deltas are finite.
+    The last step has no next step. `done` is bool, `decay` is gamma times lam; deltas are finite.
     """
     # TODO: what is the carry of a step that is done?
     raise NotImplementedError("gae")

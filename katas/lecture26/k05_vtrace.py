@@ -1,8 +1,8 @@
 """Learn from steps that an older policy took: V-trace, with its two clips.
 
-A hundred actors play with a policy that is some updates old: mu chose the action, pi is what you
-train. Weights pi / mu say how much more often pi would have chosen it. Unclipped, their product
-over an episode explodes; so they are clipped, once for each of two tasks:
+A hundred actors play with a policy some updates old: mu chose the action, pi is the policy
+you train. A weight pi / mu is how much more often pi would have chosen it. Unclipped, the product
+of weights over an episode explodes; so they are clipped, once for each of two tasks:
 
     rho = min(pi / mu, rho_max)      how much a step's own surprise counts
     c   = min(pi / mu, c_max)        how far what comes later flows back
@@ -12,14 +12,14 @@ over an episode explodes; so they are clipped, once for each of two tasks:
 
     advantage = rho (reward + gamma (what follows) - V)
 
-What follows is the next step's target; where the row has no next step of this episode, it is V'.
-After a terminated step it is 0.
+What follows is the next step's target, or V' where the row has no next step of this episode. After
+a terminated step it is 0.
 
 1. `weights`: rho and c, from log-probabilities.
-2. `vtrace`: advantage and target, numbers without a gradient.
+2. `vtrace`: advantage and target, without a gradient.
 
 Begin on paper: if pi is mu, and both clips are 1, which estimator is left?
-Afterwards read ``clamp`` in ``torch/_torch_docs.py``, and try what it does not say: what becomes of
+Afterwards read ``clamp`` in ``torch/_torch_docs.py``, and try what it does not say: what happens to
 a NaN among the weights?
 """
 
@@ -55,5 +55,5 @@ def vtrace(
     rollout: Rollout, rho: torch.Tensor, c: torch.Tensor, gamma: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the advantage and the critic's target, [..., time], without a gradient."""
-    # TODO: first the targets, from the last step to the first. The last has no next one.
+    # TODO: first the targets, from the last step to the first. The last has no next step.
     raise NotImplementedError("vtrace")

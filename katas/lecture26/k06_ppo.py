@@ -1,8 +1,8 @@
-"""PPO's clipped loss: which steps still pull.
+"""PPO's clipped loss: which steps still have a gradient.
 
-One rollout serves several updates, and after the first the policy is not the one that acted. PPO
-weighs each step with ratio = pi / pi_old, and pays no more once the ratio has moved far enough the
-way that the advantage A asks for:
+One rollout serves several updates, and after the first the policy has changed. PPO weighs each step
+with ratio = pi / pi_old, and pays no more once the ratio has moved far enough the way that the
+advantage A asks for:
 
     gain = min(ratio A, clamp(ratio, 1 - clip, 1 + clip) A)        loss = - mean of the gains
 
@@ -16,8 +16,8 @@ Where the gain is flat, a step has no gradient. Beyond the other bound it has on
 the wrong way is pulled back. That is what ``min`` is for.
 
 1. `loss`.
-2. `slope`: its derivative for each log_prob, by a formula and without autograd. `Clipped`, which is
-   given, uses it as its backward.
+2. `slope`: its derivative for each log_prob, by a formula and without autograd. The given `Clipped`
+   uses it as its backward.
 
 Begin on paper, with clip 0.2: which of A = 1 and A = -1 pulls at ratio 0.5, and which at 1.5?
 Afterwards read ``minimum`` in ``tools/autograd/derivatives.yaml``: what happens if both are equal?
@@ -36,7 +36,7 @@ def loss(
     """Return the loss, a scalar.
 
     The first three arguments have the same shape: log pi, log pi_old and the advantages. `old` and
-    `advantage` are constants: no gradient flows to them, even if they require one.
+    `advantage` are constants: no gradient flows to them, even if they require grad.
     """
     # TODO
     raise NotImplementedError("loss")

@@ -1,22 +1,22 @@
 """A replay buffer that survives the process.
 
-An agent learns from a million past rows, and a list of a million small tensors is slow, and gone
-after a crash. A buffer reserves one storage instead, and every field is a tensor that views it:
+An agent learns from a million past rows, and a list of a million small tensors is slow, and lost in
+a crash. A buffer reserves one storage instead, and every field is a tensor that views it:
 
     storage  | count | . . . . . | . . . . . | . . . . . |        capacity 5
                int64   state       action      done
                        float32 [5, 2]          bool [5]
 
-    after row 0 to row 7, slots hold rows  5 6 7 3 4              row i is in slot i % 5
+    after rows 0 to 7, the slots hold rows  5 6 7 3 4              row i is in slot i % 5
 
-With a file as its storage, each write goes to the file, the count's too: a second process
-that opens it finds all rows.
+With a file as its storage, each write goes to the file, even the count's: a second process that
+opens the file finds all rows.
 
 1. `reserve`: the storage.
 2. ``__init__``: the views, with ``Tensor.set_(storage, offset, size)``.
 3. `extend`, `sample`, `by_age`. About 20 lines.
 
-- No loop over rows, and no slot twice in one write: PyTorch does not say which value would stay.
+- No loop over rows, and no slot twice in one write: PyTorch does not define which value stays.
 
 Begin on paper: eight rows arrive at once in an empty buffer of five. Which go where?
 Afterwards read ``set_`` in ``torch/_tensor_docs.py``, in site-packages. Real life differs: in
@@ -41,7 +41,7 @@ ALIGN = 8
 
 # Given: do not change.
 def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
-    """Return the byte at which each field begins, a multiple of 8, and the total bytes."""
+    """Return the byte at which each field begins, a multiple of 8, and the total size in bytes."""
     starts, end = {"count": 0}, ALIGN
     for name, (dtype, shape) in layout.items():
         starts[name] = end
@@ -52,13 +52,13 @@ def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
 
 # The exercise.
 def reserve(nbytes: int, path: Path | None) -> torch.UntypedStorage:
-    """Return a storage of zeros; or the bytes of the file, which is created if there is none."""
+    """Return a storage of zeros, or one mapped to the file, which is created if it is missing."""
     # TODO: torch.UntypedStorage, and its from_file.
     raise NotImplementedError("reserve")
 
 
 class Replay:
-    """The last `capacity` rows; a row has a tensor for each name in the layout."""
+    """Keeps the last `capacity` rows; a row has a tensor for each name in the layout."""
 
     def __init__(self, capacity: int, layout: Layout, path: Path | None = None) -> None:
         self.capacity = capacity
@@ -72,7 +72,7 @@ class Replay:
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
-        """Append a batch of rows, as if one after another; row number i goes to i % capacity.
+        """Append a batch of rows, as if one by one; row number i goes to slot i % capacity.
 
         A batch may be empty, or have more rows than the buffer; `rows` may require gradients, and
         the buffer does not.
@@ -81,7 +81,7 @@ class Replay:
         raise NotImplementedError("Replay.extend")
 
     def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        """Return a batch of rows, each drawn from those the buffer holds, with replacement.
+        """Return a batch of rows, drawn from the rows in the buffer with replacement.
 
         All rows are equally likely, and each is drawn independently of the others, by the generator
         alone. A later `extend` changes no batch.

@@ -42,10 +42,10 @@ class SumTree:
         return self.tree[1]
 
     def update(self, slots: torch.Tensor, priorities: torch.Tensor) -> None:
-        """Set the priorities of slots, and the sums above them.
+        """Set the priorities of slots, and update the sums above them.
 
-        A slot may occur twice, with the same priority. Priorities may be float32 and have a
-        graph, which the tree does not keep.
+        A slot may occur twice, with the same priority. Priorities may be float32 and have a graph;
+        do not keep it.
         """
         # TODO: self.capacity.bit_length() - 1 is the number of levels above the leaves.
         raise NotImplementedError("SumTree.update")
@@ -54,8 +54,8 @@ class SumTree:
         """For each mark, return the slot whose part of [0, total) contains it: int64 of [marks].
 
         Marks are float64. The part of slot i begins at the sum of the priorities before it. A slot
-        of priority 0 has no part: it is never found, not even if rounding leaves a mark at the end
-        of the last one.
+        of priority 0 has no part: never return it, even if rounding leaves a mark at the end of the
+        last part.
         """
         # TODO
         raise NotImplementedError("SumTree.find")
@@ -64,7 +64,7 @@ class SumTree:
 def draw(
     tree: SumTree, size: int, beta: float, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return slots, and importance-sampling weights in float64, both of [size].
+    """Return slots and float64 importance-sampling weights, both of [size].
 
     Each slot is drawn by `find`, independently of the others and with replacement, with a
     probability proportional to its priority p. Its weight is ``p ** -beta``, divided by the largest

@@ -1,8 +1,8 @@
 """Four thousand poles for the operators of one.
 
-CartPole in Python steps one pole at a time, and a policy that is tried on a thousand poles waits a
-thousand times. Write the step of one pole with tensors, and vmap makes it a step of all poles. One
-thing is in the way:
+CartPole in Python steps one pole at a time, so a policy tried on a thousand poles waits a thousand
+times. Write the step of one pole with tensors, and vmap makes it a step of all poles. One thing is
+in the way:
 
     if action == 1: ...      # vmap: It looks like you're attempting to use a Tensor in some
                              # data-dependent control flow
@@ -30,11 +30,11 @@ GRAVITY, POLE, TOTAL, HALF, FORCE, TAU = 9.8, 0.1, 1.1, 0.5, 10.0, 0.02
 FAR, TILTED = 2.4, 12 * math.pi / 180
 
 
-# Given: the physics of one pole, in Python numbers. Read it, and do not change it.
+# Given: the physics of one pole, in Python numbers. Read the code, but do not change it.
 def python_step(
     state: tuple[float, float, float, float], action: int
 ) -> tuple[tuple[float, float, float, float], bool]:
-    """Return the state after 0.02 s of a push to the right (1) or left (0), and if it ended."""
+    """Push right (1) or left (0) for 0.02 s; return the state, and whether the episode ended."""
     x, speed, angle, turn = state
     force = FORCE if action == 1 else -FORCE
     cos, sin = math.cos(angle), math.sin(angle)
@@ -49,7 +49,7 @@ def python_step(
 def step(state: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the next state, [4], and whether the episode ended, a bool without a dim.
 
-    `state` is [4] and of any float dtype, which is kept; `action` is 0 or 1, or a bool.
+    `state` is [4] of any float dtype; keep the dtype. `action` is 0 or 1, or a bool.
     """
     # TODO
     raise NotImplementedError("step")
@@ -59,7 +59,8 @@ def play(weights: torch.Tensor, states: torch.Tensor, steps: int) -> torch.Tenso
     """Return how many steps each pole stands, int64 of [poles].
 
     The step in which a pole falls counts, as its reward does in Gymnasium. A fallen pole stays
-    so, even if the physics brings it back. A pole that stands after `steps` steps scores `steps`.
+    fallen, even if the physics brings it back. A pole that stands after `steps` steps scores
+    `steps`.
     """
     # TODO: weights is [4], states [poles, 4].
     raise NotImplementedError("play")

@@ -1,14 +1,14 @@
 """Find out whose dice they are.
 
-Two policies are compared on ten noisy poles. One wins: is it better, or luckier? Give both the same
-noise, and the comparison needs far fewer poles. But vmap draws no random number unless you say
-whose it is:
+You compare two policies on ten noisy poles. One wins: is it better, or luckier? Give both the same
+noise, and the comparison needs far fewer poles. But vmap draws no random number unless you say who
+shares it:
 
     vmap(lambda s: s + torch.randn(()))(torch.zeros(3))      # RuntimeError: vmap: called random
     vmap(torch.bernoulli, randomness="same")(torch.rand(3))  # and this one?
 
 1. `crowd` and `fair`: call `play` once each.
-2. `coupled`: n probabilities, one throw.
+2. `coupled`: n probabilities, one draw.
 
 Begin with both lines, and ``randomness="different"``.
 Afterwards read ``randomness`` in ``torch/_functorch/apis.py``, in site-packages.
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each gets its own noise.
+    """Return the score of one policy from each state, [states]; each state gets its own noise.
 
-    ``play(policy, state)`` draws random numbers, and returns a score without a dim.
+    ``play(policy, state)`` draws random numbers and returns a score without a dim.
     """
     # TODO
     raise NotImplementedError("crowd")

@@ -2,11 +2,11 @@
 
 An agent has learned from these rows. In its diary:
 
-    "The end of a corridor is worth something: it leads back to the beginning, for nothing."
+    "The end of a corridor is worth something: it leads back to the start, for no reward."
     "In a corridor that is cut off by the time limit, the last place is worth as little as an end."
 
-`collect` has two bugs. A row is final if there is no future after it: its target is the reward
-alone, and for all others ``reward + gamma * value(next)``.
+`collect` has two bugs. A row is final if no future follows it: its target is the reward alone; all
+other targets are ``reward + gamma * value(next)``.
 
 Begin with a corridor of two steps: print the rows of the first five steps.
 Afterwards compare a mask as index with ``masked_select`` in ``torch/_torch_docs.py``. Real life
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 class Corridors:
-    """Corridors side by side: action 1 moves on by 1, action 0 stays; the reward is the old place.
+    """Parallel corridors: action 1 moves on by 1, action 0 stays; the reward is the old position.
 
-    A corridor terminates at its end, and is truncated after `limit` steps. The step after that
-    resets it: the action is ignored, the reward is 0, the observation is that of a new episode.
+    A corridor terminates at its end, and is truncated after `limit` steps. The next step resets it:
+    the action is ignored, the reward is 0, and the observation starts a new episode.
     """
 
     def __init__(self, ends: list[int], limit: int) -> None:
         self.ends, self.limit = torch.tensor(ends), limit
 
     def reset(self) -> torch.Tensor:
-        """Begin all episodes, and return where they are: [corridors]."""
+        """Begin all episodes, and return their positions: [corridors]."""
         self.place, self.steps = torch.zeros_like(self.ends), torch.zeros_like(self.ends)
         self.over = torch.zeros_like(self.ends, dtype=torch.bool)
         return self.place
@@ -52,12 +52,12 @@ class Corridors:
         return self.place, reward, terminated, truncated
 
 
-# TODO: find and mend the bugs. Nothing raises NotImplementedError here: the code is written, and
+# TODO: find and fix the bugs. Nothing raises NotImplementedError here: the code is written, and
 # wrong.
 def collect(
     env: Corridors, policy: Callable[[torch.Tensor], torch.Tensor], steps: int
 ) -> dict[str, torch.Tensor]:
-    """Return the transitions of `steps` steps of all environments, step after step.
+    """Return the transitions of `steps` steps of all environments, in the order of the steps.
 
     A step that only resets an environment is not a transition.
     """

@@ -1,6 +1,6 @@
 """CartPole learns, with TorchRL.
 
-You have built the pieces; these are the real ones. One run of `learn` takes ten seconds or so: a
+You have built the pieces; now use TorchRL's. One run of `learn` takes ten seconds or so: a
 policy that falls after about 20 steps learns to hold the pole for more than 100:
 
     collected --> batch --> GAE --> buffer --> samples of 250 --> ClipPPOLoss --> optimizer
@@ -13,8 +13,8 @@ policy that falls after about 20 steps learns to hold the pole for more than 100
 
 - An advantage is a number, not a function of the critic: keep no graph of it, and estimate it once
   per batch.
-- Of what the loss returns, add up the entries named ``loss_...``; the rest is for you to look at.
-- Nothing of the last batch is left when you learn from the next.
+- Add up the loss's entries named ``loss_...``; the other entries are only for you to look at.
+- Keep nothing of the last batch when you learn from the next.
 
 Begin with ``print(batch)`` for a batch of ten steps.
 Afterwards read ``Adam`` in ``torch/optim/adam.py``, in site-packages. Real life differs: several
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ROWS = 250
 
 
-# Given: do not change. Imports take seconds, so they run when they are needed.
+# Given: do not change. Imports take seconds, so they run only when needed.
 def rl(name: str) -> Any:
     """Return TorchRL's module of this name: ``rl("objectives").ClipPPOLoss``."""
     with warnings.catch_warnings(action="ignore"):
@@ -46,7 +46,7 @@ def rl(name: str) -> Any:
 
 
 def parts(seed: int) -> tuple[Any, Any, Any]:
-    """Return the environment, a policy (the actor) and an estimate of values (the critic)."""
+    """Return the environment, a policy (the actor) and a value estimate (the critic)."""
     torch.manual_seed(seed)
     env = rl("envs").GymEnv("CartPole-v1")
     env.set_seed(seed)
@@ -70,7 +70,7 @@ def parts(seed: int) -> tuple[Any, Any, Any]:
 
 
 def collected(env: Any, actor: Any, frames: int, batches: int) -> Iterable[Any]:
-    """Return a collector of `batches` batches, each of `frames` steps by the current policy."""
+    """Return a collector of `batches` batches, each with `frames` steps of the current policy."""
     return rl("collectors").Collector(
         env,
         actor,
@@ -94,7 +94,7 @@ def advantages(critic: Any) -> Any:
 def clipped(actor: Any, critic: Any) -> Any:
     """Return TorchRL's ClipPPOLoss, from ``rl("objectives")``.
 
-    Clip at 0.2; the coefficient of the entropy is 0.01, that of the critic 0.5.
+    Clip at 0.2; the entropy's coefficient is 0.01, the critic's 0.5.
     """
     # TODO
     raise NotImplementedError("clipped")
@@ -113,7 +113,7 @@ def shuffled(rows: int) -> Any:
 def update(
     batch: Any, advantage: Any, loss: Any, optimizer: Any, buffer: Any, *, epochs: int
 ) -> None:
-    """Learn from one batch: each epoch goes through all of its rows once, and no others.
+    """Learn from one batch: each epoch uses each of its rows once, and no other rows.
 
     `advantage` is called with the batch, which has a multiple of ROWS rows, and `loss` with a
     sample; `loss` returns its tensors by name.
@@ -125,8 +125,8 @@ def update(
 def learn(seed: int, frames: int, batches: int, epochs: int) -> list[float]:
     """For each batch, return the steps per episode, before learning from it.
 
-    That is `frames`, divided by how many entries of ``batch["next", "done"]`` are True, or by 1
-    if none is. Use Adam with a learning rate of 3e-3, for all parameters of the loss.
+    Divide `frames` by the number of True entries in ``batch["next", "done"]``, or by 1 if there are
+    none. Use Adam with a learning rate of 3e-3, for all parameters of the loss.
     """
     # TODO: `parts`, your pieces, then a loop over `collected`.
     raise NotImplementedError("learn")

@@ -1,4 +1,4 @@
-"""Tests of k01_tensordict: what reaches the episode, and what stays in the row."""
+"""Tests of k01_tensordict: which writes reach the episode, and which stay in the row."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_lines_of_the_brief() -> None:
 
 
 def test_one_row() -> None:
-    """Step 1 of three; the other rows stay, and so does a name that the step does not have."""
+    """Record step 1 of three; the other rows stay, and so does a name that the step lacks."""
     yours = episode()
     recorded(yours, 1, {"reward": torch.tensor(2.5), "observation": torch.tensor([4.0, 5.0])})
 
@@ -69,7 +69,7 @@ def test_one_row() -> None:
 
 
 def test_several_rows() -> None:
-    """A slice takes a batch of steps."""
+    """A slice as index takes a batch of steps."""
     yours = episode()
     recorded(yours, slice(0, 3, 2), {"action": torch.tensor([6, 7]), "reward": torch.ones(2)})
 
@@ -78,18 +78,18 @@ def test_several_rows() -> None:
 
 
 def test_numbers_without_history() -> None:
-    """What a network computed has a graph, which an episode would keep alive."""
+    """A network's output has a graph, which an episode must not keep alive."""
     yours, value = episode(), torch.tensor(3.0, requires_grad=True)
     recorded(yours, 2, {"reward": 2 * value})
 
     assert not yours["reward"].requires_grad, (
-        "the episode's reward requires grad: its graph was written with the number (detach)"
+        "the episode's reward requires grad: detach the value before you write it"
     )
     same(yours["reward"], [0.0, 0.0, 6.0], "reward")
 
 
 def test_tied_until_assigned() -> None:
-    """A row, and the same row after one of its names got another tensor."""
+    """A name of a row is tied until another tensor is put under it."""
     whole = episode()
     row = whole[1]
     names = {"observation", "action", "reward"}
@@ -123,7 +123,7 @@ def test_names_and_views() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_tensordict_agrees() -> None:
-    """A TensorDict in place of Rows."""
+    """A TensorDict gives the same answers as Rows."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
 
     whole: Any = TensorDict(episode().tensors, batch_size=[3])

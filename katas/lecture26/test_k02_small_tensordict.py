@@ -1,4 +1,4 @@
-"""Tests of k02_small_tensordict: sizes, views, errors, and what vmap sees."""
+"""Tests of k02_small_tensordict: sizes, views, errors, and the sizes inside vmap."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def rollout() -> Batch:
 
 
 def is_batch(yours: Any, size: list[int], values: dict[str, torch.Tensor], what: str) -> None:
-    """Check the size, the names, and each value; those of the nested one under its two names."""
+    """Check the size, the names and each value, also in the nested Batch under its two names."""
     __tracebackhide__ = True
-    assert isinstance(yours, Batch), f"{what}: yours is of type {type(yours).__name__}, not Batch"
+    assert isinstance(yours, Batch), f"{what}: yours is a {type(yours).__name__}, expected a Batch"
     found = [*yours.batch_size]
     assert found == size, f"{what}: your batch size is {found}, expected {size}"
     assert [*yours.values] == ["pixels", "reward", "next"], f"{what}: your names {[*yours.values]}"
@@ -51,7 +51,7 @@ def is_batch(yours: Any, size: list[int], values: dict[str, torch.Tensor], what:
 
 
 def test_a_name() -> None:
-    """A name gives the value itself, the same object."""
+    """A name gives the value itself, not a copy."""
     batch = rollout()
     for name, value in batch.values.items():
         yours = batch[name]
@@ -89,11 +89,13 @@ def test_views() -> None:
     batch = rollout()
     batch[1:3].values["pixels"].zero_()
     found = batch.values["pixels"][1:3]
-    assert not found.any(), "batch[1:3]['pixels'] is a copy: a write to it does not reach the batch"
+    assert not found.any(), (
+        "batch[1:3]['pixels'] is a copy, so a write to it does not reach the batch"
+    )
 
 
 def test_too_many_dims() -> None:
-    """The third dim is the pixels' own, and the nested batch's."""
+    """An index cannot use the third dim, which belongs to the pixels and the nested batch."""
     for batch in (rollout(), Batch({"pixels": numbers(4, 5, 2)}, [4, 5])):
         try:
             yours = batch[2, 3, 0]
@@ -106,14 +108,14 @@ def test_too_many_dims() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1, -3])
 def test_stack(dim: int) -> None:
-    """A new dim among the batch dims, wherever it is counted from."""
+    """The new dim is among the batch dims, counted from the front or the end."""
     first, second = rollout(), rollout()
     second.values["reward"] = second.values["reward"] + 1
     before = [*first.values.values()]
     with unchanged(first.values["reward"], second.values["reward"]):
         yours = stack([first, second, first], dim)
     kept = all(x is y for x, y in zip(before, first.values.values(), strict=True))
-    assert kept, "your code changes its argument: the first Batch has different values now"
+    assert kept, "your code changes its argument: the first Batch now has different values"
 
     place = dim % 3
     size = [[3, 4, 5], [4, 3, 5], [4, 5, 3]][place]
@@ -128,7 +130,7 @@ def test_stack(dim: int) -> None:
 
 
 def test_stack_by_name() -> None:
-    """The order of names may differ; without a dim, the new one is the first."""
+    """The order of names may differ; without `dim`, the new dim is the first."""
     a = Batch({"x": numbers(2), "y": -numbers(2)}, [2])
     b = Batch({"y": numbers(2) - 9, "x": numbers(2) + 9}, [2])
     yours = stack([a, b])
@@ -176,7 +178,7 @@ def test_unequal_stack() -> None:
 
 
 def test_there_and_back() -> None:
-    """What flatten returns makes the same Batch again, sizes too."""
+    """The results of flatten give the same Batch back, with its sizes."""
     batch = rollout()
     values, context = flatten(batch)
     assert [id(value) for value in values] == [id(value) for value in batch.values.values()], (
@@ -199,7 +201,7 @@ def test_there_and_back() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_vmap(dim: int) -> None:
-    """Inside, the dim is hidden: the batch size has the others."""
+    """Inside vmap the mapped dim is hidden: the batch size has the other dims."""
     batch, seen = rollout(), list[Any]()
 
     def function(inside: Batch) -> Batch:
@@ -217,7 +219,7 @@ def test_vmap(dim: int) -> None:
 
 
 def test_vmap_over_all_there_is() -> None:
-    """A Batch of one batch dim has none left inside, and two afterwards if a function adds one."""
+    """A Batch with one batch dim has none inside vmap, and two outside if a function adds one."""
     batch = Batch({"x": numbers(3), "y": numbers(3, 2)}, [3])
     sizes = list[Any]()
 
@@ -233,7 +235,7 @@ def test_vmap_over_all_there_is() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_tensordict_agrees() -> None:
-    """TensorDict's sizes and values, from the same calls."""
+    """TensorDict gives the same sizes and values for the same calls."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
 
     batch = rollout()

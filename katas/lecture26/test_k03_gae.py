@@ -42,7 +42,7 @@ def rows(steps: Rollout) -> list[list[tuple[Any, ...]]]:
 
 
 def returns_by_sums(steps: Rollout, gamma: float) -> torch.Tensor:
-    """Return the sum of the rewards from each step to its episode's end, and of what follows."""
+    """Return the sum of the rewards from each step to its episode's end, and the value after it."""
     found = []
     for row in rows(steps):
         for start in range(len(row)):
@@ -91,14 +91,14 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT
 
 
 def test_returns_of_the_picture() -> None:
-    """Step 2 is cut off, so V' stands for the rest: 1 + 0.5 * 8; the same in the last step."""
+    """Step 2 is cut off, so V' replaces the rest: 1 + 0.5 * 8; the last step works the same."""
     yours = returns(picture(), 0.5)
 
     close(yours, [2.75, 3.5, 5.0, 3.5, 5.0], "returns of the picture, nothing terminated")
 
 
 def test_returns_where_the_agent_fell() -> None:
-    """Step 2 has no future, nor does step 4 if it is terminated: the critic does not count."""
+    """Step 2 has no future, nor does step 4 if it is terminated: the critic's value is ignored."""
     close(returns(picture(2), 0.5), [1.75, 1.5, 1.0, 3.5, 5.0], "returns, step 2 terminated")
     close(returns(picture(2, 4), 0.5), [1.75, 1.5, 1.0, 1.5, 1.0], "returns, 2 and 4 terminated")
 
@@ -114,7 +114,7 @@ def test_returns_by_definition(size: tuple[int, ...]) -> None:
 
 
 def test_deltas() -> None:
-    """With lam 0 an advantage is its own delta: V' counts where the step is cut off, too."""
+    """With lam 0 an advantage is its own delta; V' is also used where the step is cut off."""
     yours, target = gae(picture(), 0.5, 0.0)
     close(yours, [3.0] * 5, "delta is 1 + 0.5 * 8 - 2 in each step")
     close(target, [5.0] * 5, "the target is advantage + value")
@@ -123,7 +123,7 @@ def test_deltas() -> None:
 
 
 def test_advantages_stop_where_an_episode_is_done() -> None:
-    """Cut off or ended, the next episode's advantage does not flow back."""
+    """The next episode's advantage does not flow back, whether a step is cut off or ended."""
     yours, _ = gae(picture(), 0.5, 0.5)
     close(yours, [3.9375, 3.75, 3.0, 3.75, 3.0], "deltas of 3, cut off after step 2")
     yours, _ = gae(picture(2), 0.5, 0.5)
@@ -132,7 +132,7 @@ def test_advantages_stop_where_an_episode_is_done() -> None:
 
 @pytest.mark.parametrize("size", [(1,), (9,), (4, 12), (2, 3, 7)])
 def test_gae_by_definition(size: tuple[int, ...]) -> None:
-    """The discounted sum of an episode's deltas."""
+    """An advantage is the discounted sum of its episode's deltas."""
     steps = rollout(*size, seed=1)
     with unchanged(**steps._asdict()):
         yours, target = gae(steps, 0.9, 0.8)
@@ -163,7 +163,7 @@ def test_lam_1_is_the_return() -> None:
 
 
 def test_no_gradient() -> None:
-    """A critic's gradient is that of its loss; through a target it would move the target."""
+    """A critic learns only from its own loss; a gradient through a target would move the target."""
     steps = rollout(2, 5)
     steps = steps._replace(
         value=steps.value.requires_grad_(), next_value=steps.next_value.requires_grad_()
@@ -187,7 +187,7 @@ def test_dtype() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """TorchRL's own loop, where time is the second-to-last dim."""
+    """TorchRL's own loop agrees; there time is the second-to-last dim."""
     from torchrl.objectives.value import functional  # noqa: PLC0415 - optional
 
     steps = rollout(4, 12, seed=3)

@@ -36,20 +36,20 @@ def by_loop(delta: torch.Tensor, done: torch.Tensor, decay: float) -> torch.Tens
 
 
 class Spans:
-    """A `combine` that writes down whose spans it joins; a span is a first and a last step."""
+    """A `combine` that records which spans it joins; a span is a first and a last step."""
 
     def __init__(self) -> None:
         self.rounds = list[str]()
 
     def __call__(self, inner: Any, outer: Any) -> Any:
-        """Join spans that are neighbours: the inner one begins right after the outer one."""
+        """Join spans that are neighbours: the inner span begins right after the outer span."""
         pairs = [*zip(*(x.tolist() for x in (*outer, *inner)), strict=True)]
         text = [f"{name(a, b)}|{name(c, d)}" for a, b, c, d in pairs]
         self.rounds.append(" ".join(text))
         wrong = [f"{a}..{b} with {c}..{d}" for a, b, c, d in pairs if b + 1 != c]
         assert not wrong, (
             f"in round {len(self.rounds)} you join {', '.join(wrong)} (outer with inner): the "
-            "inner one has to begin right after the outer one"
+            "inner span must begin right after the outer span"
         )
         return outer[0].clone(), inner[1].clone()
 
@@ -92,13 +92,13 @@ def test_two_maps_are_one() -> None:
     yours = (c.tolist(), d.tolist())
 
     assert yours == ([21.0], [17.0]), (
-        f"x is mapped to 5 + 7 x, and that y to 2 + 3 y: your (c, d) is {yours}, expected "
+        f"the inner map is 5 + 7 x, the outer map 2 + 3 y: your (c, d) is {yours}, expected "
         "([21.0], [17.0])"
     )
 
 
 def test_as_maps_do() -> None:
-    """The joined map agrees with the two maps, for any numbers, all at once."""
+    """The joined map agrees with the two maps for any numbers, element by element."""
     inner, outer = (numbers(4), numbers(4, seed=1)), (numbers(4, seed=2), numbers(4, seed=3))
     with unchanged(*inner, *outer):
         c, d = affine(inner, outer)
@@ -108,7 +108,7 @@ def test_as_maps_do() -> None:
 
 
 def test_rounds_of_five() -> None:
-    """The picture of the brief."""
+    """Five steps are joined as in the brief's picture."""
     yours, spans = rounds_of(5)
     assert_expected_inline(
         "\n".join(yours),
@@ -136,12 +136,12 @@ def test_rounds_of_others() -> None:
 
 @pytest.mark.parametrize("time", [1, 2, 5, 8, 13])
 def test_sums(time: int) -> None:
-    """If combine adds, the scan is a cumulative sum from the end; for three tensors at once."""
+    """If combine adds, the scan is a cumulative sum from the end, for three tensors at once."""
     maps = (numbers(2, 3, time), numbers(time), numbers(1, time))
     with unchanged(*maps):
         yours = scan(lambda a, b: tuple(x + y for x, y in zip(a, b, strict=True)), maps)
 
-    assert len(yours) == 3, f"three tensors go in, {len(yours)} come out, expected 3"
+    assert len(yours) == 3, f"from three tensors your scan returns {len(yours)}, expected 3"
     (alone,) = scan(lambda a, b: (a[0] + b[0],), maps[:1])
     for x, found in (*zip(maps, yours, strict=True), (maps[0], alone)):
         close(found, x.flip(-1).cumsum(-1).flip(-1), f"sums of {time} steps, {[*x.shape]}")
@@ -149,7 +149,7 @@ def test_sums(time: int) -> None:
 
 @pytest.mark.parametrize("size", [(1,), (10,), (3, 17), (2, 2, 6)])
 def test_advantages(size: tuple[int, ...]) -> None:
-    """The same as a loop: done stops what flows back, even in the last step."""
+    """Advantages are those of a loop: done stops what flows back, even in the last step."""
     delta, done = numbers(*size), numbers(*size, seed=1) > 0.5
     with unchanged(delta, done):
         yours = gae(delta, done, 0.9)
@@ -164,7 +164,7 @@ def test_dtype() -> None:
 
 
 def test_operators_for_a_thousand_steps() -> None:
-    """Ten rounds, whatever else you do in them, take at most a few hundred operators."""
+    """Ten rounds take at most a few hundred operators, however you write them."""
     delta, done = numbers(2, 1000), numbers(2, 1000, seed=1) > 1
     with watched_operators() as ran:
         yours = gae(delta, done, 0.9)

@@ -38,7 +38,7 @@ def row(*numbers: float) -> torch.Tensor:
 
 
 def three(*, terminated: bool = False, done: bool = False) -> Rollout:
-    """Return three steps: rewards 1, V 2, V' 4; the middle one may be an end, or a cut."""
+    """Return three steps: rewards 1, V 2, V' 4; the middle step may end or be cut off."""
     middle = torch.tensor([False, True, False])
     ones = torch.ones(3, dtype=torch.float64)
     return Rollout(ones, 2 * ones, 4 * ones, middle & terminated, middle & (done or terminated))
@@ -91,7 +91,7 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT
 
 
 def test_two_clips() -> None:
-    """Weights of 1/2, 1, 3 and 8: each clip cuts what is above it, and raises nothing."""
+    """For weights of 1/2, 1, 3 and 8, each clip lowers larger weights and raises none."""
     log_mu = row(-1.0, -0.3, -2.0, -5.0)
     log_pi = log_mu + row(0.5, 1.0, 3.0, 8.0).log()
     with unchanged(log_pi, log_mu):
@@ -125,7 +125,7 @@ def test_one_row_on_paper() -> None:
 
 
 def test_a_step_that_ends() -> None:
-    """After the middle step nothing follows: its delta is 2 (1 - 2)."""
+    """Nothing follows the middle step: its delta is 2 (1 - 2)."""
     ones = torch.ones(3, dtype=torch.float64)
     advantage, target = vtrace(three(terminated=True), 2 * ones, ones / 2, 0.5)
 
@@ -134,7 +134,7 @@ def test_a_step_that_ends() -> None:
 
 
 def test_a_step_that_is_cut_off() -> None:
-    """V' follows the middle step; the next column is of another episode."""
+    """V' follows the middle step; the next column belongs to another episode."""
     ones = torch.ones(3, dtype=torch.float64)
     steps = three(done=True)._replace(next_value=row(4.0, 6.0, 4.0))
     advantage, target = vtrace(steps, 2 * ones, ones / 2, 0.5)
@@ -157,7 +157,7 @@ def test_what_a_critic_says_after_the_end(anything: float) -> None:
 
 @pytest.mark.parametrize("size", [(1,), (9,), (4, 12), (2, 3, 7)])
 def test_by_definition(size: tuple[int, ...]) -> None:
-    """Sums of deltas, each with the product of the c before it."""
+    """Targets are sums of deltas, each times the product of the c before it."""
     steps, (rho, c) = rollout(*size), factors(*size)
     with unchanged(**steps._asdict(), rho=rho, c=c):
         advantage, target = vtrace(steps, rho, c, 0.9)
@@ -192,7 +192,7 @@ def test_no_gradient() -> None:
 
 
 def test_dtype() -> None:
-    """What is float32 stays float32."""
+    """The results of float32 inputs are float32."""
     steps, log = rollout(2, 6, dtype=torch.float32), torch.zeros(2, 6)
     rho, c = weights(log, log - 0.1, 1.0, 1.0)
     found = (rho, c, *vtrace(steps, rho, c, 0.9))
@@ -204,7 +204,7 @@ def test_dtype() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """TorchRL's loop, where time is the second-to-last dim."""
+    """TorchRL's loop agrees; there time is the second-to-last dim."""
     from torchrl.objectives.value import functional  # noqa: PLC0415 - optional
 
     steps = rollout(4, 12, seed=6)

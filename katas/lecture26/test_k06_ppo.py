@@ -15,7 +15,7 @@ from plugins.kit import unchanged
 
 TIGHT = 1e-12
 
-# Ratios on both sides of both bounds of clip 0.2, and well away from them.
+# Ratios on both sides of both bounds for clip 0.2, and far from the bounds.
 RATIOS = (0.3, 0.5, 0.77, 0.83, 0.97, 1.04, 1.17, 1.23, 1.5, 2.6)
 
 
@@ -25,7 +25,7 @@ def row(*numbers: float) -> torch.Tensor:
 
 
 def steps() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return log_prob and old of each ratio, [2, 10], and advantages of both signs."""
+    """Return log_prob and old for each ratio, [2, 10], and advantages of both signs."""
     dice = torch.Generator().manual_seed(6)
     old, size = torch.randn(2, 2, 10, generator=dice, dtype=torch.float64).unbind()
     sign = torch.tensor([[1.0], [-1.0]]).double()
@@ -66,7 +66,7 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = TIGHT
     [(1.5, 1.0, 1.2), (0.5, 1.0, 0.5), (1.5, -1.0, -1.5), (0.5, -1.0, -0.8), (1.1, 2.0, 2.2)],
 )
 def test_one_step(ratio: float, a: float, gain: float) -> None:
-    """The two flat parts, the two that pull back, and one between the bounds."""
+    """Steps on both flat parts, on both parts that pull back, and between the bounds."""
     old = row(-1.3)
     yours = loss(old + row(ratio).log(), old, row(a), 0.2)
     close(yours, -gain, f"the loss of one step of ratio {ratio} and advantage {a}, clip 0.2")
@@ -90,7 +90,7 @@ def test_another_clip() -> None:
 
 
 def test_old_and_advantage_are_numbers() -> None:
-    """In the first update old equals log_prob; its gradient would cancel the other."""
+    """In the first update old equals log_prob; their gradients would cancel."""
     log_prob, advantage = row(-0.5, -1.5).requires_grad_(), row(2.0, -3.0).requires_grad_()
     old = log_prob * 1
     with unchanged(log_prob, old, advantage):
@@ -114,14 +114,14 @@ def test_slope_of_one_step(ratio: float, a: float, right: float) -> None:
 
 
 def test_slopes_of_all() -> None:
-    """Each step's own slope, in its place; inference mode has switched autograd off."""
+    """Each step gets its own slope; inference mode has switched autograd off."""
     given = steps()
     try:
         with torch.inference_mode(), unchanged(*given):
             yours = slope(*given, 0.2).clone()
     except RuntimeError as error:
         raise AssertionError(
-            f"slope is called with autograd off: write the formula. It raises: {error}"
+            f"slope is called with autograd off and raises an error: write the formula. {error}"
         ) from error
 
     close(yours, by_cases(*given)[1], "the slopes of 20 steps: of a mean")
@@ -136,7 +136,7 @@ def test_improbable_actions() -> None:
 
 
 def test_slope_is_the_loss_s() -> None:
-    """Finite differences of your loss, against your slope in the backward of `Clipped`."""
+    """Finite differences of your loss agree with your slope in the backward of `Clipped`."""
     log_prob, old, advantage = steps()
     right = torch.autograd.gradcheck(
         lambda x: Clipped.apply(x, old, advantage, 0.2), (log_prob.requires_grad_(),)
@@ -145,7 +145,7 @@ def test_slope_is_the_loss_s() -> None:
 
 
 def test_autograd_agrees() -> None:
-    """Autograd's own gradient of your loss, for advantages of 0 and for another clip too."""
+    """Autograd's gradient of your loss is your slope, for advantages of 0 and another clip too."""
     log_prob, old, advantage = steps()
     advantage[:, ::3] = 0
     log_prob.requires_grad_()
@@ -155,7 +155,7 @@ def test_autograd_agrees() -> None:
 
 
 def test_dtype() -> None:
-    """What is float32 stays float32."""
+    """The results of float32 inputs are float32."""
     given = [x.float() for x in steps()]
     yours = (loss(*given, 0.2).dtype, slope(*given, 0.2).dtype)
     assert yours == (torch.float32,) * 2, f"loss and slope of float32 steps: yours {yours}"
@@ -163,7 +163,7 @@ def test_dtype() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """TorchRL's ClipPPOLoss, with a policy that has moved far."""
+    """TorchRL's ClipPPOLoss agrees, for a policy that has moved far."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
     from tensordict.nn import TensorDictModule  # noqa: PLC0415
     from torchrl.modules import ProbabilisticActor  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Tests of k07_not_learning: gradients, small batches whose result is known, and what is shared."""
+"""Tests of k07_not_learning: gradients, small batches with known results, and shared memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from katas.lecture26.k07_not_learning import td_target
 from plugins.kit import unchanged
 
 
-# What drawing leaves changed.
+# The state that a draw changes.
 DRAWS = ("torch.get_rng_state()",)
 
 
 def network(outputs: int, *, norm: bool = False) -> Any:
-    """Return a small network in float64, of three inputs."""
+    """Return a small float64 network with three inputs."""
     torch.manual_seed(3)
     middle = nn.BatchNorm1d(5) if norm else nn.Tanh()
     return nn.Sequential(nn.Linear(3, 5), middle, nn.Linear(5, outputs)).double()
@@ -52,7 +52,7 @@ def close(yours: torch.Tensor, expected: Any, why: str) -> None:
 
 
 def gradient(loss: torch.Tensor, model: nn.Module) -> torch.Tensor:
-    """Return the gradient of all parameters in one row."""
+    """Return the gradient of all parameters as one vector."""
     found = torch.autograd.grad(loss, [*model.parameters()], retain_graph=True)
     return torch.cat([grad.flatten() for grad in found])
 
@@ -67,7 +67,7 @@ def drawn(action: torch.Tensor, what: str) -> None:
 
 
 def test_a_ratio_has_a_gradient() -> None:
-    """PPO's first update: the ratios are 1, and their gradient is that of the new log-prob."""
+    """In PPO's first update the ratios are 1, with the gradient of the new log-probabilities."""
     policy, seen = network(4), states(6)
     with unchanged(policy, seen, but=DRAWS):
         action, old = record(policy, seen)
@@ -80,7 +80,7 @@ def test_a_ratio_has_a_gradient() -> None:
 
 
 def test_a_record_has_no_graph() -> None:
-    """A record outlives the update, and then nobody needs the graph of its rollout."""
+    """A record outlives the update, and must not keep the graph of its rollout."""
     policy, seen = network(4), states(6)
     action, old = record(policy, seen)
     assert action.shape == old.shape == (6,), f"yours {action.shape} and {old.shape}, expected [6]"
@@ -88,7 +88,7 @@ def test_a_record_has_no_graph() -> None:
 
 
 def test_actions_are_drawn() -> None:
-    """Of four actions that are equally likely, 64 states do not all get the same."""
+    """If four actions are equally likely, 64 states do not all get the same action."""
     policy = network(4)
     with torch.no_grad():
         for p in policy.parameters():
@@ -99,7 +99,7 @@ def test_actions_are_drawn() -> None:
 
 
 def test_four_kinds_of_steps() -> None:
-    """One that goes on, one that ended, one that the clock cut off, and one with both."""
+    """One step goes on, one ended, one was cut off by the time limit, and one is both."""
     flags = {"terminated": [0, 1, 0, 1], "truncated": [0, 0, 1, 1], "done": [0, 1, 1, 1]}
     step = {name: torch.tensor(values).bool() for name, values in flags.items()}
     step["reward"] = torch.tensor([1.0, 2.0, 3.0, 4.0])
@@ -108,12 +108,12 @@ def test_four_kinds_of_steps() -> None:
         yours = td_target(step, value, 0.5)
 
     close(yours, [6.0, 2.0, 8.0, 4.0], "goes on, terminated, truncated, both; V' 10, gamma 0.5")
-    assert not yours.requires_grad, "the target requires grad: a critic would move it"
+    assert not yours.requires_grad, "the target requires grad, so a critic would move it"
     assert yours.dtype is torch.float32, f"yours {yours.dtype}, expected the rewards' float32"
 
 
 def test_what_pays_has_a_gradient() -> None:
-    """REINFORCE: reward times the gradient of the log-probability of the action that earned it."""
+    """REINFORCE's gradient is the reward times that of the log-probability of its action."""
     policy, seen = network(4), states(8)
     taken = list[torch.Tensor]()
 
@@ -158,7 +158,7 @@ def test_a_bandit_learns() -> None:
 
 
 def test_a_value_has_its_own_target() -> None:
-    """Values [N, 1] and targets [N]: N errors, not N times N."""
+    """Values [N, 1] and targets [N] give N errors, not N times N."""
     for count in (1, 4):
         model, seen, target = network(1), states(count), states(count)[:, 0].exp()
         with unchanged(model, seen, target):
@@ -170,7 +170,7 @@ def test_a_value_has_its_own_target() -> None:
 
 
 def test_a_target_stays() -> None:
-    """While the network is trained, in place, its target predicts what it did before."""
+    """While the network is trained in place, its target's predictions stay the same."""
     online, seen = network(2, norm=True), states(7)
     before = copy.deepcopy(online).eval()
     target = target_of(online)
@@ -184,13 +184,13 @@ def test_a_target_stays() -> None:
 
 
 def test_a_target_is_not_trained() -> None:
-    """No parameter of it gets a gradient."""
+    """No parameter of the target gets a gradient."""
     online, seen = network(2), states(7)
     target = target_of(online)
     alive = [p.requires_grad for p in online.parameters()]
     assert all(alive), (
         "you froze the network itself: requires_grad of its parameters is "
-        f"{alive}; a shallow copy shares them"
+        f"{alive}; a shallow copy shares its parameters"
     )
     (online(seen) - target(seen)).square().sum().backward()
     ones = [p.requires_grad or p.grad is not None for p in target.parameters()]

@@ -1,4 +1,4 @@
-"""Tests of k08_replay: a deque as the oracle, one storage, and a file that another buffer opens."""
+"""Tests of k08_replay: a deque as the oracle, one storage, and a file shared by two buffers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SMALL: Layout = {"x": (torch.float64, ())}
 
 
 def batch(first: int, size: int) -> dict[str, torch.Tensor]:
-    """Return the rows with these numbers: no two are alike."""
+    """Return the rows with these numbers; all rows differ."""
     number = torch.arange(first, first + size)
     return {
         "done": number % 3 == 0,
@@ -47,12 +47,12 @@ def batch(first: int, size: int) -> dict[str, torch.Tensor]:
 
 
 def column(first: int, size: int) -> dict[str, torch.Tensor]:
-    """Return rows of one number each: their own."""
+    """Return rows that each contain only their own number."""
     return {"x": torch.arange(first, first + size, dtype=torch.float64)}
 
 
 class Watch(TorchFunctionMode):
-    """Counts calls of PyTorch, and keeps the indices of those that write by index."""
+    """Counts calls of PyTorch, and keeps the indices of indexed writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Watch(TorchFunctionMode):
         self.written: list[list[int]] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the call, and make it."""
+        """Record the call, and make it."""
         self.count += 1
         if getattr(func, "__name__", "") in {"__setitem__", "index_put_", "index_copy_"}:
             indices = [x for arg in args[1:] for x in (arg if isinstance(arg, tuple) else (arg,))]
@@ -71,7 +71,7 @@ class Watch(TorchFunctionMode):
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder of its own, so that a file with a wrong name, such as None, lands there."""
+    """Work in a new folder, so that a file with a wrong name, such as None, is created there."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_the_ring_closes() -> None:
 
 
 def test_a_batch_that_is_larger_than_the_buffer() -> None:
-    """The batch's last rows stay, where they would be had they come one after another."""
+    """The batch's last rows stay, in the slots they would get one by one."""
     for before, size in ((0, 8), (3, 5), (2, 13), (1, 6)):
         yours = made(5)
         yours.extend(column(0, before))
@@ -142,7 +142,7 @@ def test_a_batch_that_is_larger_than_the_buffer() -> None:
 
 
 def test_the_oldest_is_first() -> None:
-    """Rows are ordered by age, not by slot; and only existing rows are returned."""
+    """Rows are ordered by age, not by slot, and only existing rows are returned."""
     yours = made(5)
     check(yours.by_age()["x"].tolist(), [], "an empty buffer by age")
     yours.extend(column(0, 3))
@@ -188,7 +188,7 @@ def test_all_of_it_is_one_storage() -> None:
 
 
 def test_samples_are_of_what_is_there() -> None:
-    """Each row is equally likely, whatever came before it; no slot that was never written."""
+    """Each row is equally likely, whatever was drawn before; empty slots are never drawn."""
     for rows, capacity in ((3, 5), (8, 5)):
         yours = made(capacity, LAYOUT)
         yours.extend(batch(1, rows))
@@ -215,7 +215,7 @@ def test_samples_are_of_what_is_there() -> None:
 
 
 def test_a_sample_stays() -> None:
-    """The generator decides, and what was sampled is a copy."""
+    """The generator decides the sample, and the sample is a copy."""
     yours = made(5, LAYOUT)
     yours.extend(batch(0, 5))
     with unchanged():
@@ -224,12 +224,12 @@ def test_a_sample_stays() -> None:
     yours.extend(batch(5, 5))
     same(one, two, "a sample")
     assert all(n < 5 for n in one["action"]), (
-        "a sample shows rows that came after it: copy the rows"
+        "a sample contains rows that were added after it: copy the rows"
     )
 
 
 def test_a_row_with_a_graph() -> None:
-    """The buffer keeps no graph, and what it holds can be written to again."""
+    """The buffer keeps no graph, and its rows can be overwritten."""
     yours = made(5)
     leaf = torch.arange(3, dtype=torch.float64, requires_grad=True)
     with unchanged(leaf=leaf):
@@ -257,14 +257,14 @@ def test_it_is_a_deque(capacity: int, sizes: list[int]) -> None:
 
 
 def test_no_slot_is_written_twice() -> None:
-    """PyTorch leaves open which of two values stays; with several threads it varies."""
+    """PyTorch does not define which of two values stays; with several threads it varies."""
     yours = made(5)
     with Watch() as watch:
         yours.extend(column(0, 13))
     for slots in watch.written:
         assert len({*slots}) == len(slots), (
             f"13 rows for a buffer of 5: one call writes to slots {slots}. If an index occurs "
-            "twice, PyTorch does not say which row stays"
+            "twice, PyTorch does not define which row stays"
         )
 
 
@@ -284,16 +284,16 @@ def test_no_loop_over_rows() -> None:
 
 
 def test_a_file_has_it_all(tmp_path: Path) -> None:
-    """A second buffer in the same file sees rows and count, and goes on."""
+    """A second buffer on the same file sees its rows and count, and continues."""
     path = tmp_path / "replay"
     yours = made(5, LAYOUT, path)
     assert path.stat().st_size == plan(5, LAYOUT)[1], (
-        f"the file has {path.stat().st_size} bytes, expected {plan(5, LAYOUT)[1]}"
+        f"the file is {path.stat().st_size} bytes long, expected {plan(5, LAYOUT)[1]}"
     )
     yours.extend(batch(0, 7))
     head = int.from_bytes(path.read_bytes()[:8], "little")
     assert head == 7, (
-        f"the file's first 8 bytes say {head} rows, expected 7: is the mapping shared?"
+        f"the count in the file's first 8 bytes is {head}, expected 7: is the mapping shared?"
     )
     again = made(5, LAYOUT, path)
     check(again.count.tolist(), [7], "count of a second buffer in this file")
@@ -303,11 +303,11 @@ def test_a_file_has_it_all(tmp_path: Path) -> None:
 
 
 def test_the_storage_alone(tmp_path: Path) -> None:
-    """Zeros in memory; in a file what is there."""
+    """A storage in memory is zeros; a storage on a file has the file's bytes."""
     path = tmp_path / "bytes"
     path.write_bytes(bytes(range(24)))
     assert bytes(reserve(24, path)) == bytes(range(24)), (
-        "expected an existing file to keep its bytes"
+        "expected an existing file to be left unchanged"
     )
     assert bytes(reserve(16, tmp_path / "new")) == bytes(16), "expected zeros in a new file"
     assert bytes(reserve(40, None)) == bytes(40), "without a path: expected 40 zeros"
@@ -315,7 +315,7 @@ def test_the_storage_alone(tmp_path: Path) -> None:
 
 @pytest.mark.backend("torchrl")
 def test_torchrl_agrees() -> None:
-    """TorchRL's ring has the same slots; a batch that does not fit is refused, or wraps too."""
+    """TorchRL's ring uses the same slots; it refuses a batch that does not fit, or wraps it too."""
     from tensordict import TensorDict  # noqa: PLC0415 - optional
     from torchrl.data import LazyTensorStorage  # noqa: PLC0415 - optional
     from torchrl.data import TensorDictReplayBuffer  # noqa: PLC0415 - optional

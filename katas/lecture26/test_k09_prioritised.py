@@ -19,14 +19,14 @@ SMALL = [5.0, 2.0, 3.0, 0.0]
 
 
 class Watch(TorchFunctionMode):
-    """Counts calls of PyTorch, and the elements of what they return; views have none."""
+    """Counts calls of PyTorch, and the elements of their results, except views."""
 
     def __init__(self) -> None:
         super().__init__()
         self.count = self.elements = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the call, and make it."""
+        """Record the call, and make it."""
         out = func(*args, **(kwargs or {}))
         if isinstance(out, torch.Tensor):
             self.count += 1
@@ -35,7 +35,7 @@ class Watch(TorchFunctionMode):
 
 
 def grown(priorities: list[float]) -> SumTree:
-    """Return your tree with these priorities."""
+    """Return a tree of yours with these priorities."""
     tree = SumTree(len(priorities))
     tree.update(torch.arange(len(priorities)), torch.tensor(priorities, dtype=torch.float64))
     return tree
@@ -49,7 +49,7 @@ def irrational(size: int, seed: int = 0) -> torch.Tensor:
 
 
 def check_sums(tree: SumTree, leaves: torch.Tensor, why: str) -> None:
-    """Compare the leaves, and each node with its children, to the bit."""
+    """Compare the leaves, and each node with the sum of its children, bit for bit."""
     n, t = tree.capacity, tree.tree
     assert t.dtype == torch.float64, f"the tree is {t.dtype}, expected torch.float64"
     assert torch.equal(t[n:], leaves), f"{why}: leaves {t[n:].tolist()}, expected {leaves.tolist()}"
@@ -79,7 +79,7 @@ def test_the_tree_of_the_brief() -> None:
 
 
 def test_one_slot_alone() -> None:
-    """The sums above the slot follow, and no others; the input stays."""
+    """Only the sums above the slot change; the input stays the same."""
     tree, leaves = SumTree(8), torch.zeros(8, dtype=torch.float64)
     for slot, priority in ((6, 2**0.5), (0, 3**0.5), (6, 5**0.5), (1, 0.1), (0, 0.0)):
         slots, priorities = torch.tensor([slot]), torch.tensor([priority], dtype=torch.float64)
@@ -90,7 +90,7 @@ def test_one_slot_alone() -> None:
 
 
 def test_several_slots() -> None:
-    """Slots come in any order, may share a parent, and may be none at all."""
+    """Slots may be in any order, share a parent, or be empty."""
     leaves = irrational(16)
     tree = grown(leaves.tolist())
     check_sums(tree, leaves, "all 16")
@@ -103,7 +103,7 @@ def test_several_slots() -> None:
 
 
 def test_a_slot_twice() -> None:
-    """A batch that was drawn with replacement has the same row twice: it counts once."""
+    """A batch drawn with replacement may contain a row twice: count its priority once."""
     tree, leaves = grown(SMALL), torch.tensor(SMALL, dtype=torch.float64)
     leaves[2], leaves[1] = 7**0.5, 0.3
     tree.update(torch.tensor([2, 1, 2]), leaves[[2, 1, 2]])
@@ -147,7 +147,7 @@ def test_a_slot_of_no_priority() -> None:
 
 
 def test_rounding_at_the_end() -> None:
-    """1.7 is below the total, 1.7000000000000002; minus 0.6 it is not below 1.1."""
+    """1.7 is below the total, 1.7000000000000002, but 1.7 - 0.6 is not below 1.1."""
     check_slots(grown([0.1, 0.5, 1.1, 0.0]), [1.7], [2], "slot 3 has priority 0")
     check_slots(grown([0.1, 0, 0.5, 0, 1.1, 0, 0, 0]), [1.7], [4], "the last slots have priority 0")
 
@@ -174,7 +174,7 @@ def test_it_is_a_cumulative_sum(numbers: list[int]) -> None:
 
 
 def test_levels_not_slots() -> None:
-    """One slot of 65536 costs one path; a thousand take as many operators as one."""
+    """One slot of 65536 costs one path; a thousand slots take as many operators as one."""
     tree = SumTree(2**16)
     calls: dict[str, Any] = {
         "update": lambda n: tree.update(torch.arange(n), torch.ones(n, dtype=torch.float64)),
@@ -198,7 +198,7 @@ def test_levels_not_slots() -> None:
 
 
 def test_chances_are_priorities() -> None:
-    """Eight thousand draws, with replacement, against exact probabilities."""
+    """Eight thousand draws with replacement agree with the exact probabilities."""
     leaves = irrational(16)
     slots, _ = draw(grown(leaves.tolist()), 8000, 0.5, torch.Generator().manual_seed(1))
     assert slots.shape == (8000,), f"slots have shape {tuple(slots.shape)}, expected (8000,)"
@@ -210,7 +210,7 @@ def test_chances_are_priorities() -> None:
 
 
 def test_slots_are_drawn_independently() -> None:
-    """One slot says nothing about the next: of 8000 pairs each of the 16 occurs 500 times or so."""
+    """Draws are independent: each of the 16 pairs of slots occurs about 500 times in 8000."""
     slots, _ = draw(grown([2.0] * 4), 8001, 0.5, torch.Generator().manual_seed(5))
     counts = torch.bincount(slots[1:] + 4 * slots[:-1], minlength=16).tolist()
 
@@ -221,7 +221,7 @@ def test_slots_are_drawn_independently() -> None:
 
 
 class Noted(SumTree):
-    """Your tree; it records the marks that are passed to `find`."""
+    """Your tree, which records the marks that are passed to `find`."""
 
     marks: torch.Tensor | None = None
 
@@ -232,12 +232,12 @@ class Noted(SumTree):
 
 
 def test_marks_are_fine() -> None:
-    """Those of float32 are too coarse for a tree of a million slots."""
+    """Marks in float32 are too coarse for a tree of a million slots."""
     tree = Noted(4)
     tree.update(torch.arange(4), torch.tensor([1.0, 0.5, 2.0, 0.5], dtype=torch.float64))
     draw(tree, 50, 0.5, torch.Generator().manual_seed(0))
 
-    assert tree.marks is not None, "draw has not called `find`: draw with it"
+    assert tree.marks is not None, "draw never called `find`: use `find` to draw"
     assert tree.marks.dtype == torch.float64, f"marks are {tree.marks.dtype}, expected float64"
     assert (tree.marks * 2**22 % 1 != 0).any(), (
         "all marks are as coarse as float32: draw in float64"
@@ -245,7 +245,7 @@ def test_marks_are_fine() -> None:
 
 
 def test_weights_undo_the_chances() -> None:
-    """A priority to the power of -beta, divided by the largest one of the batch."""
+    """A weight is the priority to the power of -beta, divided by the batch's largest weight."""
     leaves = irrational(16)
     tree = grown(leaves.tolist())
     for beta in (0.0, 0.4, 1.0):
@@ -266,7 +266,7 @@ def test_weights_undo_the_chances() -> None:
 
 
 def test_the_generator_decides() -> None:
-    """The given one alone: the global generator is not used."""
+    """Only the given generator decides; the global generator is not used."""
     tree = grown(irrational(16).tolist())
     with unchanged():
         batches = [draw(tree, 50, 0.5, torch.Generator().manual_seed(s))[0] for s in (3, 3, 4)]

@@ -1,4 +1,4 @@
-"""Tests of k10_cartpole: the given physics pole by pole, and a count of operators."""
+"""Tests of k10_cartpole: the given physics, pole by pole, and counted operators."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_push_to_either_side() -> None:
 
 
 def test_an_episode_ends() -> None:
-    """Too far or too tilted, on either side: what counts is the state after the step."""
+    """A pole too far off or too tilted, on either side, ends the episode after the step."""
     for sign in (1, -1):
         check_step([sign * 2.39, sign * 1.0, 0.0, 0.0], 1, "it goes too far")
         check_step([sign * 2.41, -sign * 1.0, 0.0, 0.0], 1, "it comes back")
@@ -106,7 +106,7 @@ def test_many_poles_by_vmap() -> None:
 
 
 def test_scores_of_one_pole() -> None:
-    """A policy that always pushes left, and one that balances."""
+    """One policy always pushes left, and one balances the pole."""
     for weights in (torch.zeros(4, dtype=torch.float64), GOOD):
         for steps in (5, 60):
             states = poles(1, seed=3)
@@ -114,24 +114,24 @@ def test_scores_of_one_pole() -> None:
             expected = one_by_one(weights, states, steps)
             assert yours.tolist() == expected, (
                 f"weights {weights.tolist()}, {steps} steps: yours {yours.tolist()}, expected "
-                f"{expected}: the step in which it falls counts, and at state @ weights == 0 you "
-                "push left"
+                f"{expected}: count the step in which it falls, and push left at "
+                "state @ weights == 0"
             )
 
 
 def test_what_has_ended_stays_so() -> None:
-    """A pole that comes back within the limits has lost all the same."""
+    """A pole that comes back within the limits stays fallen."""
     states = torch.tensor([[0, 0, 0.2, 1.0], [0, 0, -0.2, -1.0], [0, 0, 0.01, 0]]).double()
     yours, expected = play(GOOD, states, 30), one_by_one(GOOD, states, 30)
 
     assert yours.tolist() == expected, (
-        f"scores {yours.tolist()}, expected {expected}: the first two tilt too much in their first "
-        "step, and rise later"
+        f"scores {yours.tolist()}, expected {expected}: the first two poles tilt too much in their "
+        "first step, and rise later"
     )
 
 
 def test_scores_of_many_poles() -> None:
-    """Poles fall at different times; the states are left alone."""
+    """Poles fall at different times; the states do not change."""
     states, weights = poles(50, seed=1, spread=0.2), torch.tensor([0.3, -0.2, 1.0, 0.1]).double()
     with unchanged(states=states, weights=weights):
         yours = play(weights, states, 80)
@@ -142,7 +142,7 @@ def test_scores_of_many_poles() -> None:
 
 
 def test_no_step() -> None:
-    """No pole has stood for any step."""
+    """In zero steps each score is 0."""
     yours = play(GOOD, poles(3), 0)
     assert yours.tolist() == [0, 0, 0], f"scores after 0 steps: {yours.tolist()}, expected 0 each"
     assert yours.dtype == torch.int64, (
@@ -151,14 +151,14 @@ def test_no_step() -> None:
 
 
 class Count(TorchFunctionMode):
-    """Counts calls of PyTorch, those inside vmap too."""
+    """Counts calls of PyTorch, including those inside vmap."""
 
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the call, and make it."""
+        """Record the call, and make it."""
         self.count += 1
         return func(*args, **(kwargs or {}))
 
@@ -171,7 +171,7 @@ def counted(call: Any) -> int:
 
 
 def test_as_many_operators_for_all() -> None:
-    """4096 poles take as many operators as one; so few that no step takes several passes."""
+    """4096 poles take as many operators as one, and few enough for one pass per step."""
     states = {n: poles(n) for n in (1, 4096)}
     counts = {n: counted(lambda n=n: play(GOOD, states[n], 20)) for n in states}
 
@@ -182,7 +182,7 @@ def test_as_many_operators_for_all() -> None:
 
 
 def test_the_best_policy() -> None:
-    """The best of 16 on 8 poles, by the sum; the longest pole and the median choose others."""
+    """The sum over 8 poles chooses the best of 16; the maximum and the median choose others."""
     states = poles(8, seed=5, spread=0.1)
     candidates = torch.randn(16, 4, generator=torch.Generator().manual_seed(10)).double()
     scores = [sum(one_by_one(weights, states, 100)) for weights in candidates]
@@ -196,7 +196,7 @@ def test_the_best_policy() -> None:
 
 
 def test_the_first_of_equals() -> None:
-    """Twice the weights push to the same side."""
+    """Doubled weights push to the same side, so the first of equal candidates wins."""
     candidates = torch.stack([-GOOD, 2 * GOOD, GOOD, 3 * GOOD])
     yours = search(candidates, poles(4), 60)
 

@@ -11,7 +11,7 @@ from katas.lecture26.k11_randomness import fair
 
 
 class Noisy:
-    """A play of two steps, with noise in each; it counts its calls."""
+    """A play of two steps with noise in each step; it counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -28,7 +28,7 @@ class Noisy:
 
 @pytest.fixture(autouse=True)
 def _seed() -> None:
-    """Begin each test with the same numbers."""
+    """Begin each test with the same seed."""
     torch.manual_seed(7)
 
 
@@ -36,7 +36,7 @@ POLICY = torch.tensor([0.5, 0.1], dtype=torch.float64)
 
 
 def test_each_state_has_its_own_noise() -> None:
-    """Five equal states, five scores."""
+    """Five equal states get five different scores."""
     play = Noisy()
     yours = crowd(play, POLICY, torch.ones(5, 3, dtype=torch.float64))
 
@@ -44,11 +44,13 @@ def test_each_state_has_its_own_noise() -> None:
     assert len({*yours.tolist()}) == 5, (
         f"equal states have equal scores {yours.tolist()}, expected different noise in each"
     )
-    assert play.calls == 1, f"play was called {play.calls} times, expected 1: vmap is the loop"
+    assert play.calls == 1, (
+        f"play was called {play.calls} times, expected 1: let vmap replace the loop"
+    )
 
 
 def test_scores_are_of_their_states() -> None:
-    """Far apart, so noise cannot confuse them."""
+    """Scores belong to their states, which are so far apart that noise cannot swap them."""
     states = torch.tensor([0.0, 4e6, -8e6]).double()[:, None].expand(3, 3)
     yours = crowd(Noisy(), POLICY, states)
     expected = [0, 3e6, -6e6]
@@ -59,22 +61,22 @@ def test_scores_are_of_their_states() -> None:
 
 
 def test_policies_meet_the_same_noise() -> None:
-    """Equal policies have equal scores, in each state; that is what fair means."""
+    """Equal policies have equal scores in each state, so the comparison is fair."""
     play = Noisy()
     yours = fair(play, POLICY.expand(4, 2), torch.ones(5, 3, dtype=torch.float64))
 
     assert yours.shape == (4, 5), f"scores have shape {tuple(yours.shape)}, expected (4, 5)"
     assert torch.equal(yours, yours[:1].expand(4, 5)), (
-        f"four equal policies get different scores:\n{yours}\ntheir noise was not the same"
+        f"four equal policies get different scores:\n{yours}\nexpected the same noise for each"
     )
     assert len({*yours[0].tolist()}) == 5, (
         f"equal states have equal scores {yours[0].tolist()}: all states got the same noise"
     )
-    assert play.calls == 1, f"play was called {play.calls} times, expected 1: vmap in vmap"
+    assert play.calls == 1, f"play was called {play.calls} times, expected 1: nest vmap in vmap"
 
 
 def test_the_difference_is_without_noise() -> None:
-    """Each step adds 1 more: 3 numbers, 1 * 0.5 + 1 each."""
+    """Without noise, each of 3 numbers adds 1 * 0.5 + 1 to the difference."""
     policies = torch.stack([POLICY, POLICY + torch.tensor([0, 1]).double()])
     yours = fair(Noisy(), policies, torch.randn(6, 3).double())
     found = (yours[1] - yours[0]).tolist()
@@ -103,7 +105,7 @@ def test_one_throw() -> None:
 
 
 def test_chances_are_chances() -> None:
-    """Over 3000 throws."""
+    """Over 3000 throws, the shares of True agree with the probabilities."""
     chances = torch.tensor([0.1, 0.5, 0.8])
     throws = torch.stack([coupled(chances) for _ in range(3000)])
     shares = throws.double().mean(0)

@@ -1,4 +1,4 @@
-"""Tests of k12_after_the_end: rows of corridors, written down by hand and by a loop."""
+"""Tests of k12_after_the_end: rows of corridors, by hand and by a loop."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from katas.lecture26.k12_after_the_end import collect
 
 
 def ahead(obs: torch.Tensor) -> torch.Tensor:
-    """Go on, everywhere."""
+    """Move on in every corridor."""
     return torch.ones_like(obs)
 
 
 def rows_of(env: Corridors, policy: Any, steps: int) -> list[tuple[int, ...]]:
-    """Return yours: obs, action, reward, next and final of each row."""
+    """Return obs, action, reward, next and final of each of your rows."""
     rows = collect(env, policy, steps)
     names = ("obs", "action", "reward", "next", "final")
     assert sorted(rows) == sorted(names), f"yours has the names {sorted(rows)}, expected {names}"
@@ -33,7 +33,7 @@ def check(yours: list[tuple[int, ...]], expected: list[tuple[int, ...]], why: st
 
 
 def test_one_corridor() -> None:
-    """Two steps to the end, one that resets, two again."""
+    """Two steps lead to the end, one resets, and two lead to the end again."""
     first, last = (0, 1, 0, 1, 0), (1, 1, 1, 2, 1)
     yours = rows_of(Corridors([2], 9), ahead, 5)
 
@@ -41,7 +41,7 @@ def test_one_corridor() -> None:
 
 
 def test_the_time_limit_is_not_an_end() -> None:
-    """An episode that was cut off has a future: the row is not final, and the next one resets."""
+    """An episode that was cut off has a future: its row is not final, and the next step resets."""
     rows = [(0, 1, 0, 1, 0), (1, 1, 1, 2, 0), (2, 1, 2, 3, 0)]
     yours = rows_of(Corridors([9], 3), ahead, 7)
 
@@ -57,7 +57,7 @@ def test_corridors_end_apart() -> None:
 
 
 def test_a_reward_of_nothing_is_a_row() -> None:
-    """At the beginning a step earns 0, whether one waits or goes on: it is still a row."""
+    """The first step of an episode earns 0, whatever the action: it is still a row."""
     turns = iter([0, 0, 1, 1, 0, 1])
     yours = rows_of(Corridors([1], 9), lambda obs: torch.full_like(obs, next(turns)), 6)
     expected = [(0, 0, 0, 0, 0), (0, 0, 0, 0, 0), (0, 1, 0, 1, 1), (0, 0, 0, 0, 0), (0, 1, 0, 1, 1)]
@@ -70,7 +70,7 @@ def test_a_reward_of_nothing_is_a_row() -> None:
 
 
 def test_end_and_limit_at_once() -> None:
-    """A corridor of 2 with a limit of 2 ends; one of 3 next to it is cut off."""
+    """With a limit of 2, a corridor of length 2 ends, and one of length 3 is cut off."""
     yours = rows_of(Corridors([2, 3], 2), ahead, 3)
     first = (0, 1, 0, 1, 0)
 
@@ -78,7 +78,7 @@ def test_end_and_limit_at_once() -> None:
 
 
 def test_a_second_collection_begins_anew() -> None:
-    """A corridor that ended at the last step of the first is reset by `reset`."""
+    """A corridor that ended in the last step of the first collection is reset by `reset`."""
     env = Corridors([2], 9)
     first, last = (0, 1, 0, 1, 0), (1, 1, 1, 2, 1)
     check(rows_of(env, ahead, 3), [first, last], "3 steps of a corridor of 2")
@@ -88,7 +88,7 @@ def test_a_second_collection_begins_anew() -> None:
 
 @pytest.mark.backend("torchrl")
 def test_gymnasium_does_it_too() -> None:
-    """CartPole: no row goes from the end of one episode to the beginning of the next."""
+    """In CartPole, no row leads from the end of one episode to the start of the next."""
     import gymnasium  # noqa: PLC0415 - optional
 
     class Poles:
@@ -106,5 +106,7 @@ def test_gymnasium_does_it_too() -> None:
             return torch.from_numpy(obs)[:, 0], *map(torch.from_numpy, others)
 
     rows: Any = collect(Poles(), lambda obs: torch.ones_like(obs).long(), 40)  # type: ignore[arg-type]
-    assert (rows["reward"] == 1).all(), f"rewards {rows['reward'].tolist()}: some belong to a reset"
+    assert (rows["reward"] == 1).all(), (
+        f"rewards {rows['reward'].tolist()}: some rows belong to a reset"
+    )
     assert rows["final"].any(), "no pole has ended"

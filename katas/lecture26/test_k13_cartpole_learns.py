@@ -34,7 +34,7 @@ def dictionary(values: dict[Any, Any], rows: int) -> Any:
 
 
 def flags(rows: int, *places: int) -> torch.Tensor:
-    """Return a column that is True in these places."""
+    """Return a column that is True at these positions."""
     found = torch.zeros(rows, 1, dtype=torch.bool)
     found[[*places]] = True
     return found
@@ -55,7 +55,7 @@ def walk(rows: int = 12) -> Any:
 
 @pieces
 def test_advantages() -> None:
-    """A loop from the end gives the same: terminated stops the value, done stops the sum."""
+    """A loop from the end agrees: terminated drops the value, done ends the sum."""
     _, _, critic = parts(0)
     batch = walk()
     with torch.no_grad():
@@ -80,7 +80,7 @@ def test_advantages() -> None:
 
 @pieces
 def test_the_loss_is_clipped_at_a_fifth() -> None:
-    """A policy that has moved far: for each row the smaller of two products."""
+    """If the policy has moved far, each row's gain is the smaller of two products."""
     _, actor, critic = parts(1)
     batch = walk()
     with torch.no_grad():
@@ -111,7 +111,7 @@ def test_the_loss_is_clipped_at_a_fifth() -> None:
 
 @pieces
 def test_a_buffer_shows_each_row_once() -> None:
-    """Two samples of 250 out of 500."""
+    """Two samples of 250 contain each of 500 rows once."""
     buffer = shuffled(2 * ROWS)
     buffer.extend(dictionary({"x": torch.arange(2 * ROWS)}, 2 * ROWS))
     samples = [buffer.sample()["x"] for _ in range(2)]
@@ -138,7 +138,7 @@ class Recorder:
         return batch
 
     def loss(self, sample: Any) -> dict[str, torch.Tensor]:
-        """Return two losses, of slope 1 and 2, and something else."""
+        """Return two losses, with slopes 1 and 2, and another entry."""
         assert not sample["advantage"].requires_grad, "the advantage has a graph: use no_grad"
         assert torch.is_grad_enabled(), "the loss is computed under no_grad"
         self.seen.append(sample["x"].tolist())
@@ -152,7 +152,7 @@ def numbered(first: int, rows: int) -> Any:
 
 @once
 def test_each_epoch_shows_each_row_once() -> None:
-    """Three epochs of 500 rows, two samples each; the advantage is estimated once."""
+    """Three epochs of 500 rows take two samples each; the advantage is estimated once."""
     one, buffer = Recorder(), shuffled(2 * ROWS)
     update(numbered(0, 2 * ROWS), one.advantage, one.loss, one.optimizer, buffer, epochs=3)
 
@@ -165,7 +165,7 @@ def test_each_epoch_shows_each_row_once() -> None:
 
 @once
 def test_a_step_for_each_sample() -> None:
-    """SGD with lr 0.1: each step subtracts 0.3, if gradients are not added up over steps."""
+    """With SGD and lr 0.1, each step subtracts 0.3 if gradients do not accumulate over steps."""
     one = Recorder()
     update(
         numbered(0, 2 * ROWS), one.advantage, one.loss, one.optimizer, shuffled(2 * ROWS), epochs=2
@@ -174,26 +174,26 @@ def test_a_step_for_each_sample() -> None:
 
     assert abs(found - (2 - 4 * 0.3)) < 1e-5, (
         f"w went from 2 to {found:.3f} in 4 steps, expected 0.8: add only loss_a and loss_b, and "
-        "begin each step with no gradient"
+        "zero the gradients before each step"
     )
 
 
 @once
 def test_the_next_batch_is_alone() -> None:
-    """A buffer with room for both shows no row of the first batch again."""
+    """A buffer with room for two batches returns no row of the first batch again."""
     one, buffer = Recorder(), shuffled(4 * ROWS)
     for first in (0, 1000):
         update(numbered(first, ROWS), one.advantage, one.loss, one.optimizer, buffer, epochs=2)
         old = [x for sample in one.seen[-2:] for x in sample if not first <= x < first + ROWS]
         assert not old, (
-            f"batch from {first}: you also use {len(old)} rows of another batch, such as {old[:4]}"
+            f"batch from row {first}: you also use {len(old)} rows of another batch, like {old[:4]}"
         )
     assert len(one.seen) == 4, f"{len(one.seen)} samples for 2 batches of 2 epochs, expected 4"
 
 
 @training
 def test_scores_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores count the ends in each batch; the third has none, and counts as one episode."""
+    """Scores count the ends in each batch; the third batch has none, and counts as one episode."""
     expected, collected = [], kata.collected
 
     def shown(*args: Any) -> Any:
@@ -208,7 +208,7 @@ def test_scores_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert len(scores) == len(expected), f"{len(scores)} scores for {len(expected)} batches"
     assert scores[0] < 250, (
-        f"every score equals frames, {scores}: is a done counted? That of a step is under "
+        f"every score equals frames, {scores}: do you count the dones? A step's done is under "
         '("next", "done")'
     )
     for yours, right in zip(scores, expected, strict=True):
@@ -220,7 +220,7 @@ def test_scores_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @training
 def test_scores_of_a_short_run() -> None:
-    """The same seed, the same scores; the first is that of a policy that knows nothing."""
+    """The same seed gives the same scores; the first score is that of an untrained policy."""
     first, again, other = (learn(seed, 250, 2, 1) for seed in (3, 3, 4))
 
     assert first == again, f"seed 3 twice: {first} and {again}, expected the same"
@@ -236,7 +236,7 @@ def test_it_learns() -> None:
     shown = [round(score) for score in scores]
 
     assert len(scores) == 9, f"{len(scores)} scores, expected 9"
-    assert scores[0] < 40, f"the first policy knows nothing, expected less than 40: {shown}"
+    assert scores[0] < 40, f"the first policy is untrained, expected a score below 40: {shown}"
     assert max(scores[-3:]) > 100, (
         f"steps per episode, by batch: {shown}, expected over 100 at the end"
     )

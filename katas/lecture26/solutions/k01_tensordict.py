@@ -1,6 +1,6 @@
 """See what an episode is, and write a row of it.
 
-A rollout has one tensor for each name, and in it a row for each step. ``episode[1]`` is step 1:
+A rollout has one tensor for each name, with a row for each step. ``episode[1]`` is step 1:
 the same names, each with a view of its row. TorchRL's TensorDict works like this. Two lines look
 alike, and only one reaches the episode:
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Tensors by name, which share their first dim. Given."""
+    """Tensors by name that share their first dim. Given."""
 
     def __init__(self, tensors: Mapping[str, torch.Tensor]) -> None:
         self.tensors = dict(tensors)
@@ -51,7 +51,7 @@ class Rows:
 def record(episode: Rows, index: int | slice, step: Mapping[str, torch.Tensor]) -> None:
     """Write the values of `step` into the rows at `index`; the episode keeps its tensors.
 
-    A value may require grad. The episode gets its numbers and none of its history.
+    A value may require grad. The episode gets its numbers without its history.
     """
     for name, value in step.items():
         episode[name][index] = value.detach()

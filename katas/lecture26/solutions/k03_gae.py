@@ -9,7 +9,7 @@ Both are done: the next column belongs to another episode, and nothing of it may
     what follows   step 1   step 2   V'  |   step 4   V'  |
 
 V' is `next_value`: the critic's value of what was seen after the step, before any reset. Where a
-step is terminated it counts as 0. The last column has no next one: V' follows it.
+step is terminated, V' counts as 0. The last column has no next column: V' follows it.
 
 1. `returns`: the reward, plus gamma times what follows: the return of the next step, or V'.
 2. `gae`: delta = reward + gamma V' - value. The advantage is delta, plus gamma lam times the next
@@ -43,7 +43,7 @@ class Rollout(NamedTuple):
 
 @torch.no_grad()
 def returns(rollout: Rollout, gamma: float) -> torch.Tensor:
-    """For each step [..., time], return what it and the rest of its episode pay, discounted."""
+    """Return the discounted return of each step, [..., time]."""
     found = torch.empty_like(rollout.reward)
     after = rollout.next_value[..., -1]
     for t in reversed(range(found.shape[-1])):

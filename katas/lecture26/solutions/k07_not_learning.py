@@ -1,6 +1,6 @@
 """Debug: five agents that do not learn.
 
-Nothing raises, each loss looks right, and no agent gets better. Their tickets:
+Nothing raises, each loss looks right, and no agent improves. Their tickets:
 
     record      "PPO, one update for each rollout: the policy's gradient is 0, in all layers."
     td_target   "A robot walks until the clock stops it. My critic has learned that its last steps
@@ -9,9 +9,9 @@ Nothing raises, each loss looks right, and no agent gets better. Their tickets:
     critic      "The critic predicts the mean of all returns for every state."
     target_of   "Q-learning diverges. I do have a target network!"
 
-Find and mend them, a line or two each. Return what the docstrings say.
+Find and fix the bugs, a line or two each. Return what the docstrings say.
 
-Begin with the first: compute a PPO ratio from what it returns, and ask for its gradient.
+Begin with `record`: compute a PPO ratio from its result, and ask for its gradient.
 Afterwards read ``Categorical.sample`` in ``torch/distributions/categorical.py``, in site-packages:
 which line cuts the graph?
 """
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def record(policy: nn.Module, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return actions that the policy draws, and their log-probabilities, for later updates.
+    """Draw actions from the policy; return them and their log-probabilities, for later updates.
 
-    The policy returns logits. What is recorded stays what it was when the actions were drawn.
+    The policy returns logits. The record stays as it was when the actions were drawn.
     """
     choice = Categorical(logits=policy(seen))
     action = choice.sample()
@@ -45,10 +45,10 @@ def record(policy: nn.Module, seen: torch.Tensor) -> tuple[torch.Tensor, torch.T
 def td_target(
     step: Mapping[str, torch.Tensor], next_value: torch.Tensor, gamma: float
 ) -> torch.Tensor:
-    """Return the reward, plus gamma times the value of what would have followed.
+    """Return the reward plus gamma times the value of what would have followed.
 
-    A step has "reward", "terminated", "truncated" and "done"; "done" is true if either of the
-    other two is.
+    A step has "reward", "terminated", "truncated" and "done"; "done" is true if the step is
+    terminated or truncated.
     """
     return step["reward"] + gamma * next_value.detach() * ~step["terminated"]
 
@@ -61,8 +61,8 @@ def reinforce(
 ) -> torch.Tensor:
     """Return a loss whose gradient makes actions that pay more likely.
 
-    `pays` returns the reward of each action. `bonus` times the
-    entropy of each step is paid too.
+    `pays` returns the reward of each action. Add `bonus` times the entropy of each step to the
+    reward.
     """
     choice = Categorical(logits=policy(seen))
     action = choice.sample()
@@ -75,5 +75,5 @@ def critic(model: nn.Module, seen: torch.Tensor, target: torch.Tensor) -> torch.
 
 
 def target_of(online: nn.Module) -> nn.Module:
-    """Return a copy of `online` that stays as it is now, and that no optimizer trains."""
+    """Return a copy of `online` that never changes, and that no optimizer trains."""
     return copy.deepcopy(online).eval().requires_grad_(requires_grad=False)

@@ -18,7 +18,7 @@ ALIGN = 8
 
 # Given: do not change.
 def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
-    """Return the byte at which each field begins, a multiple of 8, and the total bytes."""
+    """Return the byte at which each field begins, a multiple of 8, and the total size in bytes."""
     starts, end = {"count": 0}, ALIGN
     for name, (dtype, shape) in layout.items():
         starts[name] = end
@@ -29,14 +29,14 @@ def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
 
 # The exercise.
 def reserve(nbytes: int, path: Path | None) -> torch.UntypedStorage:
-    """Return a storage of zeros; or the bytes of the file, which is created if there is none."""
+    """Return a storage of zeros, or one mapped to the file, which is created if it is missing."""
     if path is None:
         return torch.UntypedStorage(nbytes).fill_(0)
     return torch.UntypedStorage.from_file(str(path), shared=True, nbytes=nbytes)
 
 
 class Replay:
-    """The last `capacity` rows; a row has a tensor for each name in the layout."""
+    """Keeps the last `capacity` rows; a row has a tensor for each name in the layout."""
 
     def __init__(self, capacity: int, layout: Layout, path: Path | None = None) -> None:
         self.capacity = capacity
@@ -55,7 +55,7 @@ class Replay:
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
-        """Append a batch of rows, as if one after another; row number i goes to i % capacity."""
+        """Append a batch of rows, as if one by one; row number i goes to slot i % capacity."""
         size = len(next(iter(rows.values())))
         numbers = torch.arange(size)[-self.capacity :]
         slots = (self.count + numbers) % self.capacity
@@ -64,7 +64,7 @@ class Replay:
         self.count += size
 
     def sample(self, size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
-        """Return a batch of rows, each drawn from those the buffer holds, with replacement."""
+        """Return a batch of rows, drawn from the rows in the buffer with replacement."""
         slots = torch.randint(len(self), (size,), generator=generator)
         return {name: field[slots] for name, field in self.fields.items()}
 

@@ -18,7 +18,7 @@ class SumTree:
         return self.tree[1]
 
     def update(self, slots: torch.Tensor, priorities: torch.Tensor) -> None:
-        """Set the priorities of slots, and the sums above them."""
+        """Set the priorities of slots, and update the sums above them."""
         nodes = slots + self.capacity
         self.tree[nodes] = priorities.detach().double()
         for _ in range(self.capacity.bit_length() - 1):

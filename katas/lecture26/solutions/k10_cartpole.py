@@ -12,11 +12,11 @@ GRAVITY, POLE, TOTAL, HALF, FORCE, TAU = 9.8, 0.1, 1.1, 0.5, 10.0, 0.02
 FAR, TILTED = 2.4, 12 * math.pi / 180
 
 
-# Given: the physics of one pole, in Python numbers. Read it, and do not change it.
+# Given: the physics of one pole, in Python numbers. Read the code, but do not change it.
 def python_step(
     state: tuple[float, float, float, float], action: int
 ) -> tuple[tuple[float, float, float, float], bool]:
-    """Return the state after 0.02 s of a push to the right (1) or left (0), and if it ended."""
+    """Push right (1) or left (0) for 0.02 s; return the state, and whether the episode ended."""
     x, speed, angle, turn = state
     force = FORCE if action == 1 else -FORCE
     cos, sin = math.cos(angle), math.sin(angle)

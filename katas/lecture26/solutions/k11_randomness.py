@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def crowd(play: Play, policy: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-    """Return the score of one policy from each state, [states]: each gets its own noise."""
+    """Return the score of one policy from each state, [states]; each state gets its own noise."""
     return vmap(play, (None, 0), randomness="different")(policy, states)
 
 

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 class Corridors:
-    """Corridors side by side: action 1 moves on by 1, action 0 stays; the reward is the old place.
+    """Parallel corridors: action 1 moves on by 1, action 0 stays; the reward is the old position.
 
-    A corridor terminates at its end, and is truncated after `limit` steps. The step after that
-    resets it: the action is ignored, the reward is 0, the observation is that of a new episode.
+    A corridor terminates at its end, and is truncated after `limit` steps. The next step resets it:
+    the action is ignored, the reward is 0, and the observation starts a new episode.
     """
 
     def __init__(self, ends: list[int], limit: int) -> None:
         self.ends, self.limit = torch.tensor(ends), limit
 
     def reset(self) -> torch.Tensor:
-        """Begin all episodes, and return where they are: [corridors]."""
+        """Begin all episodes, and return their positions: [corridors]."""
         self.place, self.steps = torch.zeros_like(self.ends), torch.zeros_like(self.ends)
         self.over = torch.zeros_like(self.ends, dtype=torch.bool)
         return self.place
@@ -43,7 +43,7 @@ class Corridors:
 def collect(
     env: Corridors, policy: Callable[[torch.Tensor], torch.Tensor], steps: int
 ) -> dict[str, torch.Tensor]:
-    """Return the transitions of `steps` steps of all environments, step after step."""
+    """Return the transitions of `steps` steps of all environments, in the order of the steps."""
     parts: list[dict[str, torch.Tensor]] = []
     obs = env.reset()
     over = torch.zeros_like(obs, dtype=torch.bool)

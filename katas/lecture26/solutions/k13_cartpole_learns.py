@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROWS = 250
 
 
-# Given: do not change. Imports take seconds, so they run when they are needed.
+# Given: do not change. Imports take seconds, so they run only when needed.
 def rl(name: str) -> Any:
     """Return TorchRL's module of this name: ``rl("objectives").ClipPPOLoss``."""
     with warnings.catch_warnings(action="ignore"):
@@ -25,7 +25,7 @@ def rl(name: str) -> Any:
 
 
 def parts(seed: int) -> tuple[Any, Any, Any]:
-    """Return the environment, a policy (the actor) and an estimate of values (the critic)."""
+    """Return the environment, a policy (the actor) and a value estimate (the critic)."""
     torch.manual_seed(seed)
     env = rl("envs").GymEnv("CartPole-v1")
     env.set_seed(seed)
@@ -49,7 +49,7 @@ def parts(seed: int) -> tuple[Any, Any, Any]:
 
 
 def collected(env: Any, actor: Any, frames: int, batches: int) -> Iterable[Any]:
-    """Return a collector of `batches` batches, each of `frames` steps by the current policy."""
+    """Return a collector of `batches` batches, each with `frames` steps of the current policy."""
     return rl("collectors").Collector(
         env,
         actor,
@@ -82,7 +82,7 @@ def shuffled(rows: int) -> Any:
 def update(
     batch: Any, advantage: Any, loss: Any, optimizer: Any, buffer: Any, *, epochs: int
 ) -> None:
-    """Learn from one batch: each epoch goes through all of its rows once, and no others."""
+    """Learn from one batch: each epoch uses each of its rows once, and no other rows."""
     with torch.no_grad():
         advantage(batch)
     for _ in range(epochs):

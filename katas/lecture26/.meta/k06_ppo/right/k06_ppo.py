@@ -1,8 +1,8 @@
-"""PPO's clipped loss: which steps still pull.
+"""PPO's clipped loss: which steps still have a gradient.
 
-One rollout serves several updates, and after the first the policy is not the one that acted. PPO
-weighs each step with ratio = pi / pi_old, and pays no more once the ratio has moved far enough the
-way that the advantage A asks for:
+One rollout serves several updates, and after the first the policy has changed. PPO weighs each step
+with ratio = pi / pi_old, and pays no more once the ratio has moved far enough the way that the
+advantage A asks for:
 
     gain = min(ratio A, clamp(ratio, 1 - clip, 1 + clip) A)        loss = - mean of the gains
 

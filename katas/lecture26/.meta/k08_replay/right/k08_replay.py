@@ -29,7 +29,7 @@ def plan(capacity: int, layout: Layout) -> tuple[dict[str, int], int]:
 
 # The exercise.
 def reserve(nbytes: int, path: Path | None) -> torch.UntypedStorage:
-    """Return a storage of zeros; or the bytes of the file, which is created if there is none."""
+    """Return a storage of zeros, or one mapped to the file, which is created if it is missing."""
     if path is None:
         return torch.UntypedStorage(nbytes).fill_(0)
     return torch.UntypedStorage.from_file(str(path), shared=True, nbytes=nbytes)
@@ -55,7 +55,7 @@ class Replay:
         return min(int(self.count), self.capacity)
 
     def extend(self, rows: Mapping[str, torch.Tensor]) -> None:
-        """Append a batch of rows, as if one after another; row number i goes to i % capacity."""
+        """Append a batch of rows, as if one by one; row number i goes to slot i % capacity."""
         for name, field in self.fields.items():
             values = rows[name]
             size = len(values)
