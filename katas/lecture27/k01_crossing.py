@@ -1,7 +1,7 @@
 """Read an exception that has been through C++.
 
-Python calls C++, C++ calls a hook of yours, and the hook raises. What you get back depends on the
-path. Try both, with a function that raises:
+Python calls C++, C++ calls a hook of yours, and the hook raises. The exception you get depends on
+the path. Try both with a function that raises:
 
     through_hook(pay)        Boom: no money          the exception itself
     through_future(pay)      RuntimeError: Got the following error when running the callback: Boom:
@@ -15,7 +15,7 @@ path. Try both, with a function that raises:
 
                              At: ...
 
-Write `raised`: what was raised, and by which function? About seven lines.
+Write `raised`: which class was raised, by which function? About seven lines.
 
 Begin with the exception itself: its traceback names the function.
 Afterwards find that message in ``torch/include/torch/csrc/jit/python/pybind_utils.h``.

@@ -1,7 +1,7 @@
 """When is a tensor freed? Immediately, by the collector, or not at all.
 
-Python frees an object when its last reference goes. In a cycle there is no last reference: the
-garbage collector has to find the cycle, some time later. It cannot see some references in C++.
+Python frees an object when its last reference is removed. A cycle has no last reference: the
+garbage collector must find it some time later. It cannot see some references in C++.
 
     ctx.save_for_backward(y)       immediately
     ctx.y = y                      ?
@@ -116,7 +116,7 @@ def collector_off() -> Iterator[None]:
 def fate(make: Callable[[], object]) -> str:
     """Return "immediately", "collected" or "kept": the fate of the object that make returns.
 
-    "collected" means that a full collection frees it, and nothing did before. Call make once. The
+    "collected" means that a full collection frees it, and nothing before that. Call make once. The
     collector must not run on its own meanwhile.
     """
     # TODO: with collector_off(): ...

@@ -13,7 +13,7 @@ begin with a tab. Files get numbers that later lines use:
     <tab>Graph Break Reason: ...
 
 (Headers are folded and shortened here; in the file each is one line.) So what breaks the graph?
-Write, in about 20 lines:
+Write about 20 lines:
 
 1. `entries`: the file, as a list.
 2. `compiled`: the function for each compile id.
@@ -56,7 +56,7 @@ def entries(text: str) -> list[Entry]:
 
 
 def compiled(log: list[Entry]) -> dict[str, str]:
-    """Return "name at file:line" of the function that each compile id started with.
+    """Return "name at file:line" of the first function of each compile id.
 
     It is the last frame of the stack of its first "dynamo_start".
     """

@@ -11,13 +11,13 @@ quarters, eighths, single nodes:
     . . . d . . . .     passes
     . . c . . . . .     passes        c d is the answer
 
-1. `extract`: build a graph of some of the nodes; anything else they read becomes an input, with its
-   value from the whole graph.
+1. `extract`: build a graph of some of the nodes; other operands become inputs, with their values
+   from the whole graph.
 2. `ddmin`: the search, over any list.
 
-`minify`, which combines them, is given. About 20 lines.
+`minify`, which combines the two, is given. About 20 lines.
 
-Begin with `ddmin` on paper: of eight items, the second and the seventh matter.
+Begin with `ddmin` on paper: of eight items, only the second and the seventh matter.
 Afterwards read `minifier` in ``torch/_functorch/fx_minifier.py``, in site-packages.
 """
 

@@ -1,7 +1,7 @@
 """Wrong under torch.compile, right without: find the layer to blame.
 
 A model trains, but not when compiled. "torch.compile is broken" is not a bug report. The compiler
-has layers, and you can run each without those above it.
+has layers, and you can run each without the layers above it.
 
     backend="eager"                         Dynamo: bytecode to a graph
     backend="aot_eager"                     + AOTAutograd: backward, functionalization
@@ -15,9 +15,9 @@ when called again.
 Write `observe` and fix `blame`, about 16 lines:
 
 1. `observe` returns everything that a training step could notice about a call.
-2. `blame` compares these, with a tolerance, each time with a freshly reset compiler.
+2. `blame` compares observations, with a tolerance, each time with a freshly reset compiler.
 
-Begin with a list: what does a step use from a call besides its outputs?
+Begin with a list: what does a step use besides the outputs?
 Afterwards read ``torch/_inductor/compiler_bisector.py``, in site-packages: it continues within a
 layer, down to a pass or a kernel.
 """
@@ -71,7 +71,7 @@ def blame(
 
     Values differ if they are off by more than 1e-10, absolute plus relative. They are float64 here;
     a different dtype counts as a difference too. NaN equals NaN. Let a layer's exceptions
-    propagate. Compile no layer after the one to blame.
+    propagate. Compile no layer after the guilty one.
     """
     # TODO: torch.compiler.reset(), and torch.testing.assert_close.
     right = observe(f, inputs)

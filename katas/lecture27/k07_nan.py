@@ -8,7 +8,7 @@ The loss is fine, but after a step the weights are NaN. Paste this:
     forward     0.0   1.0   2.0
     x.grad      nan   0.5   0.25
 
-`where` sends a gradient of 0 to the square root that it does not use, which divides it by 0. A NaN
+`where` sends a gradient of 0 to the square root it ignored, whose backward divides it by 0. A NaN
 spreads to almost everything that reads it, so find the first: an operator that produces one
 from inputs without one. Hunt it in two ways, about 20 lines:
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def has_nan(values: object) -> bool:
-    """Return whether a tree of values holds a NaN, in a tensor or as a number. Given."""
+    """Return whether a tree of values contains a NaN, in a tensor or as a number. Given."""
     leaves = [x for x in tree_leaves(values) if isinstance(x, torch.Tensor | float)]
     return any(bool(torch.as_tensor(x).isnan().any()) for x in leaves)
 
@@ -44,7 +44,7 @@ class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
     """Stores in `first` the name of the first operator that makes a NaN ("aten.div.Tensor").
 
     All of an operator's arguments are inputs, including `out`; its return value is the output. An
-    operator with "empty" in its name does not write to its result, so never count it.
+    operator with "empty" in its name does not write to its result, so never blame it.
     """
 
     def __init__(self) -> None:

@@ -12,8 +12,8 @@ to its storage shows later whether it has been freed.
 
 Write two parts, about 18 lines.
 
-- `growth`: which lines hold more than before?
-- `Living`: record each storage that an operator makes, without keeping any of them alive.
+- `growth`: which lines hold more memory than before?
+- `Living`: record each storage that an operator makes, without keeping it alive.
 
 Begin on paper: ``y = x[0]; del x``. Which of the two tensors is alive, and how many bytes does it
 hold?
@@ -64,7 +64,7 @@ def growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int
     A line holds the bytes requested for those of its blocks that a tensor uses. Leave out lines
     that hold as much as before, or less.
     """
-    # TODO: owner(block["frames"]); one Counter minus another keeps what is positive.
+    # TODO: owner(block["frames"]); one Counter minus another keeps only positive counts.
     raise NotImplementedError("growth")
 
 
@@ -77,7 +77,7 @@ class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        # The name of the operator and the bytes.
+        # The operator's name and the number of bytes.
         self.made: dict[StorageWeakRef, tuple[str, int]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,6 +1,6 @@
 """Find a deadlock in the stacks of its threads.
 
-The job hangs at 0 % CPU. There is no error and no traceback, but every thread has a stack. A
+The job hangs at 0 % CPU, without an error or a traceback, but every thread has a stack. A
 waiting thread has ``acquire`` in its stack, and ``self`` in that frame is the lock:
 
     thread 1                         thread 2
@@ -12,8 +12,8 @@ waiting thread has ``acquire`` in its stack, and ``self`` in that frame is the l
 
 Write two functions, about 20 lines.
 
-- `waiting`: which thread waits for which lock. Walk up the stack with ``frame.f_back``.
-- `cycle`: which threads wait for each other. A thread outside the ring is only a victim.
+- `waiting`: find each thread's lock. Walk up the stack with ``frame.f_back``.
+- `cycle`: find threads that wait for each other. A thread outside the ring is only a victim.
 
 Begin on paper: in the picture, which thread owns the lock that thread 1 waits for, and what does
 that thread wait for?
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """A lock that knows which thread holds it. Given."""
+    """A lock that knows its owner thread. Given."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -63,7 +63,7 @@ class Lock:
 def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
     """For each thread waiting in `Lock.acquire`, return the lock it waits for.
 
-    `frames` has the innermost frame of each thread; `acquire` may be further out. If a stack has
+    `frames` maps each thread to its innermost frame; `acquire` may be further out. If a stack has
     two such frames, use the inner one. Other classes may have a method of that name: recognise the
     frame by its code, ``Lock.acquire.__code__``.
     """

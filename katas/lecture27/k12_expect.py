@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class UnstableError(AssertionError):
-    """An expectation got two different texts in one run; no literal can hold both. Given."""
+    """An expectation got two different texts in one run; no literal can match both. Given."""
 
 
 class Span(NamedTuple):
@@ -51,7 +51,7 @@ class Span(NamedTuple):
 
 
 def literal_at(tree: ast.Module, line: int) -> Span:
-    """Return the span of the last argument of the outermost call that begins at a line. Given."""
+    """Find the outermost call that starts on a line; return its last argument's span. Given."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     found = next(node for node in calls if node.lineno == line).args[-1]
     assert found.end_lineno is not None
@@ -71,10 +71,10 @@ def literal(text: str) -> str:
 
 
 def accept(source: str, found: Iterable[tuple[int, str]]) -> str:
-    """Return `source` with new literals and without any other change.
+    """Return `source` with new literals, otherwise unchanged.
 
-    `found` has the line of each failed expectation with the actual text, in any order. A line may
-    be repeated with the same text; raise `UnstableError` if its texts differ.
+    `found` lists each failed expectation's line and actual text, in any order. A line may be
+    repeated with the same text; raise `UnstableError` if its texts differ.
     """
     # TODO: encode the source; its lines end in b"\n".
     raise NotImplementedError("accept")

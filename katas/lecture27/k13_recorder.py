@@ -17,7 +17,7 @@ Build it in four steps, about 25 lines; each turns a group of tests green.
 4. `blame`: open the file that a dead process left behind, and name the operator.
 
 Begin on paper: operator 2 calls back into Python, which enters the recorder again for three more.
-When operator 2 ends, does its slot still belong to it?
+When operator 2 ends, is its slot still its own?
 Afterwards read `FlightRecorder::Entry` in ``torch/csrc/distributed/c10d/FlightRecorder.hpp``, in
 ``torch/include``: what is its ``id_`` for?
 

@@ -1,4 +1,4 @@
-"""Tests of k01_crossing: exceptions travel through PyTorch, and you read them."""
+"""Tests of k01_crossing: exceptions pass through PyTorch, and your code reads them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def through_script(f: Callable[[], object]) -> None:
 
 
 def carried(road: Callable[[Callable[[], object]], object], f: Callable[[], object]) -> Exception:
-    """Return the exception that comes back."""
+    """Return the exception that `carry` raises."""
     try:
         road(f)
     except Exception as error:  # noqa: BLE001 - whatever it has become
@@ -82,12 +82,12 @@ def test_the_roads() -> None:
 
 
 def test_a_hook() -> None:
-    """The exception itself: autograd preserves it while the engine unwinds."""
+    """A hook's exception stays the same object: autograd preserves it while the engine unwinds."""
     check(carried(through_hook, pay), ("Boom", "withdraw"))
 
 
 def test_a_future() -> None:
-    """A text with its calls in the opposite order to a traceback."""
+    """A future's text lists the calls in the opposite order to a traceback."""
     check(carried(through_future, pay), ("Boom", "withdraw"))
     name = f"Boom{secrets.randbelow(10**6)}"
 
@@ -98,7 +98,7 @@ def test_a_future() -> None:
 
 
 def test_torchscript() -> None:
-    """A text with a different prefix, after TorchScript's own traceback."""
+    """TorchScript's text has a different prefix, after its own traceback."""
     check(carried(through_script, pay), ("Boom", "withdraw"))
 
 
@@ -118,13 +118,13 @@ def test_a_function_without_a_name() -> None:
 
 
 def test_a_road_within_a_road() -> None:
-    """Two futures: one text is inside the other. The first exception counts."""
+    """With two futures, one text is inside the other: return the first exception."""
     check(carried(through_future, lambda: through_future(pay)), ("Boom", "withdraw"))
     check(carried(through_future, lambda: through_hook(pay)), ("Boom", "withdraw"))
 
 
 def test_what_came_before() -> None:
-    """An exception raised from another: the one that reached C++ counts, as object and as text."""
+    """If an exception is raised from another, the one that reached C++ is returned."""
 
     def wrap() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Tests of k02_cycles: compared with what a weak reference's callback reports."""
+"""Tests of k02_cycles: your answers against the callback of a weak reference."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEPT: list[Thing] = []
 
 
 def kept() -> Thing:
-    """Return an object that a list also holds."""
+    """Return an object that is also in a list."""
     KEPT.append(Thing())
     return KEPT[-1]
 
@@ -44,12 +44,12 @@ def old() -> Thing:
 
 
 def state() -> tuple[object, ...]:
-    """Return the collector's other settings, and what it has set aside."""
+    """Return the collector's other settings, and the objects it has set aside."""
     return gc.get_threshold(), gc.get_debug(), gc.get_freeze_count(), len(gc.garbage)
 
 
 def measured(make: Callable[[], object]) -> str:
-    """Return when a callback reports that the object is gone."""
+    """Return when a callback reports that the object was freed."""
     gone: list[int] = []
     with collector_off():
         watch = weakref.finalize(make(), gone.append, 1)
@@ -71,7 +71,7 @@ def check(name: str, make: Callable[[], object]) -> None:
 
 
 def test_without_a_cycle() -> None:
-    """The last reference goes when make has returned."""
+    """The last reference is removed when make has returned."""
     check("an object", Thing)
 
 
@@ -82,7 +82,7 @@ def test_a_cycle() -> None:
 
 
 def test_what_is_held() -> None:
-    """A list that stays alive holds it."""
+    """An object in a list that stays alive is kept."""
     check("an element of a list", kept)
 
 
@@ -106,7 +106,7 @@ def test_make_is_called_one_time() -> None:
 
 @pytest.mark.parametrize("on", [True, False], ids=["on", "off"])
 def test_the_collector_is_as_it_was(on: bool) -> None:  # noqa: FBT001 - a parameter
-    """On or off, even if make raises; nothing is frozen, and gc.garbage is empty."""
+    """The collector stays on or off, even if make raises; nothing is frozen or in gc.garbage."""
     was, before = gc.isenabled(), state()
     try:
         (gc.enable if on else gc.disable)()

@@ -80,7 +80,7 @@ def record(*, payload: str | None = None, **header: object) -> str:
 
 
 def at(frame: int, again: int = 0) -> dict[str, Any]:
-    """Return what a header says about its compilation."""
+    """Return the fields of a header that identify its compilation."""
     return {"frame_id": frame, "frame_compile_id": again, "attempt": 0}
 
 
@@ -96,7 +96,7 @@ def check_entries(text: str, expected: list[Entry]) -> None:
 
 
 def test_headers() -> None:
-    """Two lines, two entries without a payload."""
+    """Two lines are two entries without a payload."""
     text = record(str=["a.py", 0]) + record(dynamo_cpp_guards_str={}, **at(0))
     right = [Entry({"str": ["a.py", 0]}, ""), Entry({"dynamo_cpp_guards_str": {}, **at(0)}, "")]
     check_entries(text, right)
@@ -110,7 +110,7 @@ def test_payloads() -> None:
 
 
 def test_what_text_may_hold() -> None:
-    """A header containing "] ", a rank prefix, a page break in a payload."""
+    """A header may contain "] " or a rank prefix, and a payload a page break."""
     text = "[rank0]:" + record(a="x[0] + 1] {", payload="1\x0c2\u20283\r")
     check_entries(text, [Entry({"a": "x[0] + 1] {"}, "1\x0c2\u20283\r")])
 
@@ -121,7 +121,7 @@ def test_an_empty_trace() -> None:
 
 
 def test_the_function_of_a_compile_id() -> None:
-    """The last frame of its first stack; the file is given by number."""
+    """The function is the last frame of the first stack; a number stands for its file."""
     inner = {"line": 5, "name": "step", "filename": 1}
     outer = {"line": 9, "name": "<module>", "filename": 0, "loc": "step(x)"}
     text = record(str=["main.py", 0]) + record(str=["train.py", 1])
@@ -132,7 +132,7 @@ def test_the_function_of_a_compile_id() -> None:
 
 
 def test_a_line_that_breaks() -> None:
-    """Two compilations broke at one line, one of them twice; other entries name no line."""
+    """Two compilations broke at one line, one of them twice; other entries report no break."""
     reason = {"name": "dynamo_graph_break_reason", "encoding": "string"}
     head = "Graph break in user code at "
     text = record(artifact={"name": "torch_version"}, payload=head + "x.py:1")
@@ -166,7 +166,7 @@ def test_every_payload_has_its_digest(trace: Path) -> None:
 
 
 def test_the_functions_of_the_program(trace: Path) -> None:
-    """Every compile id with metrics in the trace, under the names from the metrics."""
+    """Every compile id with metrics in the trace has the function named in its metrics."""
     log = entries(trace.read_text("utf-8"))
     metrics = [e.header["compilation_metrics"] for e in log if "compilation_metrics" in e.header]
     right = {
@@ -182,7 +182,7 @@ def test_the_functions_of_the_program(trace: Path) -> None:
 
 
 def test_the_lines_that_break_the_program(trace: Path) -> None:
-    """Where the program prints, and where it reads a value."""
+    """The graph breaks where the program prints, and where it reads a value."""
     found = breaks(entries(trace.read_text("utf-8")))
     yours = {int(place.rpartition(":")[2]): ids for place, ids in found.items()}
     assert yours.keys() == {PRINT, IF}, f"lines: yours {[*yours]}, expected {[PRINT, IF]}\n{found}"
@@ -213,7 +213,7 @@ def test_tlparse(trace: Path, tmp_path: Path) -> None:
 
 
 def test_a_trace_as_text() -> None:
-    """Entries with and without a payload, of two compilations."""
+    """Print entries with and without a payload, from two compilations."""
     text = (
         record(str=["a.py", 0])
         + record(dynamo_output_graph={"sizes": {}}, payload="class G:\n    pass", **at(0))

@@ -50,7 +50,7 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     torch.compiler.reset()
     handler, logger = Reports(), logging.getLogger("torch._dynamo.guards.__recompiles")
-    # Where the variable is set, PyTorch ignores the call.
+    # If the variable is set, PyTorch ignores the call.
     monkeypatch.delenv("TORCH_LOGS", raising=False)
     set_logs(recompiles=True)
     kept, propagates = logger.handlers, logger.propagate
@@ -99,7 +99,7 @@ def one_graph(graphs: list[torch.fx.GraphModule], reports: list[str]) -> torch.f
 
 
 def test_the_counting_backend(reports: list[str]) -> None:
-    """One graph for the first size, another for all others: the size becomes a symbol."""
+    """One graph serves the first size, a second all others: the size becomes a symbol."""
     yours: list[torch.fx.GraphModule] = []
     theirs: list[torch.fx.GraphModule] = []
     for graphs, compiles in (
@@ -120,7 +120,7 @@ def test_the_counting_backend(reports: list[str]) -> None:
 
 
 def test_steps(reports: list[str]) -> None:
-    """Six calls, with the count continuing from call to call."""
+    """Six calls share one graph, and the count continues from call to call."""
     graphs: list[torch.fx.GraphModule] = []
     model = Steps()
     compiled = counter(graphs)(model)
@@ -159,7 +159,7 @@ def test_steps_then_a_backward(reports: list[str]) -> None:
 
 
 def test_rows(reports: list[str]) -> None:
-    """Four batch sizes; the other size stays a constant."""
+    """Four batch sizes share one graph; the other size stays a constant."""
     graphs: list[torch.fx.GraphModule] = []
     f = rows(counter(graphs))
     for n in (3, 2, 7, 5):
@@ -177,7 +177,7 @@ def test_rows(reports: list[str]) -> None:
 
 
 def test_convert(reports: list[str]) -> None:
-    """Four units; the factors have more digits than float32 holds."""
+    """Four units share one graph; the factors have more digits than float32 can hold."""
     graphs: list[torch.fx.GraphModule] = []
     f = convert(counter(graphs))
     for unit, metres in METRES.items():
@@ -197,7 +197,7 @@ def test_convert_float32(reports: list[str]) -> None:
 
 
 def test_layout(reports: list[str]) -> None:
-    """Contiguous, transposed, and every second column."""
+    """Contiguous, transposed and strided inputs share one graph."""
     graphs: list[torch.fx.GraphModule] = []
     f = layout(counter(graphs))
     for x in (values(4, 4), values(4, 4).t(), values(4, 8)[:, ::2]):

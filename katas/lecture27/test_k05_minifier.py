@@ -1,4 +1,4 @@
-"""Tests of k05_minifier: first lists, then graphs, then a comparison with PyTorch's minifier."""
+"""Tests of k05_minifier: lists, graphs, and a comparison with PyTorch's minifier."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A search that never ends is stopped by a limit on its questions, or by the clock.
+# A limit on the questions, or the time limit, stops a search that never ends.
 quick = pytest.mark.time_limit(5)
 
 
@@ -45,7 +45,7 @@ def asked_of(items: list[T], fails: Callable[[list[T]], bool]) -> Callable[[list
         questions += 1
         bar = 2 * len(items) ** 2 + 20
         assert questions <= bar, (
-            f"your code asks {questions} times about {len(items)} items: it does not end"
+            f"your code asked {questions} times about {len(items)} items without ending"
         )
         places = [place[item] for item in part]
         says = f"yours asks about {part}, expected a part of {items}, in order"
@@ -60,7 +60,7 @@ def limited(fails: Callable[..., bool]) -> Callable[[fx.GraphModule, list[torch.
     questions = iter(range(400))
 
     def ask(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
-        assert next(questions, None) is not None, "your code asks 400 times: it does not end"
+        assert next(questions, None) is not None, "your code asked 400 times without ending"
         return fails(module, inputs)
 
     return ask
@@ -88,7 +88,7 @@ def traced(f: Callable[..., Any], *inputs: torch.Tensor) -> tuple[Any, dict[str,
 
 
 def names(module: fx.GraphModule) -> list[str]:
-    """Return what a graph computes."""
+    """Return the names of a graph's operators."""
     return [node.name for node in module.graph.nodes if node.op.startswith("call_")]
 
 
@@ -117,7 +117,7 @@ def test_two_that_matter() -> None:
 @example((7, {0, 6}))
 @example((5, set()))
 def test_any_items_that_matter(drawn: tuple[int, set[int]]) -> None:
-    """If certain items make a part fail, exactly these remain; if none do, nothing remains."""
+    """If a part fails because of certain items, exactly these remain, perhaps none."""
     n, culprits = drawn
     yours = ddmin(list(range(n)), asked_of(list(range(n)), culprits.issubset))
     assert yours == sorted(culprits), f"of {n}: yours {yours}, expected {sorted(culprits)}"
@@ -126,7 +126,7 @@ def test_any_items_that_matter(drawn: tuple[int, set[int]]) -> None:
 @quick
 @pytest.mark.parametrize("n", range(1, 13))
 def test_no_item_can_go(n: int) -> None:
-    """Each item needs the one before it, and the first matters: they go one by one."""
+    """Each item needs the one before it, and only the first matters: remove them one by one."""
 
     def fails(part: list[int]) -> bool:
         return 0 in part and all(item - 1 in part for item in part if item)
@@ -140,7 +140,7 @@ def test_no_item_can_go(n: int) -> None:
 @given(st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, 2**n)))))
 @example((3, {0b011, 0b010}))
 def test_parts_that_fail_as_they_like(drawn: tuple[int, set[int]]) -> None:
-    """An item may become removable only after a later one is gone."""
+    """An item may become removable only after a later one is removed."""
     n, parts = drawn
     items, asked = list(range(n)), list[list[int]]()
 
@@ -151,8 +151,8 @@ def test_parts_that_fail_as_they_like(drawn: tuple[int, set[int]]) -> None:
     yours = ddmin(items, asked_of(items, fails))
     rests = [yours[:place] + yours[place + 1 :] for place in range(len(yours))]
     open_ = [rest for rest in rests if rest not in asked]
-    assert fails(yours), f"yours {yours} of {n} passes, expected a part that fails"
-    assert not open_, f"yours {yours} of {n}: it never asks whether {open_} fails"
+    assert fails(yours), f"your part {yours} of {n} passes, expected one that fails"
+    assert not open_, f"yours {yours} of {n}: your code never asks whether {open_} fails"
     still = [rest for rest in rests if fails(rest)]
     assert not still, f"yours {yours} of {n} still fails with one item fewer: {still}"
 
@@ -165,7 +165,7 @@ def test_items_that_are_equal() -> None:
 
     def fails(part: list[list[str]]) -> bool:
         assert next(questions, None) is not None, (
-            "your code asks 50 times about 4 items: it does not end"
+            "your code asked 50 times about 4 items without ending"
         )
         return part.count(["a"]) > 1
 
@@ -175,7 +175,7 @@ def test_items_that_are_equal() -> None:
 
 @quick
 def test_the_questions() -> None:
-    """Halves first: far fewer questions than one by one."""
+    """Removing halves first takes far fewer questions than removing items one by one."""
     items, asked = list(range(128)), list[int]()
 
     def fails(part: list[int]) -> bool:
@@ -190,7 +190,7 @@ def test_the_questions() -> None:
 
 
 def test_one_node() -> None:
-    """The operands become inputs with their recorded values; another run has different values."""
+    """The operands become inputs with their recorded values, not those of another run."""
     for y in (values(3) + 1, values(3) + 2):
         _, nodes, recorded = traced(program, values(3), y)
         module, inputs = extract(recorded, [nodes["mul"]])
@@ -206,7 +206,7 @@ def test_one_node() -> None:
 
 
 def test_some_nodes() -> None:
-    """A kept node is computed; an operand read twice is one input; arguments stay."""
+    """Kept nodes are computed, an operand read twice is one input, and constants stay."""
     x, y = values(3), values(3) + 1
     _, nodes, recorded = traced(program, x, y)
     module, inputs = extract(recorded, [nodes["sin"], nodes["add"], nodes["exp"]])
@@ -249,7 +249,7 @@ def test_operands_in_a_list() -> None:
 
 
 def test_inputs_are_copies() -> None:
-    """A graph that writes to its inputs is tested more than once."""
+    """Inputs are copies, because a graph that writes to them is tested more than once."""
 
     def writes(x: torch.Tensor) -> torch.Tensor:
         return x.add_(1).mul(2)
@@ -299,7 +299,7 @@ def crashes(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
 
 @quick
 def test_a_backend_that_crashes() -> None:
-    """Two nodes of forty remain, with one input."""
+    """Of forty nodes, two remain, with one input."""
     module, inputs = minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
     assert names(module) == ["tanh", "neg"], f"yours {names(module)}, expected ['tanh', 'neg']"
     assert len(inputs) == 1, f"yours has {len(inputs)} inputs, expected 1"
@@ -308,7 +308,7 @@ def test_a_backend_that_crashes() -> None:
 
 @quick
 def test_a_wrong_value() -> None:
-    """The fault is a value, the first NaN: one node remains, with the input it needs."""
+    """If the fault is the first NaN, one node remains, with the input it needs."""
 
     def f(x: torch.Tensor) -> torch.Tensor:
         return torch.sqrt(torch.sub(torch.cos(x), 1)).exp().tanh()

@@ -119,7 +119,7 @@ def test_what_is_observed() -> None:
 
 
 def test_what_it_writes_to() -> None:
-    """The copies change, not the inputs; perhaps no output or no input requires grad."""
+    """The copies change, not the inputs, even if no output or no input requires grad."""
 
     def writes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (x.add_(1).sum(),)
@@ -196,7 +196,7 @@ def test_a_pass() -> None:
 
     layers = {"Dynamo": "eager", "AOT": aot(forward=swap(aten.sin.default, aten.cos.default))}
     check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers | {"third": third}, "AOT")
-    assert not calls, "your code compiles the third layer, expected it to stop at the guilty one"
+    assert not calls, "your code compiles the third layer, expected it to stop at the guilty layer"
 
 
 def test_dynamo() -> None:
@@ -211,14 +211,14 @@ def test_dynamo() -> None:
 
 
 def test_a_decomposition() -> None:
-    """A decomposition of silu that is slightly too large."""
+    """The faulty layer is a decomposition of silu whose result is slightly too large."""
     wrong = {aten.silu.default: lambda x: x * torch.sigmoid(x) + 1e-7}
     layers = {"Dynamo": "eager", "AOT": aot(), "decompositions": aot(decompositions=wrong)}
     check(step, [values(2, 3) + 1, values(2, 3) + 1], layers, "decompositions")
 
 
 def test_a_decomposition_that_rounds() -> None:
-    """The same operators in a different order are not a fault."""
+    """A decomposition that only changes the order of operators is not a fault."""
     other = {aten.silu.default: lambda x: x * torch.sigmoid(x)}
     check(
         step,
@@ -229,7 +229,7 @@ def test_a_decomposition_that_rounds() -> None:
 
 
 def test_the_backward() -> None:
-    """The outputs are right, but a gradient is wrong, or None, or all are missing."""
+    """The outputs are right, but a gradient is wrong or None, or all gradients are missing."""
     layers = {"AOT": aot(), "bwd": aot(backward=swap(aten.cos.default, aten.sin.default))}
     check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers, "bwd")
 
@@ -248,7 +248,7 @@ def test_the_backward() -> None:
 
 
 def test_a_gradient_in_the_wrong_place() -> None:
-    """A product's gradient, reversed: with an output gradient of ones you would not notice."""
+    """A gradient is reversed, which an output gradient of ones would not show."""
 
     def flip(graph: torch.fx.Graph) -> None:
         (output,) = (node for node in graph.nodes if node.op == "output")
@@ -266,7 +266,7 @@ def test_a_gradient_in_the_wrong_place() -> None:
 @pytest.mark.parametrize("size", [0.0, 1e6])
 @pytest.mark.parametrize(("off", "expected"), [(0.5e-10, None), (2e-10, "near")])
 def test_the_tolerance(size: float, off: float, expected: str | None) -> None:
-    """1e-10 near 0, and 1e-10 relative to a large number."""
+    """The tolerance is 1e-10 near 0, and 1e-10 relative to a large number."""
 
     def near(module: Any, *args: torch.Tensor) -> Any:
         return tuple(y + off * max(1.0, size) for y in module(*args))
@@ -350,7 +350,7 @@ def test_a_layer_that_raises() -> None:
 
 
 def test_again() -> None:
-    """A healthy layer breaks later, and then the tenth of ten: old compiled code proves nothing."""
+    """A healthy layer breaks later, and then the tenth of ten: do not trust old compiled code."""
     factor = [2.0]
 
     def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:

@@ -28,7 +28,7 @@ NAN, INF = math.nan, math.inf
 
 
 def hunted(f: Callable[[], object]) -> str | None:
-    """Return what your mode finds."""
+    """Return the operator that your mode finds."""
     with Hunt() as hunt:
         f()
     return hunt.first  # type: ignore[no-any-return, unused-ignore]
@@ -73,24 +73,24 @@ def test_there_is_none() -> None:
     check(lambda: column(1, 0).log().exp() + torch.arange(2), None, "no NaN is made")
     with Hunt() as hunt:
         y = torch.ones(2).to(torch.float64)
-    assert y.dtype == torch.float64, f"yours {y.dtype}, expected torch.float64, which is in kwargs"
+    assert y.dtype == torch.float64, f"yours {y.dtype}, expected torch.float64, as in kwargs"
     z = hunt.__torch_dispatch__(torch.ops.aten.sqrt.default, (), (column(4),))
     assert z.item() == 2, f"without kwargs: yours {z}, expected 2"
 
 
 def test_infinities() -> None:
-    """The operator that makes a NaN counts, not the one that made the infinity."""
+    """Blame the operator that makes a NaN, not the one that made an infinity."""
     check(lambda: column(1, 0).log() * 0, "aten.mul.Tensor", "log(0) is -inf, times 0 is NaN")
 
 
 def test_the_first_stays() -> None:
-    """A second NaN is made later, from other inputs."""
+    """The first NaN stays in `first` when a second one is made later."""
     x = column(INF, 1)
     check(lambda: (x - x, x * 0), "aten.sub.Tensor", "both make one, sub is first")
 
 
 def test_what_comes_in() -> None:
-    """No operator made a NaN that was an input, as an element or as a number."""
+    """No operator is to blame for a NaN that was an input, as an element or a number."""
     x = column(NAN, 1)
     check(lambda: [x + 1, torch.cat([x, x]), torch.stack([x.sum()])], None, "x has a NaN")
     check(lambda: column(1, 2) * NAN, None, "the number is a NaN")
@@ -100,7 +100,7 @@ def test_what_comes_in() -> None:
 
 
 def test_one_of_many() -> None:
-    """Inputs in a list and outputs in a tuple, where the second has the NaN."""
+    """The inputs are in a list and the outputs in a tuple, whose second tensor has the NaN."""
     x, y = column(1, 2), column(NAN, 1)
     check(lambda: torch.cat([x, y]).sum(), None, "y has a NaN")
     pair = [column(1), column(-1)]
@@ -108,13 +108,13 @@ def test_one_of_many() -> None:
 
 
 def test_in_place() -> None:
-    """After an in-place operator, its input is gone."""
+    """An in-place operator overwrites its input."""
     check(lambda: column(0, 1).div_(0), "aten.div_.Tensor", "0/0 is NaN")
 
 
 @pytest.mark.usefixtures("filled")
 def test_memory_that_was_not_written_to() -> None:
-    """No operator made what uninitialised memory holds."""
+    """No operator is to blame for a NaN in uninitialised memory."""
     x = column(1, 2)
     for f in (lambda: torch.empty(2), lambda: torch.empty_like(x), lambda: x.new_empty(2)):
         check(f, None, "it is uninitialised; here PyTorch fills it with NaN")
@@ -136,7 +136,7 @@ def test_in_the_backward() -> None:
 
 
 def test_a_hunt_in_a_hunt() -> None:
-    """Each mode reports what it has seen, and nothing that ran afterwards."""
+    """Each mode reports only operators that ran inside it."""
     with Hunt() as outer:
         column(-1).log()
         with Hunt() as inner:
@@ -184,14 +184,14 @@ LOSSES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_node(name: str) -> None:
-    """The node at which PyTorch's anomaly mode stops."""
+    """Your node is the one at which PyTorch's anomaly mode stops."""
     yours = first_node(LOSSES[name](column(0, 1, 4, grad=True)))
     right = anomaly(LOSSES[name](column(0, 1, 4, grad=True)))
     assert yours == right, f"{name}: yours {yours}, PyTorch's {right}"
 
 
 def test_a_hook_of_the_program() -> None:
-    """A NaN from a tensor's own hook comes from outside the graph: no node made it."""
+    """A tensor's own hook is outside the graph: no node is to blame for its NaN."""
     x = column(1, 4, grad=True)
     y = x * 2
     y.register_hook(lambda grad: grad * NAN)  # type: ignore[no-untyped-call, unused-ignore]
@@ -200,7 +200,7 @@ def test_a_hook_of_the_program() -> None:
 
 
 def test_a_node_that_is_read_twice() -> None:
-    """A graph of 130 nodes with 2**65 paths through it."""
+    """A graph of 130 nodes has 2**65 paths: visit each node once."""
     x = column(1, 4, grad=True)
     y = x
     for _ in range(65):
@@ -248,7 +248,7 @@ class Blow(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
 
 def test_no_hook_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graph that stays alive would call the hooks again, and keep what they refer to."""
+    """A graph that stays alive would call the hooks again, and keep their objects alive."""
 
     def make() -> torch.Tensor:
         x, loss = masked()

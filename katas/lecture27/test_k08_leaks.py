@@ -59,7 +59,7 @@ def key(line: int) -> str:
 
 
 def test_one_line_grows() -> None:
-    """Line 12 has a second block, line 20 has the same as before."""
+    """Line 12 has a second block, and line 20 has the same blocks as before."""
     before = snapshot([(ACTIVE, 1000, 12), (ACTIVE, 700, 20)])
     after = snapshot([(ACTIVE, 1000, 12), (ACTIVE, 700, 20), (ACTIVE, 1000, 12)])
     with forbids(kata, "torch.cuda._memory_viz") as fresh:
@@ -77,7 +77,7 @@ def test_states() -> None:
 
 
 def test_the_largest_first() -> None:
-    """Over all segments, largest first; a line that shrinks is not growth."""
+    """Growth is summed over all segments, largest first; shrinking lines are left out."""
     before = snapshot([(ACTIVE, 900, 3)], [(ACTIVE, 50, 4)])
     after = snapshot([(ACTIVE, 10, 1), (ACTIVE, 400, 3)], [(ACTIVE, 61, 4), (ACTIVE, 800, 2)])
     kept = copy.deepcopy((before, after))
@@ -100,7 +100,7 @@ def test_the_largest_first() -> None:
     )
 )
 def test_flame_graph(blocks: list[Block]) -> None:
-    """The same bytes for each line as PyTorch's flame graph of the snapshot."""
+    """Each line has the same bytes as in PyTorch's flame graph of the snapshot."""
     from torch.cuda import _memory_viz  # noqa: PLC0415 - a reader that needs no GPU
 
     record = snapshot(blocks[:4], blocks[4:])
@@ -126,7 +126,7 @@ def alive(mode: Living, expected: dict[str, int], why: str) -> None:
 
 
 def test_alive_and_dead() -> None:
-    """A tensor counts while it is alive, and no longer once its last reference is gone."""
+    """A tensor counts while it is alive, until its last reference is removed."""
     mode = Living()
     with mode:
         x = torch.ones(5, dtype=torch.float64)
@@ -195,7 +195,7 @@ def test_memory_that_is_used_again() -> None:
 
 
 def test_the_mode_holds_nothing() -> None:
-    """Tensors and autograd graphs are freed under it without the garbage collector."""
+    """Under the mode, tensors and autograd graphs are freed without the garbage collector."""
     w = torch.ones(3, requires_grad=True)
     mode = Living()
 
@@ -222,13 +222,13 @@ def test_the_leak_of_a_training_loop() -> None:
         return int(mode.living()["aten.exp.default"])
 
     leaks = [bytes_after(steps, leak=True) for steps in (2, 5)]
-    assert leaks == [8000, 20000], f"yours {leaks}, expected 4000 bytes of exp for each loss kept"
+    assert leaks == [8000, 20000], f"yours {leaks}, expected 4000 bytes from exp for each loss kept"
     fine = bytes_after(5, leak=False)
     assert fine == 0, f"yours {fine} bytes, expected 0: a number keeps no graph"
 
 
 def test_bytes_when_it_was_made() -> None:
-    """The whole storage counts, gaps included; growing later does not make a new one."""
+    """The whole storage counts, gaps included; resizing it later does not make a new storage."""
     with Living() as mode:
         x = torch.empty_strided((3,), (2,))
         y = torch.ones(2)

@@ -36,7 +36,7 @@ PATIENCE = 10
 
 @contextmanager
 def stuck(jobs: list[Job], locks: list[Lock], count: int) -> Iterator[list[int]]:
-    """Run jobs in threads until `count` of them wait for a lock, yield their ids, free them.
+    """Run jobs in threads until `count` of them wait for a lock; yield their ids, then free them.
 
     Any thread may release a threading lock, so the deadlock ends with the test.
     """
@@ -60,7 +60,7 @@ def stuck(jobs: list[Job], locks: list[Lock], count: int) -> Iterator[list[int]]
 
 
 def stands(thread: threading.Thread) -> bool:
-    """Whether a thread waits for a lock that another thread holds."""
+    """Return whether a thread waits for a lock that another thread holds."""
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - what the kata is about
     if frame is None or frame.f_code is not Lock.acquire.__code__:
         return False
@@ -103,7 +103,7 @@ def named(found: dict[int, Lock], numbers: list[int]) -> dict[int, str]:
 
 
 def test_two_threads_that_wait() -> None:
-    """Each thread has one lock and waits for the other's: the picture."""
+    """Each thread has one lock and waits for the other's, as in the picture."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(2)
     jobs = [both(table, stats, meet), both(stats, table, meet)]
     with stuck(jobs, [table, stats], 2) as numbers:
@@ -124,7 +124,7 @@ def test_two_threads_that_wait() -> None:
 
 
 def test_a_thread_that_does_not_wait() -> None:
-    """A stack without the code of Lock.acquire, and methods of other classes with its name."""
+    """A thread does not wait if its stack lacks Lock.acquire's code, whatever names it has."""
     go, inside = threading.Event(), threading.Semaphore(0)
     lock, taken = Lock("table"), threading.Event()
 
@@ -153,7 +153,7 @@ def test_a_thread_that_does_not_wait() -> None:
             thread.join()
     assert not yours, (
         f"your code says that {len(yours)} threads wait, expected 0: one has its lock, two are in"
-        " methods of other classes, which are different code with that name"
+        " other classes' methods of that name, which have different code"
     )
 
 
@@ -195,7 +195,7 @@ def test_frames_further_in() -> None:
 
 
 def test_two_locks_in_one_stack() -> None:
-    """While acquiring one lock, the thread waits for another: the inner one counts."""
+    """While acquiring one lock, the thread waits for another: return the inner one."""
     table, log = Lock("table"), Lock("log")
     log.acquire()
     thread = Traced(table, quietly(log.acquire))
@@ -241,7 +241,7 @@ def locks_of(owners: dict[int, int | None]) -> dict[int, Lock]:
     ids=["empty", "runs", "free", "itself", "order", "tail", "two", "zero", "zero-runs"],
 )
 def test_ring(owners: dict[int, int | None], expected: list[int]) -> None:
-    """The ring of the smallest thread, in the order in which they wait."""
+    """Return the ring with the smallest thread, in the order in which its threads wait."""
     with forbids(kata, "networkx") as fresh:
         yours = fresh.cycle(locks_of(owners))
     assert yours == expected, (
@@ -250,7 +250,7 @@ def test_ring(owners: dict[int, int | None], expected: list[int]) -> None:
 
 
 def test_a_lock_in_a_hook() -> None:
-    """One thread takes its second lock in a backward hook: C++ is between its frames."""
+    """One thread takes its second lock in a backward hook, with C++ between its frames."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(2)
 
     def backward() -> None:
@@ -276,7 +276,7 @@ def test_a_lock_in_a_hook() -> None:
 
 
 def test_a_victim() -> None:
-    """A third thread waits for the two: it is not in the ring."""
+    """A third thread waits for one of the two, but is not in the ring."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(3)
 
     def behind() -> None:
@@ -299,7 +299,7 @@ def test_a_victim() -> None:
 @example({0: 1, 1: 2, 2: 3, 3: 1})
 @example({number: (number + 3) % 8 for number in range(8)})
 def test_rings_of_networkx(owners: dict[int, int | None]) -> None:
-    """Any waits: compared with the cycles that networkx finds."""
+    """Any waits give the same ring as networkx."""
     import networkx as nx  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415 - takes a third of a second
 
     waits = locks_of(owners)

@@ -25,7 +25,7 @@ RULES = {
 
 
 class Device(dict[str, Any]):
-    """The names that a program uses, and the simulated clock behind them."""
+    """The functions that a program uses, and their simulated clock."""
 
     def __init__(self) -> None:
         super().__init__(kernel=self.kernel, sleep=self.sleep, side="side")
@@ -113,14 +113,16 @@ def test_the_picture() -> None:
 
 
 def test_every_program_is_there() -> None:
-    """One row for each program and no others; your rows cannot run the device."""
+    """There is one row for each program; your code cannot run the device."""
     yours = set(predicted())
     assert yours == set(PROGRAMS), f"yours has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_line(name: str) -> None:
-    """The line that raises the error which ends the program."""
+    """Predict the line that raises the error that ends the program."""
     yours = predicted()[name]
     right = yours == line_of(PROGRAMS[name])
-    assert right, f"{name}: your code blames line {yours}, which is not the device's. {RULES[name]}"
+    assert right, (
+        f"{name}: your code blames line {yours}, but the device blames another. {RULES[name]}"
+    )

@@ -1,4 +1,4 @@
-"""Tests of k11_bisect: real histories, in which a layer is sometimes wrong."""
+"""Tests of k11_bisect: real git histories of a layer that is sometimes wrong."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class History:
         return not torch.equal(names["scale"](x, self.dice), x * 2)
 
     def state(self) -> list[str]:
-        """Return what a search must leave as it was."""
+        """Return the state that a search must restore."""
         refs = git(self.folder, "for-each-ref", "--format=%(refname) %(objectname)")
         return [refs, (self.folder / ".git" / "HEAD").read_text("utf-8"), self.status()]
 
@@ -101,7 +101,7 @@ def line(count: int) -> list[list[int]]:
 
 
 def test_one_run_is_enough() -> None:
-    """A test that fails in every run fails in the first."""
+    """A test that fails in every run needs one run."""
     yours = repeats(1.0, 5, 0.01)
     assert yours == 1, f"yours {yours}, expected 1: with a rate of 1 no run passes"
 
@@ -128,7 +128,7 @@ def test_more_steps_want_more_runs() -> None:
     st.fractions(Fraction(1, 500), Fraction(1, 2), max_denominator=999),
 )
 def test_fewest(rate: Fraction, steps: int, risk: Fraction) -> None:
-    """Checked with exact fractions: this many runs are safe, and one fewer is not."""
+    """Exact fractions show that this many runs are safe, and one fewer is not."""
     missed = [1 - (1 - (1 - rate) ** runs) ** steps for runs in range(120)]
     # If a float cannot decide, either answer is right.
     assume(all(abs(chance - risk) > 1e-9 for chance in missed))
@@ -141,13 +141,13 @@ def test_fewest(rate: Fraction, steps: int, risk: Fraction) -> None:
 
 @pytest.mark.parametrize("flaky", [1, 8, 12])
 def test_it_fails_in_each_run(tmp_path: Path, flaky: int) -> None:
-    """The first bad commit, wherever it is."""
+    """The search finds the first bad commit, wherever it is."""
     history = History(tmp_path, line(13), flaky)
     yours = history.search(0, 12, 1)
     assert yours == flaky, f"your code blames commit {yours}, expected {flaky} of 0 to 12"
     for number in {flaky - 1, flaky} - {0, 12}:
         assert history.commits[number] in history.seen, (
-            f"you blame commit {flaky} but have not tested commit {number}, so nothing proves it"
+            f"you blame commit {flaky} without proof, because you have not tested commit {number}"
         )
 
 
@@ -182,7 +182,9 @@ def test_a_flaky_test(tmp_path: Path) -> None:
         found.append(history.search(0, 8, runs))
         ran.append(history.runs - before)
     assert found == [4] * 2, f"with {runs} runs your code blames {found}, expected 4 each time"
-    assert all(ran), f"runs of each search {ran}: the second must not reuse results of the first"
+    assert all(ran), (
+        f"runs of each search {ran}: the second search must not reuse results of the first"
+    )
     until = [history.seen.count(commit) for commit in history.commits[:4]]
     assert all(count % runs == 0 for count in until), (
         f"your code ran the good commits {until} times, expected multiples of {runs}: one pass"
@@ -191,7 +193,7 @@ def test_a_flaky_test(tmp_path: Path) -> None:
 
 
 def test_a_branch(tmp_path: Path) -> None:
-    """The culprit is on a merged branch: following first parents would blame the merge."""
+    """The culprit is on a merged branch; a search of first parents would blame the merge."""
     parents = [[], [0], [1], [1], [3], [4], [2, 5], [6]]
     history = History(tmp_path, parents, 4)
     yours = history.search(0, 7, 1)
@@ -199,7 +201,7 @@ def test_a_branch(tmp_path: Path) -> None:
 
 
 def test_as_it_was(tmp_path: Path) -> None:
-    """Afterwards the same branch is checked out, `main` or not, and nothing is left behind."""
+    """Afterwards the original branch is checked out, `main` or not, and nothing is left behind."""
     history = History(tmp_path, line(5), 3)
     for branch in ("main", "work"):
         git(tmp_path, "checkout", "-q", "-B", branch)
@@ -207,7 +209,7 @@ def test_as_it_was(tmp_path: Path) -> None:
         yours = history.search(0, 4, 1)
         assert yours == 3, f"your code blames commit {yours}, expected 3"
         after = history.state()
-        assert after == before, f"before {before}\nafter  {after}\nsee `git bisect reset`"
+        assert after == before, f"before {before}\nafter  {after}\nuse `git bisect reset`"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])

@@ -72,7 +72,7 @@ def check(source: str, found: list[tuple[int, str]], expected: str) -> None:
     ids=["word", "empty", "lines", "quote", "backslash"],
 )
 def test_literal(text: str, expected: str) -> None:
-    """The literal a person would write."""
+    """Your literal is the one that a person would write."""
     yours = literal(text)
     assert yours == expected, f"for {text!r} yours is {yours}, expected {expected}"
 
@@ -115,7 +115,7 @@ def test_lines_come_and_go() -> None:
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["downwards", "upwards"])
 def test_two_at_once(turn: int) -> None:
-    """The first gets more lines, and the second is still found; in any order."""
+    """The first literal gets more lines, and the second is still found, in either order."""
     found = [(3, "add\nrelu\n"), (6, "abs\n")][::turn]
     expected = SOURCE.replace("relu", "add\nrelu").replace("'''neg'''", "'''\\\nabs\n'''")
     check(SOURCE, found, expected)
@@ -153,7 +153,7 @@ def test_other_literals_in_the_call() -> None:
 
 
 def test_a_call_within_a_call() -> None:
-    """The outer call begins above the inner one, and its literal comes after it."""
+    """The outer call begins above the inner call, and its literal comes after it."""
     source = "expect(show(\n    expect(g, '''\\\na\nb\n'''),\n), '''c''')\nx = 1\n"
     found = [(1, "d"), (2, "e")]
     expected = "expect(show(\n    expect(g, '''e'''),\n), '''d''')\nx = 1\n"
@@ -200,7 +200,7 @@ def test_run_accept_run() -> None:
 
 
 def test_as_expecttest_accepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same file that expecttest writes, line for line."""
+    """Your source is the file that expecttest writes, line for line."""
     actual = graphs()
     lines = "".join(f"assert_expected_inline({text!r}, '''old''')\n" for text in actual.values())
     source = f"from expecttest import assert_expected_inline\n{lines}"

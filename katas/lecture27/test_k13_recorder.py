@@ -83,7 +83,7 @@ def test_what_is_put_is_read(path: Path) -> None:
 
 @one
 def test_an_entry_changes(path: Path) -> None:
-    """A number has one slot, which a later put overwrites."""
+    """A number has one slot: a later put with the same number overwrites its entry."""
     ring = Ring(path, 2)
     for state in ("running", "done"):
         ring.put(entry(4, state))
@@ -112,7 +112,7 @@ def test_the_newest_in_their_order(
 
 @one
 def test_a_torn_slot(path: Path) -> None:
-    """The process died in mid-write: that slot is ignored."""
+    """If the process died in mid-write, the slot is ignored."""
     ring = Ring(path, 3)
     for number in range(3):
         ring.put(entry(number))
@@ -215,7 +215,7 @@ def test_a_slot_that_has_been_taken(path: Path, size: int, kept: list[int]) -> N
     names = ["aten.exp.default", *["aten.neg.default"] * 3]
     expected = [(number, names[number], "done") for number in kept]
     assert yours == expected, (
-        f"with {size} slots yours has {yours}, expected {expected}: whose slot is it when exp ends?"
+        f"with {size} slots yours has {yours}, expected {expected}: whose slot is it after exp?"
     )
 
 
@@ -263,7 +263,7 @@ def test_what_is_raised_goes_on(path: Path, error: BaseException) -> None:
     with pytest.raises(type(error)) as caught, Inside(fail), Recorder(Ring(path, 4)):
         torch.ones(2)
     assert caught.value is error, (
-        f"your code raises {caught.value!r}, expected what the operator raised"
+        f"your code raises {caught.value!r}, expected the operator's exception"
     )
     assert error.__cause__ is cause, f"the cause is now {error.__cause__!r}, expected {cause!r}"
     yours = [(each["state"], each.get("error")) for each in read(path)]
@@ -274,7 +274,7 @@ def test_what_is_raised_goes_on(path: Path, error: BaseException) -> None:
 @three
 @pytest.mark.parametrize("letter", ["x", "\N{GRINNING FACE}", "\\", "\0"])
 def test_a_long_error(path: Path, letter: str) -> None:
-    """`pack` shortens what does not fit into a slot; the entry can still be read."""
+    """`pack` shortens a text that does not fit into a slot; the entry can still be read."""
 
     def fail() -> None:
         raise ValueError(letter * 5000)
@@ -311,12 +311,12 @@ def test_killed_in_an_operator(path: Path) -> None:
     process.kill()
     process.join()
     yours = blame(path)
-    assert yours is not None, "your code blames no operator, but the file has a running one"
+    assert yours is not None, "your code blames no operator, but the file has a running entry"
     told = (yours["id"], yours["op"], yours["shapes"], yours["state"])
     expected = (4, "aten.sum.default", [[2, 2]], "running")
     assert told == expected, f"your code blames {told}, expected {expected}"
     assert states(path)[:2] == [(2, "done"), (3, "done")], (
-        f"the entries before it are {states(path)}, expected 2 and 3 done"
+        f"the entries before that are {states(path)}, expected 2 and 3 done"
     )
 
 
@@ -335,7 +335,7 @@ def test_killed_in_an_operator(path: Path) -> None:
     ids=["empty", "healthy", "failed", "handled", "nested", "caught-inside", "both"],
 )
 def test_who_is_to_blame(path: Path, rows: list[str], expected: int | None) -> None:
-    """The innermost running operator; otherwise a failure that nothing follows."""
+    """Blame the innermost running operator, or else a failure that is the last entry."""
     ring = Ring(path, 4)
     for number, state in enumerate(rows):
         ring.put(entry(number, state))

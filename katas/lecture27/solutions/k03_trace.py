@@ -35,7 +35,7 @@ def entries(text: str) -> list[Entry]:
 
 
 def compiled(log: list[Entry]) -> dict[str, str]:
-    """Return "name at file:line" of the function that each compile id started with."""
+    """Return "name at file:line" of the first function of each compile id."""
     files: dict[int, str] = {}
     functions: dict[str, str] = {}
     for entry in log:

@@ -17,7 +17,7 @@ METRES = {"mm": 0.001, "cm": 0.01, "in": 0.0254, "ft": 0.3048}
 
 
 def counting(graphs: list[torch.fx.GraphModule]) -> Callable[..., Any]:
-    """Return a backend for torch.compile that appends each graph, and runs it as it is."""
+    """Return a backend for torch.compile that appends each graph and runs it unchanged."""
 
     def backend(graph: torch.fx.GraphModule, _inputs: object) -> Callable[..., Any]:
         graphs.append(graph)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def has_nan(values: object) -> bool:
-    """Return whether a tree of values holds a NaN, in a tensor or as a number. Given."""
+    """Return whether a tree of values contains a NaN, in a tensor or as a number. Given."""
     leaves = [x for x in tree_leaves(values) if isinstance(x, torch.Tensor | float)]
     return any(bool(torch.as_tensor(x).isnan().any()) for x in leaves)
 

@@ -58,7 +58,7 @@ class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        # The name of the operator and the bytes.
+        # The operator's name and the number of bytes.
         self.made: dict[StorageWeakRef, tuple[str, int]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

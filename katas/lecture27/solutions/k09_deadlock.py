@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """A lock that knows which thread holds it. Given."""
+    """A lock that knows its owner thread. Given."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -39,7 +39,7 @@ class Lock:
 def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
     """For each thread waiting in `Lock.acquire`, return the lock it waits for.
 
-    `frames` has the innermost frame of each thread; `acquire` may be further out. If a stack has
+    `frames` maps each thread to its innermost frame; `acquire` may be further out. If a stack has
     two such frames, use the inner one. Other classes may have a method of that name: recognise the
     frame by its code, ``Lock.acquire.__code__``.
     """
