@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def tinytorch(tmp_path: Path) -> Callable[..., Clone]:
-    """Return a function that creates the three repositories, as `build`, in the test's folder."""
+    """Return a function that creates the three repositories in the test's folder, like `build`."""
     count = 0
 
     def make(*branches: Branch, **options: object) -> Clone:
@@ -37,7 +37,7 @@ def tinytorch(tmp_path: Path) -> Callable[..., Clone]:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    """Return a function that calls another with a folder, or returns its previous result.
+    """Return a function that calls its argument with a folder, or returns the previous result.
 
     The tests of a module share one repository: the first creates it and runs the answer. If the
     answer raises, each test creates it again.

@@ -34,5 +34,5 @@ def answer(run: Run) -> None:
     ``run("git log -3")`` runs one command and returns its output, without a shell; quotes work.
     ``run.replace(path, WRONG, RIGHT)`` edits a file.
     """
-    # TODO: a branch, an edit, what goes into the commit, and a message that says why.
+    # TODO: a branch, an edit, the files to commit, and a message with the reason.
     raise NotImplementedError("answer")

@@ -7,18 +7,18 @@ You and Grace share a pull request, two commits behind upstream:
     Keep sigmoid from overflowing      yours; review: "test it at -1000, please"
     fixup! Add sigmoid                 the docs
 
-Turn it into two commits on top of upstream's newest, each green, with Grace still the author of
-hers. About 6 lines:
+Turn it into two green commits on top of upstream's newest, with Grace still the author of hers.
+About 6 lines:
 
-1. Add the sample (`SAMPLES` becomes `MORE`) in a separate commit, a fixup of yours.
+1. Add the sample (`SAMPLES` becomes `MORE`) in a fixup of your commit.
 2. Drop the print. No editor opens here: ``git rebase -i`` uses its list unchanged.
 3. Rebase with ``-i --autosquash``, which moves fixups to their commits.
 4. Push to ``origin`` with ``--force-with-lease``, because the commits are new.
 
 Begin on paper: write the list that ``git rebase -i`` shows, and the list you want. Which option
 runs the tests after each commit?
-Afterwards read ``rebase_onto`` in ``.github/scripts/tryrebase.py``: how PyTorch's bot rebases and
-pushes a pull request.
+Afterwards read ``rebase_onto`` in ``.github/scripts/tryrebase.py``: PyTorch's bot rebases and
+pushes a pull request there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def answer(run: Run) -> None:
 
     ``run("git log -3")`` runs one command and returns its output, without a shell; quotes work. A
     failing command raises `GitError`. ``run.replace(path, SAMPLES, MORE)`` edits a file. Upstream
-    has moved on, and the clone does not know that yet.
+    has new commits, which the clone has not fetched.
     """
     # TODO: counted from HEAD, which commit is the print, once you have added the fixup?
     raise NotImplementedError("answer")

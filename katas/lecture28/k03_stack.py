@@ -1,6 +1,6 @@
 """Split one commit into a stack of three, and restack it after a review.
 
-A reviewer reads 40 lines now but postpones 400. On branch ``leaky``, the one commit above
+A reviewer reads 40 lines now but postpones 400. On branch ``leaky``, a single commit above
 ``upstream/main`` does three things. Turn it into a stack, with a branch for each pull request:
 
     stack/3   Explain which activation to take      docs/choosing.md, README.md
@@ -16,7 +16,7 @@ Begin: ``git reset upstream/main`` keeps the files and forgets the commit. ``git
 by hunk, in kernels.py for relu's, then leaky_relu's; answer with ``run(line, typed=...)``: a letter
 and a newline each time. For `restack`, read about ``--update-refs`` in ``git help rebase``.
 Afterwards read ``get_ghstack_prs`` in ``.github/scripts/trymerge.py``: merging a ghstack pull
-request merges those below it too.
+request also merges those below it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def split(run: Run) -> None:
 def restack(run: Run) -> None:
     """Fix the lowest commit, rebase the stack on upstream's newest; ``stack/3`` is checked out.
 
-    ``run.replace("tinytorch/kernels.py", OLD, NEW)`` edits the file. The clone does not know yet
-    that upstream has moved. The branches are on no remote, and no other worktree has them checked
-    out (``--update-refs`` would skip those).
+    ``run.replace("tinytorch/kernels.py", OLD, NEW)`` edits the file. Upstream has a new
+    commit, which the clone has not fetched. The branches are on no remote, and no other worktree
+    has them checked out (``--update-refs`` would skip those).
     """
-    # TODO: a fixup of which commit? Then one rebase, which by itself moves only stack/3.
+    # TODO: a fixup of which commit? Then one rebase, which by default moves only stack/3.
     raise NotImplementedError("restack")

@@ -1,12 +1,12 @@
 """Add an operator to a framework, end to end.
 
-``torch.lerp`` can be called, called in place, differentiated, traced and tested. Most of that is
-generated around a kernel, from a YAML entry, three formulas and an OpInfo. Write these for
+``torch.lerp`` can be called, called in place, differentiated, traced and tested. Most of that code
+is generated around a kernel, from a YAML entry, three formulas and an OpInfo. Write these for
 tinytorch, whose tensors are lists of floats:
 
     native_functions.yaml  --codegen-->  ops.lerp, ops.lerp_meta  <--  lerp_cpu, lerp_meta
     derivatives.yaml       --codegen-->  ops.lerp_backward
-    test/opinfo.py         ---------->   what test/run.py tries them with
+    test/opinfo.py         ---------->   samples for test/run.py
 
 1. `schema`: the entry, with the arguments of PyTorch's ``lerp.Tensor``, and two kernels.
 2. `lerp_cpu` and `lerp_meta`: the values, and only the size.
@@ -51,15 +51,15 @@ def schema() -> str:
 def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[float]:
     """Interpolate from each element of `self` to that of `end`, by `weight`.
 
-    Raise ValueError if the sizes differ. Return torch.lerp's values, for finite elements whose
-    difference does not overflow: a weight of 0 gives exactly self, and 1 exactly end.
+    Raise ValueError if the sizes differ. Return torch.lerp's values for finite elements whose
+    difference does not overflow: a weight of 0 gives exactly self, a weight of 1 exactly end.
     """
-    # TODO: self + weight * (end - self) keeps one end; which formula keeps the other?
+    # TODO: self + weight * (end - self) is exact at one end; which formula is at the other?
     raise NotImplementedError("lerp_cpu")
 
 
 def lerp_meta(self: int, end: int, weight: int) -> int:
-    """Return the size of the result from the sizes of the inputs; refuse sizes that differ."""
+    """Return the result's size from the inputs' sizes; refuse sizes that differ."""
     # TODO: raise ValueError, as in the kernel.
     raise NotImplementedError("lerp_meta")
 
@@ -77,8 +77,8 @@ def derivative() -> str:
 def info() -> str:
     """Return the statement for test/opinfo.py, ``op_db.append(...)``, ending in a newline.
 
-    Choose samples that catch a kernel that swaps two inputs, ignores one, clamps the weight, looks
-    only at the first element, or fails without elements.
+    Choose samples that catch a kernel that swaps two inputs, ignores an input, clamps the weight,
+    reads only the first element, or fails without elements.
     """
     # TODO: lerp of three floats; two or three samples, of three lists each.
     raise NotImplementedError("info")
@@ -91,11 +91,11 @@ def places() -> dict[str, str]:
 
 
 def contribute(run: Run) -> None:
-    """Put everything into one commit, "Add lerp", on a new branch "lerp"; push it to ``origin``.
+    """Commit everything as "Add lerp" on a new branch "lerp", and push it to ``origin``.
 
     The clone is on ``main``. ``run("git status")`` runs one command; ``run.read(path)``,
     ``run.write(path, text)`` and ``run.replace(path, old, new)`` edit files. CI counts the
-    operators in docs/ops.md; README.md also states their number, which nobody checks.
+    operators in docs/ops.md; README.md also states their number, which CI does not check.
     """
     # TODO: a branch, five files, two numbers, a commit, a push.
     raise NotImplementedError("contribute")

@@ -43,7 +43,7 @@ Test = Any
 
 
 def dtypes(*types: torch.dtype, device: str = "") -> Callable[[Test], Test]:
-    """Set the dtypes that a test is generated for, or those on `device` only. Given."""
+    """Set the dtypes for which a test is generated, on all devices or only on `device`. Given."""
 
     def decorate(test: Test) -> Test:
         test.dtypes = {**getattr(test, "dtypes", {}), device: types}
@@ -62,8 +62,8 @@ def only_on(device: str) -> Callable[[Test], Test]:
     """Return a decorator that makes a test raise ``SkipTest`` on other devices.
 
     For device "meta", the reason is "Only runs on meta". Check ``self.device_type`` when the test
-    runs. Keep the name, the docstring, and what `dtypes` has recorded, whether that is applied
-    above or below.
+    runs. Keep the name, the docstring and the recorded dtypes, whether `dtypes` is applied above or
+    below.
     """
     # TODO: a decorator with an argument: three nested functions.
     raise NotImplementedError("only_on")
@@ -77,7 +77,7 @@ def instantiate(
     ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. Each
     function in ``vars(template)`` whose name begins with "test" becomes ``test_add_cpu``, called
     with device="cpu", or for each of its dtypes ``test_add_cpu_float32``, called with the dtype as
-    well. At the end no test has its old name, not even in the template. Other members, including
+    well. At the end no test has its old name, even in the template. Other members, including
     tests of the template's parent, are inherited unchanged.
     """
     # TODO: first the names, then a class for each device, then the template.

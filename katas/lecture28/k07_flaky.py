@@ -1,6 +1,6 @@
 """Broken, or only flaky? Triage a test by its runs.
 
-A test of your pull request is red. Run it again, and it is green. Look at the history, in which
+A test of your pull request is red. You run it again, and it is green. Look at the history, where
 some commits were tested more than once:
 
     commit      1    1    2    2    3    3
@@ -14,7 +14,7 @@ here; if it is small, the test fails more often than you tolerate.
 
 1. `verdict`: judge one test by its runs.
 2. `chance`: the chance of at least this many failures.
-3. `reruns`: how many green runs show that a repair has helped?
+3. `reruns`: how many green runs show that a fix has worked?
 4. `disable`: the list for the whole project.
 
 Begin with a guess: a test fails one time in twenty. After how many green runs in a row is the
@@ -56,7 +56,7 @@ def verdict(runs: Sequence[Run]) -> str:
 
 
 def chance(failures: int, runs: int, rate: float) -> float:
-    """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
+    """Return the chance of at least `failures` in `runs` if each run fails at this rate.
 
     A chance of 1e-20 must have as many correct digits as one of 0.5. There may be thousands of
     runs.
@@ -69,14 +69,14 @@ def reruns(rate: float, limit: float) -> int:
     """Return the smallest number of runs whose chance of all passing is at most `limit`.
 
     Each run fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that equals the limit
-    exactly, in floats, is enough; with a limit of 1, return 0.
+    exactly, in floats, is small enough; for a limit of 1, return 0.
     """
     # TODO: mind a chance that equals the limit exactly.
     raise NotImplementedError("reruns")
 
 
 def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
-    """Return the flaky tests whose chance is below the limit, smallest chance first, then by name.
+    """Return flaky tests whose chance is below the limit, smallest chance first, then by name.
 
     A test's chance counts all its failures in all its runs, at this rate.
     """

@@ -1,6 +1,6 @@
 """Split the tests into shards, and run only those that a change can break.
 
-Two jobs run the tests, and you wait for the slower one. If files are dealt out like cards, one job
+Two jobs run the tests, and you wait for the slower job. If files are dealt like cards, one job
 takes four times as long as the other:
 
     seconds   90  20  80  10  70  30      like cards       240 |  60
@@ -14,8 +14,8 @@ plan that PyTorch's CI uses gets close.
    machine and runs its own shard, so the plan must be the same everywhere.
 3. `affected`: which tests import a changed file, directly or indirectly?
 
-Begin on paper: two shards, tests of 3, 3, 2, 2 and 2 seconds. What does the greedy plan cost, and
-what does the best one?
+Begin on paper: two shards, tests of 3, 3, 2, 2 and 2 seconds. How long does the greedy plan take,
+and the best plan?
 
 Real life differs: long files are split too, and files without a recorded time are dealt like cards.
 Afterwards read ``calculate_shards`` in PyTorch's ``tools/testing/test_selections.py``.
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 def lower_bound(times: Mapping[str, float], count: int) -> float:
-    """Return a makespan that no plan for `count` shards gets below; 0 without tests."""
-    # TODO: two bounds, of which the larger counts.
+    """Return a lower bound for the makespan of any plan for `count` shards; 0 without tests."""
+    # TODO: return the larger of two bounds.
     raise NotImplementedError("lower_bound")
 
 
 def shards(times: Mapping[str, float], count: int) -> list[list[str]]:
-    """Return the names of the tests of each shard, in the order in which they were dealt.
+    """Return the test names of each shard, in the order in which they were dealt.
 
     If times are equal, order by name; if shards are equally full, use the first.
     """

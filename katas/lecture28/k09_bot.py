@@ -1,7 +1,7 @@
 """A bot that mentions a label's subscribers, and does not answer itself.
 
 You label an issue "module: nn", and a minute later it mentions the people who look after nn. A bot
-has read a list, kept in the text of another issue, and edited yours.
+has read a list in the text of another issue, and edited yours.
 
     * module: nn @ada @grace              the list
     * module: docs @boole
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# A row of the list; a user or team (without the @); the line that the bot writes.
+# Patterns: a row of the list; a user or team (without the @); the line that the bot writes.
 ROW = re.compile(r"\* +([^@]+?) +@")
 USER = re.compile(r"@([\w/-]+)")
 CC = re.compile(r"^cc(?: +@[\w/-]+)+", re.MULTILINE)
@@ -56,13 +56,13 @@ def subscriptions(text: str) -> dict[str, list[str]]:
 def react(event: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
     r"""Return ``{"body": the new text}``, or None if there is nothing to do.
 
-    Answer only events with the action "labeled". The "issue" or "pull_request" in it was just
-    fetched and holds ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and more.
-    `wanted` is what `subscriptions` returns.
+    Answer only events with the action "labeled". Its "issue" or "pull_request" was just fetched and
+    contains ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and more. `wanted`
+    is the result of `subscriptions`.
 
     If there is a line that matches `CC`, append the new users to it; otherwise add such a line at
     the end, after a blank line if there is text before it. Name no user twice in it, and do not add
-    the author. Only names in that line count. Leave the rest of the text unchanged.
+    the author. Ignore names outside that line. Leave the rest of the text unchanged.
     """
     # TODO: which users are named, which should be, which are new?
     raise NotImplementedError("react")

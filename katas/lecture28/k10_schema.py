@@ -1,8 +1,8 @@
 """Find out which programs a new schema breaks.
 
-You give an operator another keyword with a default, in front of the others. Every call in Python
-still works, but CI is red. Programs exported or scripted with the last PyTorch contain calls to the
-old schema, so PyTorch compares the two, argument by argument, by position:
+You give an operator another keyword with a default, before the others. Every call in Python still
+works, but CI is red. Programs exported or scripted with the last PyTorch contain calls to the old
+schema, so PyTorch compares the two, argument by argument, by position:
 
     old   f(Tensor x, int n=1, *, bool k=False) -> Tensor
 
@@ -19,7 +19,7 @@ old schema, so PyTorch compares the two, argument by argument, by position:
 Begin with ``old = torch._C.parse_schema("f(Tensor x, int n=1) -> Tensor")`` and
 ``dir(old.arguments[1].type)``.
 
-Real life differs: new programs meet an old PyTorch (``check_forward_compatible_with``), and a
+Real life differs: new programs run on an old PyTorch (``check_forward_compatible_with``), and a
 schema may end in ``...``, for any arguments.
 Afterwards open ``aten/src/ATen/core/function_schema.h``, below ``torch/include`` in the wheel.
 Argument and FunctionSchema each have an ``isBackwardCompatibleWith``, and one of the two comments
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def form(argument: Any) -> tuple[object, ...]:
-    """Return what may not change in an argument or result: name, list length, alias. Given."""
+    """Return the fixed parts of an argument or result: name, list length, alias. Given."""
     alias = argument.alias_info
     sets = alias and (sorted(alias.before_set), sorted(alias.after_set), alias.is_write)
     return argument.name, argument.N, sets
@@ -58,8 +58,8 @@ def accepts(new: Any, old: Any) -> bool:
     """Return whether `new` accepts every value that `old` accepted, passed in the same way.
 
     Both are arguments (or results) of a schema. Require that their `form` is equal, that the old
-    type is a subtype of the new one, that what could be passed by position still can, and that an
-    old default is still the default.
+    type is a subtype of the new one, that an argument that could be passed by position still can,
+    and that an old default is still the default.
     """
     # TODO: form, type, kwarg_only, default.
     raise NotImplementedError("accepts")

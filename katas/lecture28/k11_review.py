@@ -1,4 +1,4 @@
-"""Debug: review six pull requests, five of which have a fault.
+"""Debug: review six pull requests, five with a fault.
 
 They are ``reviews/pr1.diff`` to ``pr6.diff``, next to this file, and CI is green for each. One
 fault hides behind a disabled test, one behind accepted values, one looks like housekeeping:
@@ -7,8 +7,8 @@ fault hides behind a disabled test, one behind accepted values, one looks like h
     +      - run: python test/run.py | tail -n 1
 
 Find the line, and suggest a better one, as with GitHub's button "Add a suggestion". One pull
-request is right: approve it. There are six lines to find; one of the faults needs two. Enabling the
-test is welcome but not counted.
+request is right: approve it. There are six lines to find; one fault needs two. Enabling the test is
+welcome but not counted.
 
 Begin with what the description promises. Which line keeps the promise, and which test would notice
 if it did not?
@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 
 class Suggestion(NamedTuple):
-    """A line that a pull request adds to `path`, and what it should be instead. Given.
+    """A line that a pull request adds to `path`, and its replacement. Given.
 
-    Write both without indentation, which stays the same.
+    Write both without the indentation, which stays the same.
     """
 
     path: str

@@ -8,7 +8,7 @@ You have practised on ``main`` of your fork. Now you notice that a kata's brief 
 Correct the brief (`WRONG` becomes `RIGHT`) on a branch ``clearer-brief``, and push it to
 ``origin``: 4 lines.
 
-First run ``python -m plugins.guard --base upstream/main`` to see what it says about your ``main``.
+First run ``python -m plugins.guard --base upstream/main`` to see its verdict on your ``main``.
 Afterwards read about pull requests in this course's CONTRIBUTING.md; PyTorch's ``CONTRIBUTING.md``
 begins with a link to its guide.
 """
@@ -30,7 +30,7 @@ def answer(run: Run) -> None:
     """Push a contribution to the fork; leave `main`, which is checked out, as it is.
 
     ``run("python -m plugins.guard --base upstream/main", check=False)`` returns what it prints, and
-    ``run.replace`` edits a file. A branch made from ``upstream/main`` tracks it unless you say
+    ``run.replace`` edits a file. A branch created from ``upstream/main`` tracks it without
     ``--no-track``, and git refuses a plain push: name the remote and the branch.
     """
     # TODO: where must a branch start so that it contains none of your answers?

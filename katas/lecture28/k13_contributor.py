@@ -5,7 +5,7 @@ up: the wheel contains the file in which PyTorch declares its operators.
 
     python -c "from katas.lecture28.k13_contributor import *; print(entries()['add.Tensor'])"
 
-There `dispatch` names a dozen special kernels, but none for dense CPU tensors. What adds those?
+Its `dispatch` names a dozen special kernels, but none for dense CPU tensors. What adds those?
 
 Write `kind`, 8 lines. Guess first: which kind is most frequent? `census` counts them.
 Afterwards read ``NativeFunction.from_yaml`` in ``torchgen/model.py``, in site-packages.
@@ -46,7 +46,8 @@ def entries() -> dict[str, dict[str, Any]]:
 def kind(entry: dict[str, Any]) -> str:
     """Return how an operator is implemented: the first kind that applies.
 
-    - "structured": separate meta function and kernel; or it delegates to an operator that has them.
+    - "structured": it has a separate meta function and kernel, or delegates to an operator with
+      both.
     - "implicit": CompositeImplicitAutograd, composed of operators with derivatives. The default
       without a `dispatch`.
     - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has its
@@ -58,5 +59,5 @@ def kind(entry: dict[str, Any]) -> str:
 
 
 def census() -> Counter[str]:
-    """Return how many operators there are of each kind. Given."""
+    """Return the number of operators of each kind. Given."""
     return Counter(map(kind, entries().values()))

@@ -1,9 +1,9 @@
 """Creates tinytorch, a miniature framework, with a history, an upstream, a fork and a clone.
 
-The files of ``upstream/`` are its newest tree; a leading dot in a name is written ``dot-``.
+The files of ``upstream/`` are its newest tree; a name's leading dot is written ``dot-``.
 `history` returns the commits that led there; `build` creates three repositories in a folder: the
-bare ``upstream.git`` and ``fork.git``, and ``clone``, whose remotes they are. An answer gets a
-`Run`, and a test reads a `Clone`: history, trees, messages, and whether each commit passes CI.
+bare ``upstream.git`` and ``fork.git``, and ``clone``, with these two as its remotes. An answer gets
+a `Run`, and a test reads a `Clone`: history, trees, messages, and whether each commit passes CI.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import NamedTuple
 UPSTREAM = Path(__file__).parent / "upstream"
 START = 1_750_000_000
 SECONDS = 30
-# Keeps the objects in one file, which is faster to copy than a hundred.
+# Keeps the objects in one file, which is faster to copy than a hundred files.
 PACKED = ("-c", "fastimport.unpackLimit=1")
 ADA, GRACE, YOU = (f"{name} <{name.lower()}@example.org>" for name in ("Ada", "Grace", "You"))
 # Files that grow with the operators, and the separator between two entries.
@@ -66,7 +66,7 @@ class Branch(NamedTuple):
 
 
 class GitError(Exception):
-    """A command run by an answer failed; the message holds what it printed."""
+    """A command of an answer failed; the message contains its output."""
 
 
 def newest() -> Tree:
@@ -91,7 +91,7 @@ def grown(tree: Tree, operators: tuple[str, ...]) -> Tree:
             found = OPERATOR.match(part)
             if found and found[1] in OPERATORS:
                 keep = found[1] in operators
-            elif path != "docs/ops.md":  # there, text after a heading belongs to it
+            elif path != "docs/ops.md":  # in docs, text after a heading belongs to the heading
                 keep = True
             if keep:
                 kept.append(part)
@@ -105,7 +105,7 @@ def grown(tree: Tree, operators: tuple[str, ...]) -> Tree:
 
 
 def history() -> list[Commit]:
-    """Return the commits of upstream's main, oldest first: a dozen."""
+    """Return the dozen commits of upstream's main, oldest first."""
     tree = newest()
     late = {
         "ci": (".github/workflows/ci.yaml",),
@@ -142,7 +142,7 @@ def history() -> list[Commit]:
 
 
 def edit(tree: Tree, path: str, old: str, new: str) -> Tree:
-    """Return the tree with a text replaced that occurs once; "" means the end of the file."""
+    """Replace a text that occurs once, and return the tree; "" means the end of the file."""
     text = tree.get(path, "")
     if not old:
         return {**tree, path: text + new}
@@ -224,17 +224,17 @@ def environment(home: Path, clock: int = 0) -> dict[str, str]:
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
-        # Where HOME would have led Python for packages installed by the user.
+        # Without HOME, Python would not find packages installed by the user.
         "PYTHONUSERBASE": site.getuserbase(),
         "LC_ALL": "C",
         "TMPDIR": str(home),
         "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),
         "GIT_CONFIG_SYSTEM": str(home / ".gitconfig-system"),
         "GIT_ATTR_NOSYSTEM": "1",
-        # Git looks at the folder that it starts in, and at those above it that are below one of
-        # these: the tests may run in a folder of another repository.
+        # Git searches the folder that it starts in, and those above it that are below one of these:
+        # the tests may run in a folder of another repository.
         "GIT_CEILING_DIRECTORIES": f"{home}{os.pathsep}{home.parent}",
-        # Git 3 finds a bare repository only if it is told to.
+        # Git 3 finds a bare repository only with this setting.
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "safe.bareRepository",
         "GIT_CONFIG_VALUE_0": "all",
@@ -378,7 +378,7 @@ def build(
 
 
 def _make_bare(folder: Path) -> None:
-    """Create an empty repository without a process: git needs no more than this."""
+    """Create an empty repository without a process: git needs only these files."""
     for name in ("objects", "refs"):
         (folder / name).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
@@ -388,8 +388,8 @@ def _make_bare(folder: Path) -> None:
 class Run:
     """Runs one command line at a time in the clone, without a shell: `git` or `python`.
 
-    ``run("git status")`` returns what the command prints. If it fails, it raises `GitError`, unless
-    ``check=False``. `typed` is its input, such as "y" for ``git add -p``.
+    ``run("git status")`` returns the command's output. A failing command raises `GitError`,
+    unless ``check=False``. `typed` is its input, such as "y" for ``git add -p``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -520,7 +520,7 @@ class Clone:
         return self.git("show", "--format=", "--name-only", "--no-renames", commit).split()
 
     def files(self, commit: str) -> list[str]:
-        """Return the paths that a commit has."""
+        """Return the paths in a commit."""
         return self.git("ls-tree", "-r", "--name-only", commit).split()
 
     def show(self, commit: str, path: str) -> str:
@@ -585,7 +585,7 @@ VERB = re.compile(r"embed|shed|.*eed|[^aeiouy]*ing|.*[aisu]s")
 
 
 def not_an_order(subject: str) -> bool:
-    """Whether a subject begins with "Added", "Adds" or "The" instead of "Add"."""
+    """Return whether a subject begins with "Added", "Adds" or "The" instead of "Add"."""
     first = subject.split(maxsplit=1)[0].lower().rstrip(":,")
     ends = first.endswith(("ed", "ing", "s")) and not VERB.fullmatch(first)
     return bool(ends or NO_VERB.fullmatch(first))

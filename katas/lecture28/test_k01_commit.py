@@ -1,4 +1,4 @@
-"""Tests of k01_commit: they read the resulting repository as a reviewer would."""
+"""Tests of k01_commit: check the resulting repository as a reviewer would."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def commit_of(clone: Clone) -> Logged:
     )
     found = clone.log("upstream/main..relu-docs")
     assert len(found) == 1, (
-        f"your relu-docs has {len(found)} commits that upstream/main lacks, expected one"
+        f"your relu-docs has {len(found)} commits above upstream/main, expected one"
     )
     return found[0]
 
@@ -65,7 +65,7 @@ def test_the_docs_are_mended(kept: Kept) -> None:
 
 
 def test_it_is_one_concern(kept: Kept) -> None:
-    """A stray print gets merged, or costs a round of review."""
+    """The commit changes one file: a stray print would be merged, or cost a round of review."""
     clone = kept(answered)
     yours = clone.changed(commit_of(clone).sha)
     assert [DOCS] == yours, (
@@ -74,7 +74,7 @@ def test_it_is_one_concern(kept: Kept) -> None:
 
 
 def test_main_stays(kept: Kept) -> None:
-    """Your main mirrors upstream's: every later branch would carry a commit made there."""
+    """Your main mirrors upstream's: every later branch would contain a commit made there."""
     clone = kept(answered)
     commit_of(clone)
     expected = clone.before["refs/heads/main"]
@@ -82,8 +82,8 @@ def test_main_stays(kept: Kept) -> None:
         "your main has moved from upstream's: commit only on the branch"
     )
     assert clone.upstream.before == clone.upstream.refs(), (
-        f"upstream now has {clone.upstream.refs()}, expected {clone.upstream.before}: it is"
-        " not yours to push to"
+        f"upstream now has {clone.upstream.refs()}, expected {clone.upstream.before}: you may"
+        " not push there"
     )
 
 
@@ -93,12 +93,12 @@ def test_your_work_stays(kept: Kept) -> None:
     commit_of(clone)
     yours = clone.status().splitlines()
     assert [f" M {KERNELS}", f"?? {NOTES}"] == yours, (
-        f"git status says {yours}, expected the print and the notes, still there and not staged"
+        f"git status shows {yours}, expected the print and the notes, still there and not staged"
     )
     kept_away = [name for name in clone.refs() if name == "refs/stash"]
     assert not kept_away, (
-        "your answer leaves a stash, expected none: your work is back in the folder, and a copy"
-        " of it waits for the next git stash pop"
+        "your answer leaves a stash, expected none: your work is in the folder again, and"
+        " git stash pop would apply it a second time"
     )
     for path, expected in ((KERNELS, newest()[KERNELS] + PRINT), (NOTES, WORDS)):
         text = clone.run.read(path)

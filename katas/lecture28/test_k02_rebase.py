@@ -1,4 +1,4 @@
-"""Tests of k02_rebase: the branch that a reviewer sees, and what you must not touch."""
+"""Tests of k02_rebase: the branch that a reviewer sees, and the refs that you must not move."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def branch() -> Branch:
 
 
 def upstreams() -> list[Tree]:
-    """Return the files of upstream's two commits that the clone does not know."""
+    """Return the files of upstream's two commits that the clone has not fetched."""
     zero = edit(newest(), DOCS, "zero for the others.", "zero for the others, NaN among them.")
     return [zero, edit(zero, CI, "checkout@v4\n", "checkout@v4\n      - run: python --version\n")]
 
@@ -72,7 +72,7 @@ def rebased(folder: Path) -> Clone:
 
 
 def commits_of(clone: Clone) -> list[Logged]:
-    """Return the commits of the pull request: those that upstream's main lacks."""
+    """Return the commits of the pull request, which are not in upstream's main."""
     __tracebackhide__ = True
     newest_one = clone.upstream.git("rev-parse", "main")
     assert newest_one == clone.refs()["refs/remotes/upstream/main"], (
@@ -83,7 +83,7 @@ def commits_of(clone: Clone) -> list[Logged]:
 
 
 def test_it_stands_on_upstreams_newest(kept: Kept) -> None:
-    """A straight line of commits, without a merge: CI tests exactly what will be merged."""
+    """The commits form a straight line without a merge: CI tests exactly what will be merged."""
     clone = kept(rebased)
     yours = commits_of(clone)
     merges = [str(each) for each in yours if len(each.parents) != 1]
@@ -95,13 +95,13 @@ def test_it_stands_on_upstreams_newest(kept: Kept) -> None:
 
 
 def test_two_commits(kept: Kept) -> None:
-    """No fixup, no print with its removal: the reviewer reads two changes."""
+    """The branch has no fixup, and no print and its removal: the reviewer reads two changes."""
     yours = [each.subject for each in commits_of(kept(rebased))]
     assert yours == SUBJECTS, f"your commits are {yours}, expected {SUBJECTS}: {WHERE}"
 
 
 def test_each_commit_passes(kept: Kept) -> None:
-    """``git bisect`` may stop at any of them."""
+    """Each commit passes the tests, because ``git bisect`` may stop at any of them."""
     clone = kept(rebased)
     yours = commits_of(clone)
     assert len(yours) == len(SUBJECTS), f"yours has {len(yours)} commits, expected two: {WHERE}"
@@ -118,7 +118,7 @@ def test_each_change_is_in_its_commit(kept: Kept) -> None:
     for path in (KERNELS, OPINFO):
         yours = clone.show(first.sha, path)
         assert before[path] == yours, (
-            f"{path} in your {first} is not as Grace wrote it, expected neither the"
+            f"{path} in your {first} differs from Grace's version, expected neither the"
             f" stable kernel nor your sample there:\n{clone.git('show', first.sha, '--', path)}"
         )
     changed = clone.changed(second.sha)
@@ -151,12 +151,12 @@ def test_grace_is_still_the_author(kept: Kept) -> None:
     assert [GRACE, YOU] == authors, f"your commits' authors are {authors}, expected Grace, then you"
     bodies = [each.body for each in commits]
     assert bodies == ["Models with gates need it.", "exp(1000) raises."], (
-        f"your commits' bodies are {bodies}, expected the original ones, which say why"
+        f"your commits' bodies are {bodies}, expected the original bodies, which give the reason"
     )
 
 
 def test_upstream_is_not_rewritten(kept: Kept) -> None:
-    """Others have these commits, and you may not push there."""
+    """Others have upstream's commits, and you may not push there."""
     clone = kept(rebased)
     commits_of(clone)
     expected, yours = clone.upstream.before, clone.upstream.refs()

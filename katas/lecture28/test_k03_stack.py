@@ -115,8 +115,8 @@ def stack_of(clone: Clone) -> list[Logged]:
     for below, name in zip(["upstream/main", *BRANCHES], BRANCHES, strict=False):
         commits = clone.log(f"{below}..{name}")
         assert len(commits) == 1, (
-            f"your {name} has {len(commits)} commits above {below}, expected one, as a reviewer"
-            f" sees it: {[*map(str, commits)]}"
+            f"your {name} has {len(commits)} commits above {below}, expected one for the"
+            f" reviewer: {[*map(str, commits)]}"
         )
         parent = clone.git("rev-parse", below)
         assert commits[0].parents == (parent,), (
@@ -133,7 +133,7 @@ def test_split_makes_a_stack(kept: Kept) -> None:
 
 
 def test_split_gives_each_its_files(kept: Kept) -> None:
-    """Each commit has its files; kernels.py is in two, its upper hunk in the lower commit."""
+    """Each commit has its files; two commits change kernels.py, the lower one its upper hunk."""
     clone = kept(stacked)
     for commit, files in zip(stack_of(clone), FILES, strict=True):
         yours = sorted(clone.changed(commit.sha))
@@ -161,14 +161,14 @@ def test_split_loses_nothing(kept: Kept) -> None:
     assert not apart, f"your stack/3 differs from leaky, expected the same files:\n{apart}"
     expected, yours = clone.before["refs/heads/leaky"], clone.git("rev-parse", "leaky")
     assert expected == yours, (
-        f"your leaky is at {yours}, expected {expected}, where it was: it is the way back if the"
+        f"your leaky is at {yours}, expected {expected}, where it was: you need it if the"
         " split goes wrong"
     )
     assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"
 
 
 def test_restack_keeps_the_stack(kept: Kept) -> None:
-    """The stack is on upstream's newest, and the branches in the middle have moved too."""
+    """The stack is on upstream's newest commit, and the branches in the middle have moved too."""
     clone = kept(restacked)
     assert clone.refs()["refs/remotes/upstream/main"] == clone.upstream.git("rev-parse", "main"), (
         "upstream has a commit that your clone does not have: fetch before you rebase"
@@ -195,7 +195,7 @@ def test_restack_mends_the_lowest(kept: Kept) -> None:
 
 
 def test_restack_is_green_throughout(kept: Kept) -> None:
-    """A stack is tested from bottom to top, every time."""
+    """After a restack, every commit passes CI, from bottom to top."""
     clone = kept(restacked)
     for commit in stack_of(clone):
         said = clone.ci(commit.sha)

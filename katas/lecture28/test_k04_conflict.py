@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DOCS = "docs/ops.md"
 COUNT = "-tinytorch has 6 operators."
-# Including the middle marker of the diff3 conflict style.
+# These include the middle marker of the diff3 conflict style.
 MARKER = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*$", re.MULTILINE)
 
 
@@ -53,11 +53,11 @@ def test_the_rebase_is_done(kept: Kept) -> None:
 
 
 def test_it_stands_on_upstream(kept: Kept) -> None:
-    """Your one commit above upstream's newest: no merge, and main unchanged."""
+    """Your one commit is on upstream's newest commit: no merge, and main unchanged."""
     clone = kept(rebased)
     yours = clone.log("upstream/main..sigmoid")
     assert ["Add sigmoid"] == [each.subject for each in yours], (
-        f"above upstream/main yours has {[*map(str, yours)]}, expected your one commit"
+        f"above upstream/main your branch has {[*map(str, yours)]}, expected your one commit"
     )
     newest_one = clone.upstream.refs()["refs/heads/main"]
     assert (newest_one,) == yours[0].parents, "your commit's parent is not upstream's newest commit"
@@ -106,7 +106,7 @@ def test_ci_passes(kept: Kept) -> None:
 
 
 def test_each_line_is_there_once(kept: Kept) -> None:
-    """One operator after the other, in either order: no leftovers and no duplicates."""
+    """Each file has one operator after the other, in either order, and no leftovers."""
     clone = kept(rebased)
     both = [with_sigmoid(with_tanh(newest())), with_tanh(with_sigmoid(newest()))]
     for path in clone.changed("sigmoid"):

@@ -1,4 +1,4 @@
-"""Tests of k05_operator: checked by torchgen, torch.lerp, and tinytorch's own CI."""
+"""Tests of k05_operator: torchgen, torch.lerp and tinytorch's own CI check your parts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NATIVE, DERIVATIVES = "tinytorch/native_functions.yaml", "tinytorch/derivatives.
 KERNELS, OPINFO, DOCS = "tinytorch/kernels.py", "test/opinfo.py", "docs/ops.md"
 README = "README.md"
 FUNC = "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor"
-# The parts that later steps provide.
+# Stand-ins for the parts that later steps provide.
 ENTRY = f"\n- func: {FUNC}\n  dispatch:\n    CPU: lerp_cpu\n    Meta: lerp_meta\n"
 KERNEL = """
 
@@ -135,7 +135,7 @@ def test_torchgen_reads_the_entry(tmp_path: Path) -> None:
     _, fields = entry_of(tmp_path, text)
     func = next(line for line in text.splitlines() if "func:" in line).partition("func: ")[2]
     table = re.search(r"^( +)dispatch: *\n((?:\1 +.*\n)*)", text, re.MULTILINE)
-    assert table, f"yours:\n{text}\nno dispatch, expected a table of kernels in that field"
+    assert table, f"yours:\n{text}\nno field dispatch, expected a table of kernels in it"
     dispatch = {key: fields[key] for key in re.findall(r"^ +(\w+):", table[2], re.MULTILINE)}
     place = Location("native_functions.yaml", 0)
     found, _ = NativeFunction.from_yaml({"func": func, "dispatch": dispatch}, place, set())
@@ -155,7 +155,7 @@ def test_the_generator_makes_the_operator(tmp_path: Path) -> None:
     assert yours == ([1.5], 1), f"lerp and lerp_meta: yours {yours}, expected ([1.5], 1)"
 
 
-# Finite, and with finite differences.
+# Finite numbers with finite differences.
 FLOATS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0**0.5, -(3.0**0.5), 1e16, -1e16, 1e-300])
 WEIGHTS = st.sampled_from([0.0, 1.0, 0.5, 0.25, -0.25, -1.5, 2.0, 1 / 3, 0.9])
 
@@ -183,7 +183,7 @@ def test_both_ends() -> None:
     for a, b in ((1e16, 1.0), (1.0, 1e16), (0.1, 0.7), (-3e200, 2.0**0.5)):
         yours = kata.lerp_cpu([a, a], [b, b], [0.0, 1.0])
         assert yours == [a, b], (
-            f"from {a} to {b} with weights 0 and 1: yours {yours}, PyTorch's {[a, b]}. It starts"
+            f"from {a} to {b} with weights 0 and 1: yours {yours}, PyTorch's {[a, b]}. Start"
             " from the nearer end: self for |weight| < 0.5, else end (ATen/native/Lerp.h)"
         )
 
@@ -194,7 +194,7 @@ def test_both_ends() -> None:
 @example([(1e16, 1.0, 1 - 2.0**-53)])
 @given(st.lists(st.tuples(FLOATS, FLOATS, WEIGHTS), min_size=1, max_size=4))
 def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
-    """Any numbers with finite differences; the inputs do not change."""
+    """The values agree for any numbers with finite differences; the inputs do not change."""
     self, end, weight = ([row[place] for row in rows] for place in range(3))
     before = repr((self, end, weight))
     yours = kata.lerp_cpu(self, end, weight)
@@ -215,7 +215,7 @@ def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
 
 @two
 def test_the_size_alone() -> None:
-    """The meta function sees no elements, but knows the size of the result."""
+    """The meta function gets no elements, but returns the size of the result."""
     for size in (0, 1, 5):
         yours = kata.lerp_meta(size, size, size)
         assert yours == size, f"three inputs of size {size}: yours {yours}, expected {size}"
@@ -244,7 +244,7 @@ def backward(folder: Path, text: str) -> Any:
 
 @three
 def test_each_input_has_a_formula(tmp_path: Path) -> None:
-    """Formulas for self, end and weight, under the schema from the other file."""
+    """There are formulas for self, end and weight, under the schema from the other file."""
     text = kata.derivative()
     yours = [*backward(tmp_path, text)([1.0], [1.0], [2.0], [0.5])]
     assert yours == ["self", "end", "weight"], f"yours has {yours}, expected self, end, weight"
@@ -299,7 +299,7 @@ FAULTS = {
 
 
 def opinfo(folder: Path) -> Any:
-    """Return your OpInfo, the last one, if the file can be imported."""
+    """Return your OpInfo, the last in the file, if the file can be imported."""
     text = kata.info()
     try:
         found = loaded(tree(folder, opinfo=text), "test/opinfo.py").op_db[-1]
@@ -326,7 +326,7 @@ def verdict(folder: Path, kernels: str, derivatives: str = FORMULAS) -> str:
 
 @four
 def test_a_right_kernel_passes(tmp_path: Path) -> None:
-    """The samples are fair: three lists of equal size, of comparable numbers."""
+    """The samples are valid: three lists of equal size, with comparable numbers."""
     yours = verdict(tmp_path, KERNEL)
     assert yours == "", f"with your samples tinytorch's tests reject a correct kernel: {yours}"
     reference = opinfo(tmp_path).reference
@@ -343,9 +343,7 @@ def test_a_right_kernel_passes(tmp_path: Path) -> None:
 def test_a_fault_is_seen(fault: str, tmp_path: Path) -> None:
     """With your samples, tinytorch's own tests reject a kernel with this fault."""
     yours = verdict(tmp_path, FAULTS[fault])
-    assert yours, (
-        f"a kernel that {fault} passes with your samples, expected a failure: add a sample"
-    )
+    assert yours, f"a kernel that {fault} passes with your samples: add a sample for which it fails"
 
 
 @four
@@ -373,14 +371,16 @@ def contributed(tinytorch: Callable[..., Clone]) -> Callable[[], Clone]:
 
 @five
 def test_the_places() -> None:
-    """Five files; the kernel and the meta function share one of them."""
+    """There are five files; the kernel and the meta function share one."""
     yours = kata.places()
     expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS))
     assert sorted(yours) == expected, f"yours {sorted(yours)}, expected {expected}"
     open_ended = [path for path, text in yours.items() if not text.endswith("\n")]
     assert not open_ended, f"your texts for {open_ended} do not end in a newline, expected one"
     section = re.search(r"^## lerp\n\s*([^#\s].*)", yours[DOCS], re.MULTILINE)
-    assert section, f"{DOCS}: yours {yours[DOCS]!r}, expected '## lerp' and what it returns"
+    assert section, (
+        f"{DOCS}: yours {yours[DOCS]!r}, expected '## lerp' and a sentence about its result"
+    )
 
 
 @five
@@ -397,7 +397,7 @@ def test_ci_is_green(contributed: Callable[[], Clone]) -> None:
 
 @five
 def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
-    """Five files and two numbers, on a branch named lerp, which is pushed to the fork."""
+    """The commit changes five files and two numbers; its branch lerp is pushed to the fork."""
     clone = contributed()
     readme = clone.show("HEAD", README)
     assert "six operators" in readme, (

@@ -1,4 +1,4 @@
-"""Tests of k06_device_tests: PyTorch's instantiate_device_type_tests makes the same tests."""
+"""Tests of k06_device_tests: PyTorch's instantiate_device_type_tests generates the same tests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
         @dtypes(torch.float32, torch.bfloat16)
         @dtypes(torch.float64, device="cpu")
         def test_mul(self, dtype: torch.dtype, device: str) -> None:
-            """Another dtype on the CPU; takes both arguments by name, in a different order."""
+            """A test with another dtype on the CPU, and its arguments in a different order."""
             calls.append(("mul", device, dtype))
 
     return TestFoo, calls
@@ -116,12 +116,12 @@ def test_a_test_for_one_device() -> None:
     assert back == "returned", (
         "self.device_type is 'meta' and device, passed by position, is 'meta:1': your code returns"
         f" {back!r},"
-        " expected what the test returns"
+        " expected the test's result"
     )
 
 
 def test_a_decorator_keeps_what_it_wraps() -> None:
-    """Name, docstring, and dtypes set below it are kept; dtypes above are set on the result."""
+    """The name, docstring and dtypes set below are kept; dtypes above are set on the result."""
 
     def tried(case: object, device: str) -> None:
         """Say so."""
@@ -132,12 +132,12 @@ def test_a_decorator_keeps_what_it_wraps() -> None:
         yours = kata.dtypes_of(test, "cpu")
         assert yours == (torch.int8,), f"dtypes {name}: yours has {yours}, expected int8"
     assert (inner.__name__, inner.__doc__) == ("tried", "Say so."), (
-        f"your test is called {inner.__name__!r}, expected 'tried', which is what CI shows"
+        f"your test is called {inner.__name__!r}, expected 'tried', which CI shows"
     )
 
 
 def test_one_device() -> None:
-    """A class that unittest can find; the template is removed from the scope."""
+    """The class is found by unittest, and the template is removed from the scope."""
     scope, found, _ = made("cpu")
     assert sorted(scope) == ["TestFooCPU", "other"], (
         f"your code leaves {sorted(scope)}, expected TestFooCPU and the old names, without TestFoo"
@@ -148,7 +148,7 @@ def test_one_device() -> None:
         f"name, module and device: yours {names}, expected TestFooCPU, {found.__module__}, cpu"
     )
     assert issubclass(yours, found), (
-        "your class is not a subclass of the template, which has the helpers"
+        "your class is not a subclass of the template, which contains the helpers"
     )
 
 
@@ -285,7 +285,7 @@ def outcome(
 
 
 def test_as_pytorch_does_it() -> None:
-    """The same template with PyTorch's functions: equal tests, skips, reasons and failures."""
+    """PyTorch's functions give the same tests, skips, reasons and failures for the template."""
     from torch.testing._internal import common_device_type as pytorchs  # noqa: PLC0415 - slow
 
     yours = outcome(
@@ -305,7 +305,7 @@ def test_as_pytorch_does_it() -> None:
 
 
 def test_without_pytorchs_own() -> None:
-    """Make the tests yourself, without the library's function."""
+    """Generate the tests yourself, without the library's function."""
     found, _ = template()
     scope: dict[str, Any] = {"TestFoo": found}
     with forbids(kata, "torch.testing") as fresh:

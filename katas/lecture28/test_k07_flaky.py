@@ -1,4 +1,4 @@
-"""Tests of k07_flaky: chances are compared with torch.distributions and with exact fractions."""
+"""Tests of k07_flaky: chances agree with torch.distributions and with exact fractions."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_one_run_less_would_not_do(rate: float, limit: float) -> None:
 
 
 def test_what_to_disable() -> None:
-    """The most certain first; tests with only rare failures stay enabled."""
+    """The most certain test comes first; tests with only rare failures stay enabled."""
     history = {
         "rare": runs_of(".F", *[".."] * 49),
         "often": runs_of(".F", "F.", "F.", ".."),
@@ -174,7 +174,7 @@ def test_what_to_disable() -> None:
     before = copy.deepcopy(history)
     yours = disable(history, 0.02, 0.01)
     assert history == before, f"your code changes the history: {history}, expected {before}"
-    # Their chances: about 1e-140, 1e-29, 1e-14, 1e-7 and 4e-4; that of half is 0.04.
+    # Their chances are about 1e-140, 1e-29, 1e-14, 1e-7 and 4e-4; the chance of half is 0.04.
     expected = ["dreadful", "abysmal", "long", "worse", "often"]
     assert yours == expected, (
         f"yours {yours}, expected {expected}: by the chance, not rounded, and not by the share of"

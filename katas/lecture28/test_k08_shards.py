@@ -73,7 +73,7 @@ def planned(times: dict[str, float], count: int) -> list[list[str]]:
 
 
 def test_a_bound_for_each_plan() -> None:
-    """The total divided by the number of shards, or the longest test if that is more."""
+    """The bound is the total divided by the number of shards, or the longest test if larger."""
     for times, count, expected in (
         (HAND, 2, 150.0),
         (HAND, 10, 90.0),
@@ -92,7 +92,7 @@ def test_one_shard() -> None:
 
 
 def test_the_picture() -> None:
-    """90, 80, 70, 30, 20, 10 seconds: each goes to the emptiest shard."""
+    """Tests of 90, 80, 70, 30, 20 and 10 seconds each go to the emptiest shard."""
     yours = planned(HAND, 2)
     expected = [["a", "f", "b", "d"], ["c", "e"]]
     assert yours == expected, (
@@ -122,7 +122,7 @@ def test_the_same_plan_on_each_machine() -> None:
 
 
 def test_the_plan_is_the_greedy_one() -> None:
-    """Equal times go by name, equal sums to the first shard; no other plan, even a better one."""
+    """Order equal times by name, equal sums by shard; no other plan is right, even a better one."""
     for seconds, count, expected in (
         ({"c": 1.0, "a": 1.0, "b": 1.0}, 2, [["a", "c"], ["b"]]),
         ({"a": 0.0, "b": 0.0}, 2, [["a", "b"], []]),
@@ -143,7 +143,7 @@ TIMES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 2.0**0.5, 7.25]), max
 @example([3.0, 3.0, 2.0, 2.0, 2.0], 2)
 @given(TIMES, st.integers(1, 3))
 def test_close_to_the_best_plan(values: list[float], count: int) -> None:
-    """Longest first is at most 4/3 - 1/(3 count) times the best plan: Graham, 1969."""
+    """Longest first takes at most 4/3 - 1/(3 count) times the best plan's time: Graham, 1969."""
     times = {f"t{number}": value for number, value in enumerate(values)}
     rows = planned(times, count)
     limit = float(Fraction(4, 3) - Fraction(1, 3 * count)) * best(times, count)
@@ -160,7 +160,7 @@ def test_close_to_the_best_plan(values: list[float], count: int) -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 10])
 def test_hundreds_of_tests(count: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Dealt like cards, the last job is late; your plan is within 2 % of the bound."""
+    """If tests are dealt like cards, the last job is late; your plan is within 2 % of the bound."""
     times = many(count)
     yours = makespan(times, planned(times, count))
     naive, bound = makespan(times, dealt(times, count)), lower_bound(times, count)
@@ -209,7 +209,7 @@ def compare(changed: set[str], imports: Graph, why: str) -> None:
 
 
 def test_what_imports_it() -> None:
-    """Directly or through another file; also a test that was itself changed."""
+    """A test is affected by direct and indirect imports, and by a change of its own."""
     compare({"lib/io.py"}, SMALL, "test_io imports it")
     compare({"lib/core.py"}, SMALL, "test_nn needs nn, nn needs ops, ops needs core")
     compare({"test/test_io.py"}, SMALL, "a test that was edited runs")
@@ -254,12 +254,12 @@ FILES = ("a.py", "b.py", "c.py", "test/d.py", "test/e.py", "test/f.py")
     st.sets(st.sampled_from(FILES), max_size=2),
 )
 def test_any_imports(imports: Graph, changed: set[str]) -> None:
-    """Any import graph gives what a walk through it gives."""
+    """For any import graph, your result is that of a walk through it."""
     compare(changed, imports, "follow the imports backwards, as far as they go")
 
 
 def test_the_imports_of_pytorch() -> None:
-    """One test per file of torch.distributions: which of them run if the constraints change."""
+    """With one test per file of torch.distributions, find those that new constraints affect."""
     folder = Path(torch.__file__).parent / "distributions"
     graph: Graph = {}
     for path in folder.glob("*.py"):
@@ -278,7 +278,7 @@ def test_the_imports_of_pytorch() -> None:
 
 
 def test_a_plan_as_text() -> None:
-    """Twelve files of a drawn history, in three shards."""
+    """Print a plan for twelve files in three shards."""
     times = many(3, 12)
     rows = planned(times, 3)
     text = "\n".join(f"{sum(times[name] for name in row):6.2f} {' '.join(row)}" for row in rows)

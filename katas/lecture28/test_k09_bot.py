@@ -46,13 +46,11 @@ def event(
 
 
 def answered(given: dict[str, Any], wanted: dict[str, list[str]] = WANTED) -> str | None:
-    """Return the body that your bot writes; check that event and list do not change."""
+    """Return the body that your bot writes; check that the event and the list do not change."""
     __tracebackhide__ = True
     before = copy.deepcopy((given, wanted))
     edit = react(given, wanted)
-    assert (given, wanted) == before, (
-        "your code changes the event or the list, expected only an answer"
-    )
+    assert (given, wanted) == before, "your code changes the event or the list, expected no change"
     again = react(given, wanted)
     assert again == edit, f"the same event again: yours {again}, expected {edit}"
     if edit is None:
@@ -77,7 +75,7 @@ def test_the_list() -> None:
 
 
 def test_what_is_no_row() -> None:
-    """Other text, a row without users, a user in a sentence, and lines ending in CR LF."""
+    """Other text, or a label without users, is not a row; lines may end in CR LF."""
     text = "Ask @ada first.\r\n* module: nn @ada\r\n* module: old\r\n*  a  @b-c/d-e  @f\r\nx * y @z"
     text += "\r\n  * b @ada\r\n*c @ada\r\n* d@ada"
     yours = subscriptions(text)
@@ -93,7 +91,7 @@ def test_a_label() -> None:
 
 
 def test_an_issue_without_a_text() -> None:
-    """The body of an empty issue is null, which is None."""
+    """The body of an empty issue is null in JSON, which is None."""
     compare(event("module: docs", body=None), "cc @boole", "GitHub sends null for no text")
     compare(event("module: docs", body=""), "cc @boole", "no text, so no blank line")
 
@@ -134,7 +132,7 @@ def test_names_that_are_alike() -> None:
 
 
 def test_the_text_stays() -> None:
-    """Blanks, line endings, and a lookalike in the middle of another line."""
+    """The text keeps its blanks, its line endings, and a lookalike inside another line."""
     for body in ("  relu\r\nis slow", "relu is slow  "):
         compare(event("module: docs", body=body), f"{body}\n\ncc @boole", "the text stays as it is")
     around = "  relu\r\n\r\n{}\r\nis slow: see cc @ada, and say\ncc @noether\n"
@@ -149,7 +147,7 @@ def test_the_text_stays() -> None:
 
 
 def test_other_events() -> None:
-    """An edit is not a labelling, and a pull request has its own field."""
+    """The bot ignores an edit, and reads a pull request from its own field."""
     for action in ("edited", "unlabeled", "opened"):
         compare(event("module: nn", action=action), None, f"the action is {action}")
     pull = event("module: docs")
@@ -167,7 +165,7 @@ BODIES = st.sampled_from(
 @example({"nn": ["ada", "ada"]}, ["nn"], "text")
 @given(LISTS, st.lists(st.sampled_from(["nn", "docs", "jit", "bug"]), unique=True), BODIES)
 def test_the_laws(wanted: dict[str, list[str]], labels: list[str], body: str | None) -> None:
-    """The second time there is nothing to do, every user is named, and the text is unchanged."""
+    """Every user is named, the text is unchanged, and a second call has nothing to do."""
     given_event = event(*labels, body=body)
     after = answered(given_event, wanted)
     users = {user for label in labels for user in wanted.get(label, [])} - {"you"}
@@ -183,13 +181,15 @@ def test_the_laws(wanted: dict[str, list[str]], labels: list[str], body: str | N
         return
     assert after != body, f"{about}: the body is unchanged, expected None"
     second = answered(event(*labels, body=after), wanted)
-    assert second is None, f"{about}, and after its own edit it writes {second!r}, expected None"
+    assert second is None, (
+        f"{about}, and after its own edit your bot writes {second!r}, expected None"
+    )
     rest, kept = (CC.sub("", text, count=1) for text in (after, body or ""))
     assert rest.rstrip() == kept.rstrip(), f"{about}: expected the rest to be unchanged"
 
 
 def test_the_loop_ends() -> None:
-    """GitHub sends the bot its own edit and the label again: there is only one edit."""
+    """GitHub sends the bot its own edit and the label again, but the bot edits only once."""
     body: str | None = None
     edits = 0
     for label in ("module: nn", "module: nn", "oncall: export", "module: nn"):
@@ -204,7 +204,7 @@ def test_the_loop_ends() -> None:
 
 @pytest.mark.parametrize("kind", ["issue", "pull_request"])
 def test_the_list_and_an_event(kind: str) -> None:
-    """Both functions together."""
+    """Both functions work together."""
     wanted = subscriptions("* module: nn @ada @grace\r\n* module: docs @boole\r\n")
     given_event = event("module: nn", "module: docs")
     given_event[kind] = given_event.pop("issue")

@@ -19,7 +19,7 @@ OLD = "f(Tensor x, int n=1, *, bool k=False) -> Tensor"
 
 
 def parsed(text: str) -> Any:
-    """Return a schema, for an operator that no library has."""
+    """Return a schema for an operator that no library contains."""
     return torch._C.parse_schema(text)
 
 
@@ -68,7 +68,7 @@ def test_an_argument_of_another_form() -> None:
 
 
 def test_an_argument_by_keyword() -> None:
-    """A keyword-only argument no longer accepts what was passed by position."""
+    """A keyword-only argument can no longer be passed by position."""
     fits("int n", "*, int n", "f(3) was fine, and is not any more")
     fits("*, int n", "int n", "f(n=3) is still fine")
 
@@ -130,7 +130,7 @@ def test_arguments_for_out() -> None:
     yours = kata.compatible(parsed(plain), parsed(added))
     assert yours is False, (
         f"\nold  {plain}\nnew  {added}\nyours {yours}, expected False: f(x) is refused without out."
-        " PyTorch's check asks for a default only in front of out=, and lets this one pass"
+        " PyTorch's check requires a default only before out=, and accepts this schema"
     )
 
 
@@ -142,9 +142,9 @@ RESULTS = st.sampled_from(("Tensor", "Tensor?", "Tensor(b!)", "(Tensor, int)", "
 
 @st.composite
 def schemas(draw: st.DrawFn) -> str:
-    """Draw a schema: arguments, some of them keyword-only, perhaps out, and results."""
+    """Draw a schema with arguments, some of them keyword-only, perhaps out, and results."""
     arguments, outs = draw(LISTS), draw(OUTS)
-    # After the star, an argument that is written would be one for out=.
+    # After the star, a mutated argument would be an out= argument.
     first = max((place for place, each in enumerate(arguments, 1) if "!" in each), default=0)
     star = draw(st.integers(first, len(arguments)))
     keywords = [*arguments[star:], *outs]
@@ -158,7 +158,7 @@ def schemas(draw: st.DrawFn) -> str:
 @example("f(Tensor x, *, int n=1) -> Tensor", "f(Tensor x, int n=1, int m=1) -> Tensor")
 @given(schemas(), schemas())
 def test_any_two_schemas(old: str, new: str) -> None:
-    """Any change: PyTorch parses both schemas and judges them itself."""
+    """Your verdict is PyTorch's for any two schemas."""
     # If out= is removed, PyTorch's check may read past a list's end; if it is added, see above.
     assume(("!) out" in old or "!) b" in old) == ("!) out" in new or "!) b" in new))
     compare(old, new, "see `accepts` and `compatible`")
@@ -191,7 +191,9 @@ def test_a_release_of_pytorch() -> None:
     )
     yours = kata.broken(every + relu, every)
     expected = [str(each) for each in relu]
-    assert yours == expected, f"relu is removed: broken in yours {yours}, expected {expected}"
+    assert yours == expected, (
+        f"relu is removed: your code reports {yours} as broken, expected {expected}"
+    )
 
 
 class Read:

@@ -1,4 +1,4 @@
-"""Tests of k11_review: each pull request with your suggestions, as CI and users see it."""
+"""Tests of k11_review: CI and users try each pull request with your suggestions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from katas.lecture28.repository import newest
 NUMBERS = [1, 2, 3, 4, 5, 6]
 CI = ".github/workflows/ci.yaml"
 HUNK = re.compile(r"@@ -\S+ \+(\d+)\S* @@")
-# What users do beyond CI; prints what they would report.
+# Does what users do beyond CI, and prints what they would report.
 USERS = """
 import importlib, math, sys
 root = sys.argv[1]
@@ -139,7 +139,7 @@ def red(folder: Path) -> str:
 
 
 def reports(folder: Path) -> str:
-    """Return what users of this tree would report, or "" if they have no complaint."""
+    """Return the problem that users of this tree would report, or "" if there is none."""
     said = python(folder, "-c", USERS, str(folder)).strip()
     changed = (folder / CI).read_text("utf-8") != newest()[CI]
     if changed and not workflow(folder, broken=True):
@@ -162,11 +162,11 @@ def workflow(folder: Path, *, broken: bool = False) -> str:
     there["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{there['PATH']}"
     for block in re.split(r"^ +- ", text, flags=re.MULTILINE)[1:]:
         found = re.search(r"^ *run: (.+)$", block, re.MULTILINE)
-        # A step that may fail, or does not always run, finds nothing.
+        # A step that may fail, or does not always run, checks nothing.
         if not found or re.search(r"^ *(?:if|continue-on-error):", block, re.MULTILINE):
             continue
         step = found[1]
-        # How GitHub runs a step that names no shell, and one that names bash.
+        # How GitHub runs a step without a `shell` field, and a step with `shell: bash`.
         options = ["-eo", "pipefail"] if "shell: bash" in block else ["-e"]
         done = subprocess.run(  # noqa: S603 - the workflow, with the learner's line
             ["bash", *options, "-c", step],  # noqa: S607 - wherever it is installed
@@ -211,7 +211,7 @@ def test_it_can_be_merged(tmp_path: Path, number: int) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_what_is_right_is_approved(tmp_path: Path, number: int) -> None:
-    """A suggestion costs the author a round; one that fixes nothing costs trust."""
+    """A suggestion costs the author a round of review; a needless suggestion costs trust."""
     found = review(number)
     if found:
         folder = tmp_path / "as-it-is"

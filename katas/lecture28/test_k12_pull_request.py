@@ -1,4 +1,4 @@
-"""Tests of k12_pull_request: this course's own guard and practice commands check a small course."""
+"""Tests of k12_pull_request: the course's own guard and practice commands check a small course."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def commit_of(clone: Clone) -> Logged:
 
 
 def asked(clone: Clone, command: str) -> str:
-    """Return what a command of the course prints, in a separate checkout."""
+    """Return the output of a command of the course, in a separate checkout."""
     run = clone.run
     run(f"git worktree add --force --detach ../asked {clone.before['refs/heads/main']}")
     run.folder = clone.folder.parent / "asked"
@@ -125,7 +125,7 @@ def asked(clone: Clone, command: str) -> str:
 
 
 def test_it_is_one_commit(kept: Kept) -> None:
-    """A single commit in your fork, above upstream's main."""
+    """The pull request is a single commit in your fork, above upstream's main."""
     clone = kept(opened)
     commit = commit_of(clone)
     changed = clone.changed(commit.sha)
@@ -135,7 +135,7 @@ def test_it_is_one_commit(kept: Kept) -> None:
 
 
 def test_the_guard_lets_it_in(kept: Kept) -> None:
-    """The guard reads a pull request's files, and tells practice from a contribution."""
+    """The guard reads a pull request's files, and accepts yours as a contribution."""
     clone = kept(opened)
     commit = commit_of(clone)
     said = asked(clone, f"python -m plugins.guard --base upstream/main --head {commit.sha}")
@@ -172,7 +172,7 @@ def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
 
 
 def test_upstream_has_no_branch_of_yours(kept: Kept) -> None:
-    """You open a pull request; a maintainer merges it."""
+    """Upstream does not change: you open a pull request, and a maintainer merges it."""
     clone = kept(opened)
     commit_of(clone)
     expected, yours = clone.upstream.before, clone.upstream.refs()

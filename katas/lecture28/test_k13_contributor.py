@@ -91,7 +91,7 @@ def test_an_operator_that_delegates() -> None:
 
 
 def test_an_implicit_operator() -> None:
-    """An operator is implicit by its dispatch, or because it has none."""
+    """An operator is implicit by its dispatch, or because it has no dispatch."""
     compare("implicit", "CompositeImplicitAutograd", why="autograd sees what it is made of")
     plain = next(
         name
@@ -106,7 +106,7 @@ def test_an_implicit_operator() -> None:
 
 
 def test_an_explicit_operator() -> None:
-    """One kernel for all backends, and its own formula."""
+    """An explicit operator has one kernel for all backends, and its own formula."""
     compare(
         "explicit", "CompositeExplicitAutograd", why="one kernel, and autograd does not see inside"
     )
@@ -118,7 +118,7 @@ def test_an_explicit_operator() -> None:
 
 
 def test_an_operator_with_kernels_for_backends() -> None:
-    """A kernel for the CPU, and one for each other backend that supports it."""
+    """An operator may have a kernel for the CPU, and for each other backend that supports it."""
     compare("backend", "CPU", "CUDA", why="no key of its dispatch begins with Composite")
     yours = asked({"func": "f(Tensor self) -> Tensor", "dispatch": {"SparseCPU": "f_sparse"}})
     assert yours == "backend", f"only a sparse kernel: yours {yours!r}, torchgen's 'backend'"
@@ -132,7 +132,7 @@ def test_an_operator_with_kernels_for_backends() -> None:
 
 
 def test_every_operator() -> None:
-    """Thousands of entries, each as torchgen reads it, and counted by the census."""
+    """Thousands of entries get torchgen's kind, and the census counts them."""
     yours = {name: asked(entry) for name, entry in entries().items()}
     wrong = [name for name, kind in kinds().items() if yours[name] != kind]
     assert not wrong, (

@@ -33,8 +33,8 @@ def schema() -> str:
 def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[float]:
     """Interpolate from each element of `self` to that of `end`, by `weight`.
 
-    Raise ValueError if the sizes differ. Return torch.lerp's values, for finite elements whose
-    difference does not overflow: a weight of 0 gives exactly self, and 1 exactly end.
+    Raise ValueError if the sizes differ. Return torch.lerp's values for finite elements whose
+    difference does not overflow: a weight of 0 gives exactly self, a weight of 1 exactly end.
     """
     return [
         a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
@@ -43,7 +43,7 @@ def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[f
 
 
 def lerp_meta(self: int, end: int, weight: int) -> int:
-    """Return the size of the result from the sizes of the inputs; refuse sizes that differ."""
+    """Return the result's size from the inputs' sizes; refuse sizes that differ."""
     if not self == end == weight:
         raise ValueError(f"sizes {self}, {end} and {weight}")
     return self
@@ -66,8 +66,8 @@ def derivative() -> str:
 def info() -> str:
     """Return the statement for test/opinfo.py, ``op_db.append(...)``, ending in a newline.
 
-    Choose samples that catch a kernel that swaps two inputs, ignores one, clamps the weight, looks
-    only at the first element, or fails without elements.
+    Choose samples that catch a kernel that swaps two inputs, ignores an input, clamps the weight,
+    reads only the first element, or fails without elements.
     """
     return """
 op_db.append(
@@ -92,7 +92,7 @@ def places() -> dict[str, str]:
 
 
 def contribute(run: Run) -> None:
-    """Put everything into one commit, "Add lerp", on a new branch "lerp"; push it to ``origin``.
+    """Commit everything as "Add lerp" on a new branch "lerp", and push it to ``origin``.
 
     The clone is on ``main``. ``run("git status")`` runs one command; ``run.read(path)``,
     ``run.write(path, text)`` and ``run.replace(path, old, new)`` are for files. CI counts the

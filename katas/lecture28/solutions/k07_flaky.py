@@ -38,7 +38,7 @@ def verdict(runs: Sequence[Run]) -> str:
 
 
 def chance(failures: int, runs: int, rate: float) -> float:
-    """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
+    """Return the chance of at least `failures` in `runs` if each run fails at this rate.
 
     A chance of 1e-20 has as many right digits as one of 0.5.
     """
@@ -54,7 +54,7 @@ def reruns(rate: float, limit: float) -> int:
     """Return the smallest number of runs whose chance of all passing is at most `limit`.
 
     Each run fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that equals the limit
-    exactly, in floats, is enough; with a limit of 1, return 0.
+    exactly, in floats, is small enough; for a limit of 1, return 0.
     """
     count = 0
     while (1 - rate) ** count > limit:
@@ -63,7 +63,7 @@ def reruns(rate: float, limit: float) -> int:
 
 
 def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
-    """Return the flaky tests whose chance is below the limit, smallest chance first, then by name.
+    """Return flaky tests whose chance is below the limit, smallest chance first, then by name.
 
     A test's chance counts all its failures in all its runs, at this rate.
     """

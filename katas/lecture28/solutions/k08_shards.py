@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def lower_bound(times: Mapping[str, float], count: int) -> float:
-    """Return a makespan that no plan for `count` shards gets below; 0 without tests."""
+    """Return a lower bound for the makespan of any plan for `count` shards; 0 without tests."""
     return max([sum(times.values()) / count, *times.values()])
 
 
 def shards(times: Mapping[str, float], count: int) -> list[list[str]]:
-    """Return the names of the tests of each shard, in the order in which they were dealt.
+    """Return the test names of each shard, in the order in which they were dealt.
 
     If times are equal, order by name; if shards are equally full, use the first.
     """

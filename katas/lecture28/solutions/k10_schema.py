@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def form(argument: Any) -> tuple[object, ...]:
-    """Return what may not change in an argument or result: name, list length, alias. Given."""
+    """Return the fixed parts of an argument or result: name, list length, alias. Given."""
     alias = argument.alias_info
     sets = alias and (sorted(alias.before_set), sorted(alias.after_set), alias.is_write)
     return argument.name, argument.N, sets
@@ -32,8 +32,8 @@ def accepts(new: Any, old: Any) -> bool:
     """Return whether `new` accepts every value that `old` accepted, passed in the same way.
 
     Both are arguments (or results) of a schema. Require that their `form` is equal, that the old
-    type is a subtype of the new one, that what could be passed by position still can, and that an
-    old default is still the default.
+    type is a subtype of the new one, that an argument that could be passed by position still can,
+    and that an old default is still the default.
     """
     return (
         form(new) == form(old)

@@ -1,4 +1,4 @@
-"""Debug: review six pull requests, five of which have a fault."""
+"""Debug: review six pull requests, five with a fault."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Suggestion(NamedTuple):
-    """A line that a pull request adds to `path`, and what it should be instead. Given."""
+    """A line that a pull request adds to `path`, and its replacement. Given."""
 
     path: str
     line: str

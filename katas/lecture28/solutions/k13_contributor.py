@@ -35,7 +35,8 @@ def entries() -> dict[str, dict[str, Any]]:
 def kind(entry: dict[str, Any]) -> str:
     """Return how an operator is implemented: the first kind that applies.
 
-    - "structured": separate meta function and kernel; or it delegates to an operator that has them.
+    - "structured": it has a separate meta function and kernel, or delegates to an operator with
+      both.
     - "implicit": CompositeImplicitAutograd, composed of operators with derivatives. The default
       without a `dispatch`.
     - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has its
@@ -53,5 +54,5 @@ def kind(entry: dict[str, Any]) -> str:
 
 
 def census() -> Counter[str]:
-    """Return how many operators there are of each kind. Given."""
+    """Return the number of operators of each kind. Given."""
     return Counter(map(kind, entries().values()))
