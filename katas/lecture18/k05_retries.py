@@ -43,6 +43,7 @@ def verdict(code: int, error_file: Path) -> str:
     signal's number, as in a shell. A signal decides, whatever the file says. The "message" of the
     file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
     retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
+
     If the file is missing or not whole, or holds no such text (null or a list is none), try again.
     """
     # TODO: the exit code first, then the file.

@@ -1,8 +1,8 @@
 """Learn from steps that an older policy took: V-trace, with its two clips.
 
-A hundred actors play with a policy some updates old: mu chose the action, pi is the policy
-you train. A weight pi / mu is how much more often pi would have chosen it. Unclipped, the product
-of weights over an episode explodes; so they are clipped, once for each of two tasks:
+A hundred actors play with a policy some updates old: mu chose the action, pi is the policy you
+train. A weight pi / mu is how much more often pi would have chosen it. Unclipped, the product of
+weights over an episode explodes; so they are clipped, once for each of two tasks:
 
     rho = min(pi / mu, rho_max)      how much a step's own surprise counts
     c   = min(pi / mu, c_max)        how far what comes later flows back

@@ -7,7 +7,7 @@ a crash. A buffer reserves one storage instead, and every field is a tensor that
                int64   state       action      done
                        float32 [5, 2]          bool [5]
 
-    after rows 0 to 7, the slots hold rows  5 6 7 3 4              row i is in slot i % 5
+    after row 0 to row 7, slots hold rows  5 6 7 3 4              row i is in slot i % 5
 
 With a file as its storage, each write goes to the file, even the count's: a second process that
 opens the file finds all rows.
