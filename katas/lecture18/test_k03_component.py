@@ -54,7 +54,7 @@ def test_no_parameters() -> None:
 
 
 def test_options() -> None:
-    """Options are in the signature's order; a default makes one optional, and args is none."""
+    """Options are in the signature's order; a default makes one optional; args is not one."""
     yours = kata.options(fit)
     right = [
         Option("script", str, required=True, default=None, help="the program"),
@@ -221,7 +221,7 @@ def test_an_empty_word_is_a_word() -> None:
     ],
 )
 def test_what_is_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Bad words end with code 2, a message and no call; only one-letter names take one dash."""
+    """Invalid words end with code 2, a message and no call; only one-letter names take one dash."""
     called = []
 
     def fit(script: str, *, num_replicas: int = 2, lr: float = 0.1) -> None:
