@@ -138,7 +138,7 @@ def test_a_long_chain() -> None:
     try:
         yours = ancestors(tracker, "5000"), descendants(tracker, "0")
     except RecursionError:
-        raise AssertionError("5000 runs in a chain are too deep for a recursive answer") from None
+        raise AssertionError("a chain of 5000 runs is too deep for recursion") from None
     same([len(each) for each in yours], [5000, 5000], "how many ancestors and descendants")
     same(yours[0].get("0"), 5000, "how far the first run is away")
 

@@ -233,8 +233,8 @@ def test_two_registries_are_one(tmp_path: Path) -> None:
         yours = one.read("champion")
     except NotFoundError as error:
         raise AssertionError(
-            "an alias that one registry has set: a second registry on the same folder does not see"
-            f" it, and raises {error!r}"
+            "a second registry on the same folder does not see an alias that the first one set,"
+            f" and raises {error!r}"
         ) from error
     same(yours, b"b", "what the other registry has pointed to")
     one.delete(2)
@@ -355,6 +355,6 @@ def test_mlflow_agrees(tmp_path: Path) -> None:
         cwd=tmp_path,
         env=os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true"},
     )
-    assert not done.returncode, f"MLflow cannot be asked:\n{done.stderr[-2000:]}"
+    assert not done.returncode, f"MLflow's process failed:\n{done.stderr[-2000:]}"
     for call, mine, its in zip(SEQUENCE, yours, json.loads(done.stdout), strict=True):
         same(mine, its, f"{call}: yours, and MLflow's")

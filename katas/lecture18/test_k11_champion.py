@@ -92,7 +92,7 @@ def test_other_examples(other: dict[str, float]) -> None:
 def test_a_mean_for_each_round() -> None:
     """Each mean is within the range of the gains; one gain has one mean."""
     means = resampled(GAINS, 7, dice())
-    assert means.shape == (7,), f"7 rounds: yours has shape {[*means.shape]}, expected [7]"
+    assert means.shape == (7,), f"7 rounds: your means have shape {[*means.shape]}, expected [7]"
     assert means.dtype == torch.float64, f"dtype: yours {means.dtype}, expected torch.float64"
     one = resampled(GAINS[:1], 4, dice())
     close(one, GAINS[:1].expand(4), "four rounds of a single gain of 0.3")

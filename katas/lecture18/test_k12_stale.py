@@ -100,7 +100,7 @@ def test_different_stages_differ_as_text(one: Stage, other: Stage, tmp_path: Pat
     paths = files(tmp_path, train="1")
     first = key(one, paths, environment)
     assert first != key(other, paths, other_environment), (
-        f"yours has the same key for different stages: {one} in {environment}, {other} in "
+        f"your code returns the same key for different stages: {one} in {environment}, {other} in "
         f"{other_environment}"
     )
     changed = replace(one, code=f"{one.code}#")
@@ -217,7 +217,7 @@ def test_versions_rise() -> None:
     registry, clock = Registry(), iter([100.0, 100.0, 100.9, 40.0, -5.0, 1e9])
     yours = [publish(registry, model, lambda: next(clock, 0.0)) for model in "abcdef"]
     assert yours == [1, 2, 3, 4, 5, 6], (
-        f"the clock said 100, 100, 100.9, 40, -5, 1e9: yours has the versions {yours}, expected"
+        f"the clock returned 100, 100, 100.9, 40, -5, 1e9: yours has the versions {yours}, expected"
         " 1 to 6"
     )
     assert [registry.models[version] for version in yours] == [*"abcdef"], (
@@ -273,8 +273,8 @@ def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
     seen: list[dict[str, int]] = []
     yours = release(registry, 3, scores(registry, seen))
     assert yours is True, (
-        "0.7 against 0.5, the score of the model at the alias; version 2 has 0.9, but is not the "
-        f"champion: your code returns {yours}, expected True"
+        "the challenger scores 0.7 and the champion 0.5 (version 2 scores 0.9, but the alias does "
+        f"not point to it): your code returns {yours}, expected True"
     )
     assert registry.aliases == {"champion": 3, "other": 2}, (
         f"yours {registry.aliases}, expected champion 3"
@@ -283,8 +283,7 @@ def test_the_model_at_the_alias_is_the_one_to_beat() -> None:
     assert not early, f"while models were evaluated, readers saw {early[:1]}, expected champion 1"
     yours = release(registry, 3, float)
     assert yours is False, (
-        f"the alias is at version 3 already, and does not move: your code returns {yours}, expected"
-        " False"
+        f"the alias already points to version 3: your code returns {yours}, expected False"
     )
     assert registry.aliases == {"champion": 3, "other": 2}, (
         f"yours {registry.aliases}, expected champion 3"
