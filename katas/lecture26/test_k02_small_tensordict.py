@@ -35,7 +35,9 @@ def is_batch(yours: Any, size: list[int], values: dict[str, torch.Tensor], what:
     assert isinstance(yours, Batch), f"{what}: yours is a {type(yours).__name__}, expected a Batch"
     found = [*yours.batch_size]
     assert found == size, f"{what}: your batch size is {found}, expected {size}"
-    assert [*yours.values] == ["pixels", "reward", "next"], f"{what}: your names {[*yours.values]}"
+    assert [*yours.values] == ["pixels", "reward", "next"], (
+        f"{what}: your names are {[*yours.values]}"
+    )
     for name, right in values.items():
         value: Any = yours
         for part in name.split("."):
@@ -196,7 +198,9 @@ def test_there_and_back() -> None:
     assert found == [4], (
         f"a Batch whose first value is a Batch: size {found} after tree_map, expected [4]"
     )
-    assert torch.equal(scaled.values["next"].values["reward"], 2 * batch["reward"]), "not doubled"
+    assert torch.equal(scaled.values["next"].values["reward"], 2 * batch["reward"]), (
+        "expected tree_map to double the reward of next"
+    )
 
 
 @pytest.mark.parametrize("dim", [0, 1])
@@ -212,7 +216,7 @@ def test_vmap(dim: int) -> None:
     yours = torch.vmap(function, in_dims=dim, out_dims=dim)(batch)
     rest = [5, 4][dim]
     assert seen == [[rest], [2]], (
-        f"inside, sizes of your batch and its [2:4]: {seen}, expected {[[rest], [2]]}"
+        f"inside vmap, sizes of your batch and its [2:4]: {seen}, expected {[[rest], [2]]}"
     )
     right = {"pixels": batch.values["pixels"], "reward": batch.values["reward"]}
     is_batch(yours, [4, 5], right, f"vmap with dim {dim}, there and back")
@@ -228,9 +232,9 @@ def test_vmap_over_all_there_is() -> None:
         return stack([inside, inside])
 
     yours = torch.vmap(function)(batch)
-    assert sizes == [[]], f"inside, your batch size is {sizes[0]}, expected []"
+    assert sizes == [[]], f"inside vmap your batch size is {sizes[0]}, expected []"
     assert [*yours.batch_size] == [3, 2], f"yours {[*yours.batch_size]}, expected [3, 2]"
-    assert [*yours.values["y"].shape] == [3, 2, 2], f"y: {[*yours.values['y'].shape]}"
+    assert [*yours.values["y"].shape] == [3, 2, 2], f"y has shape {[*yours.values['y'].shape]}"
 
 
 @pytest.mark.backend("torchrl")

@@ -141,7 +141,7 @@ def test_slope_is_the_loss_s() -> None:
     right = torch.autograd.gradcheck(
         lambda x: Clipped.apply(x, old, advantage, 0.2), (log_prob.requires_grad_(),)
     )
-    assert right, "slope is not the derivative of loss"
+    assert right, "your slope is not the derivative of your loss"
 
 
 def test_autograd_agrees() -> None:

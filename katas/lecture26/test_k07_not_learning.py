@@ -195,7 +195,7 @@ def test_a_target_is_not_trained() -> None:
     (online(seen) - target(seen)).square().sum().backward()
     ones = [p.requires_grad or p.grad is not None for p in target.parameters()]
     assert not any(ones), (
-        f"parameters of the target that require grad, or have one: {sum(ones)} of {len(ones)}"
+        f"parameters of the target that require grad or have a gradient: {sum(ones)} of {len(ones)}"
     )
 
 
@@ -205,6 +205,8 @@ def test_the_network_goes_on() -> None:
     with unchanged(online):
         target_of(online)
     modes = [module.training for module in online.modules()]
-    assert all(modes), f"training, of the network and its layers: {modes}, expected all True"
+    assert all(modes), (
+        f"the `training` flags of the network and its layers are {modes}, expected all True"
+    )
     alive = [p.requires_grad for p in online.parameters()]
     assert all(alive), f"requires_grad of the network's parameters: {alive}, expected all True"

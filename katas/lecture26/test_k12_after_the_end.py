@@ -20,7 +20,9 @@ def rows_of(env: Corridors, policy: Any, steps: int) -> list[tuple[int, ...]]:
     """Return obs, action, reward, next and final of each of your rows."""
     rows = collect(env, policy, steps)
     names = ("obs", "action", "reward", "next", "final")
-    assert sorted(rows) == sorted(names), f"yours has the names {sorted(rows)}, expected {names}"
+    assert sorted(rows) == sorted(names), (
+        f"your rows have the names {sorted(rows)}, expected {names}"
+    )
     assert rows["final"].dtype == torch.bool, f"final is {rows['final'].dtype}, expected a bool"
     return [*zip(*(rows[name].int().tolist() for name in names), strict=True)]
 
@@ -109,4 +111,4 @@ def test_gymnasium_does_it_too() -> None:
     assert (rows["reward"] == 1).all(), (
         f"rewards {rows['reward'].tolist()}: some rows belong to a reset"
     )
-    assert rows["final"].any(), "no pole has ended"
+    assert rows["final"].any(), "expected a final row: no pole has fallen"
