@@ -157,7 +157,7 @@ def test_the_format(trace: Path) -> None:
 def test_every_payload_has_its_digest(trace: Path) -> None:
     """PyTorch writes the MD5 of a payload into its header."""
     log = entries(trace.read_text("utf-8"))
-    assert len(log) > 100, f"yours has {len(log)} entries, expected hundreds"
+    assert len(log) > 100, f"your code returns {len(log)} entries, expected hundreds"
     for entry in log:
         digest = hashlib.md5(entry.payload.encode(), usedforsecurity=False).hexdigest()
         right = entry.header.get("has_payload", digest if not entry.payload else "none")

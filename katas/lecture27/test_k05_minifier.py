@@ -221,12 +221,12 @@ def test_some_nodes() -> None:
     torch.testing.assert_close(output[0], expected, rtol=0, atol=1e-12, msg=says)
     assert len(output) == 1, f"you return {len(output)} tensors, expected only the last node's"
     module, inputs = extract(recorded, [nodes["sin"], nodes["exp"]])
-    assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected x and add"
+    assert len(inputs) == 2, f"your graph has {len(inputs)} inputs, expected x and add"
     assert names(module) == ["sin", "exp"], (
         f"your graph keeps {names(module)}, expected sin even if nothing reads it"
     )
     module, inputs = extract(recorded, [nodes["mul"], nodes["add"]])
-    assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected sin, read twice, and y"
+    assert len(inputs) == 2, f"your graph has {len(inputs)} inputs, expected sin, read twice, and y"
 
 
 def test_operands_in_a_list() -> None:
@@ -239,9 +239,9 @@ def test_operands_in_a_list() -> None:
     _, nodes, recorded = traced(f, x, y)
     for name, right in (("cat", [x, y]), ("add", [torch.cat([x, y]), y.sin()])):
         module, inputs = extract(recorded, [nodes[name]])
-        assert len(inputs) == 2, f"{name}: yours has {len(inputs)} inputs, expected 2"
+        assert len(inputs) == 2, f"{name}: your graph has {len(inputs)} inputs, expected 2"
         same = all(map(torch.equal, inputs, right))
-        assert same, f"{name}: yours has the inputs {inputs}, expected {right}"
+        assert same, f"{name}: your inputs are {inputs}, expected {right}"
         output = module(*inputs)[0]
         assert torch.equal(output, recorded[nodes[name]]), (
             f"{name}: your graph returns {output}, expected {recorded[nodes[name]]}"
@@ -302,7 +302,7 @@ def test_a_backend_that_crashes() -> None:
     """Of forty nodes, two remain, with one input."""
     module, inputs = minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
     assert names(module) == ["tanh", "neg"], f"yours {names(module)}, expected ['tanh', 'neg']"
-    assert len(inputs) == 1, f"yours has {len(inputs)} inputs, expected 1"
+    assert len(inputs) == 1, f"your graph has {len(inputs)} inputs, expected 1"
     assert crashes(module, inputs), "your graph does not fail, expected one that fails"
 
 
@@ -319,7 +319,7 @@ def test_a_wrong_value() -> None:
 
     module, inputs = minify(fx.symbolic_trace(f), [values(4)], limited(fails))
     assert names(module) == ["sqrt"], f"yours {names(module)}, expected ['sqrt']"
-    assert bool((inputs[0] < 0).any()), f"yours has the input {inputs[0]}, expected cos(x) - 1"
+    assert bool((inputs[0] < 0).any()), f"your input is {inputs[0]}, expected cos(x) - 1"
 
 
 @pytest.mark.time_limit(30)

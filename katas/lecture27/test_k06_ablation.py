@@ -112,7 +112,9 @@ def test_what_is_observed() -> None:
     outputs = step(x, y)
     grads = torch.autograd.grad(outputs, x, [weights(each) for each in outputs])
     right = [*outputs, *grads, x, y]
-    assert len(found) == len(right), f"yours has {len(found)} tensors, expected {len(right)}"
+    assert len(found) == len(right), (
+        f"your code returns {len(found)} tensors, expected {len(right)}"
+    )
     for number, (mine, theirs) in enumerate(zip(found, right, strict=True)):
         says = f"tensor {number} of yours is not the expected one\n".__add__
         torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12, msg=says)
@@ -131,13 +133,15 @@ def test_what_it_writes_to() -> None:
     y = values(3, grad=True) + 1
     with unchanged(y=y):
         grad = observe(leaf, [y])[1]
-    assert grad is not None, "yours has no gradient for x + 1, expected one: it requires grad"
+    assert grad is not None, "your code returns no gradient for x + 1, which requires grad"
     x = values(3)
     with unchanged(x=x):
         found = observe(writes, [x])
-    assert len(found) == 2, f"yours has {len(found)} tensors, expected the output and x afterwards"
+    assert len(found) == 2, (
+        f"your code returns {len(found)} tensors, expected the output and x afterwards"
+    )
     after = found[1]
-    assert after is not None, "yours has None for x afterwards, expected a tensor"
+    assert after is not None, "your code returns None for x afterwards, expected a tensor"
     assert torch.equal(after, values(3) + 1), f"x afterwards: yours {after}, expected x + 1"
 
     weight = values(3, grad=True)
@@ -165,8 +169,8 @@ def test_random_numbers() -> None:
     x, unused = values(3, grad=True), values(2, grad=True)
     with unchanged(x=x, unused=unused):
         (first, *_), (again, *_) = observe(noise, [x]), observe(noise, [x])
-    assert first is not None, "yours has None, expected the first output"
-    assert again is not None, "yours has None, expected the first output"
+    assert first is not None, "your code returns None, expected the first output"
+    assert again is not None, "your code returns None, expected the first output"
     assert torch.equal(first, again), (
         f"yours {first}, then {again}: expected the same seed for both"
     )

@@ -274,4 +274,6 @@ def test_it_is_written_here() -> None:
         "torch.autograd.set_detect_anomaly",
         "torch.autograd.anomaly_mode",
     ) as fresh:
-        assert fresh.first_node(masked()[1]) == "SqrtBackward0", "expected the node of the root"
+        assert fresh.first_node(masked()[1]) == "SqrtBackward0", (
+            "expected the node of the square root"
+        )

@@ -249,4 +249,4 @@ def test_two_modes() -> None:
         z = x * 2
     alive(outer, {"aten.ones.default": 8, "aten.add.Tensor": 8}, "what ran under the outer mode")
     alive(inner, {"aten.add.Tensor": 8, "aten.mul.Tensor": 8}, "what ran under the inner mode")
-    assert kata.storages_in([y, z]), "both are alive"
+    assert kata.storages_in([y, z]), "both tensors are alive"

@@ -115,7 +115,9 @@ def test_the_picture() -> None:
 def test_every_program_is_there() -> None:
     """There is one row for each program; your code cannot run the device."""
     yours = set(predicted())
-    assert yours == set(PROGRAMS), f"yours has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
+    assert yours == set(PROGRAMS), (
+        f"your table has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
+    )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

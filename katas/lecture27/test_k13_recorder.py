@@ -215,7 +215,7 @@ def test_a_slot_that_has_been_taken(path: Path, size: int, kept: list[int]) -> N
     names = ["aten.exp.default", *["aten.neg.default"] * 3]
     expected = [(number, names[number], "done") for number in kept]
     assert yours == expected, (
-        f"with {size} slots yours has {yours}, expected {expected}: whose slot is it after exp?"
+        f"with {size} slots your ring has {yours}, expected {expected}: whose slot is it after exp?"
     )
 
 
