@@ -104,7 +104,9 @@ def test_each_commit_passes(kept: Kept) -> None:
     """Each commit passes the tests, because ``git bisect`` may stop at any of them."""
     clone = kept(rebased)
     yours = commits_of(clone)
-    assert len(yours) == len(SUBJECTS), f"yours has {len(yours)} commits, expected two: {WHERE}"
+    assert len(yours) == len(SUBJECTS), (
+        f"your branch has {len(yours)} commits, expected two: {WHERE}"
+    )
     for each in yours:
         said = clone.ci(each.sha)
         assert not said, f"CI is red for {each}, expected green:\n{said}"
@@ -140,7 +142,7 @@ def test_the_files_at_the_end(kept: Kept) -> None:
             f"your {path}, expected everything upstream has, the sample at -1000, the kernel and"
             " no print:\n" + clone.git("diff", "upstream/main", "sigmoid", "--", path)
         )
-    assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"
+    assert not clone.status(), f"git status shows\n{clone.status()}\nexpected nothing"
 
 
 def test_grace_is_still_the_author(kept: Kept) -> None:

@@ -164,7 +164,7 @@ def test_split_loses_nothing(kept: Kept) -> None:
         f"your leaky is at {yours}, expected {expected}, where it was: you need it if the"
         " split goes wrong"
     )
-    assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"
+    assert not clone.status(), f"git status shows\n{clone.status()}\nexpected nothing"
 
 
 def test_restack_keeps_the_stack(kept: Kept) -> None:
@@ -208,4 +208,4 @@ def test_restack_leaves_upstream_alone(kept: Kept) -> None:
     stack_of(clone)
     expected, yours = clone.upstream.before, clone.upstream.refs()
     assert expected == yours, f"upstream has {yours} after your answer, expected {expected}"
-    assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"
+    assert not clone.status(), f"git status shows\n{clone.status()}\nexpected nothing"

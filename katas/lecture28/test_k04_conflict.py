@@ -49,7 +49,7 @@ def test_the_rebase_is_done(kept: Kept) -> None:
         f"your {clone.busy()} is not finished: git rebase --continue, after git add"
     )
     yours = clone.status()
-    assert not yours, f"git status says\n{yours}\nexpected a clean tree: everything committed"
+    assert not yours, f"git status shows\n{yours}\nexpected a clean tree: everything committed"
 
 
 def test_it_stands_on_upstream(kept: Kept) -> None:

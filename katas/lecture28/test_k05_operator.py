@@ -247,7 +247,9 @@ def test_each_input_has_a_formula(tmp_path: Path) -> None:
     """There are formulas for self, end and weight, under the schema from the other file."""
     text = kata.derivative()
     yours = [*backward(tmp_path, text)([1.0], [1.0], [2.0], [0.5])]
-    assert yours == ["self", "end", "weight"], f"yours has {yours}, expected self, end, weight"
+    assert yours == ["self", "end", "weight"], (
+        f"your formulas are for {yours}, expected self, end, weight"
+    )
     names = [line.partition("name: ")[2] for line in text.splitlines() if "name:" in line]
     assert names == [FUNC], f"name: yours {names}, expected the schema {FUNC!r}"
     assert text.endswith("\n"), (
@@ -389,10 +391,10 @@ def test_ci_is_green(contributed: Callable[[], Clone]) -> None:
     clone = contributed()
     log = clone.log("upstream/main..HEAD")
     assert [each.subject for each in log] == ["Add lerp"], (
-        f"above upstream/main yours has {[*map(str, log)]}, expected one commit: Add lerp"
+        f"above upstream/main your branch has {[*map(str, log)]}, expected one commit: Add lerp"
     )
     said = clone.ci("HEAD")
-    assert said == "", f"CI is red, it prints\n{said}\nexpected all operators to pass"
+    assert said == "", f"CI is red and prints\n{said}\nexpected all operators to pass"
 
 
 @five
@@ -411,7 +413,7 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
     assert readme == before, (
         f"{README}: yours\n{readme}\nexpected only the number to change\n{before}"
     )
-    assert clone.status() == "", f"not in the commit, expected everything in it:\n{clone.status()}"
+    assert clone.status() == "", f"your commit lacks these changes:\n{clone.status()}"
     for path, text in kata.places().items():
         before = newest()[path].replace("has 5 operators", "has 6 operators")
         assert clone.show("HEAD", path) == before + text, (

@@ -130,7 +130,7 @@ def test_a_decorator_keeps_what_it_wraps() -> None:
     outer = dtypes(torch.int8)(only_on("cpu")(tried))
     for name, test in (("below", inner), ("above", outer)):
         yours = kata.dtypes_of(test, "cpu")
-        assert yours == (torch.int8,), f"dtypes {name}: yours has {yours}, expected int8"
+        assert yours == (torch.int8,), f"dtypes {name}: your test has {yours}, expected int8"
     assert (inner.__name__, inner.__doc__) == ("tried", "Say so."), (
         f"your test is called {inner.__name__!r}, expected 'tried', which CI shows"
     )

@@ -66,7 +66,7 @@ def planned(times: dict[str, float], count: int) -> list[list[str]]:
     before = copy.deepcopy(times)
     rows = shards(times, count)
     assert times == before, f"your code changes the times: {times}, expected {before}"
-    assert len(rows) == count, f"yours has {len(rows)} shards, expected {count}"
+    assert len(rows) == count, f"your plan has {len(rows)} shards, expected {count}"
     run = sorted(name for row in rows for name in row)
     assert run == sorted(times), f"your code runs {run}, expected {sorted(times)}: each test once"
     return rows

@@ -228,4 +228,6 @@ def test_without_the_check_itself() -> None:
             assert yours is expected, f"{OLD} -> {new}: yours {yours!r}, expected {expected}"
             lost = fresh.broken([before], [after])
             right = [] if expected else [OLD]
-            assert lost == right, f"{OLD} -> {new}: broken in yours {lost}, expected {right}"
+            assert lost == right, (
+                f"{OLD} -> {new}: your code reports {lost} as broken, expected {right}"
+            )

@@ -140,7 +140,7 @@ def test_the_guard_lets_it_in(kept: Kept) -> None:
     commit = commit_of(clone)
     said = asked(clone, f"python -m plugins.guard --base upstream/main --head {commit.sha}")
     assert "This is a contribution" in said, (
-        f"the guard does not see a contribution in your branch:\n{said}"
+        f"the guard does not accept your branch as a contribution:\n{said}"
     )
 
 
@@ -167,7 +167,7 @@ def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
         )
     said = asked(clone, "python -m plugins.guard --base upstream/main --head main")
     assert "These are answers to exercises" in said, (
-        f"the guard does not see your answer on main:\n{said}"
+        f"the guard does not find your answer on main:\n{said}"
     )
 
 
@@ -184,4 +184,4 @@ def test_practice_finds_your_answer(kept: Kept) -> None:
     clone = kept(opened)
     commit_of(clone)
     said = asked(clone, "python -m plugins.practice --base upstream/main")
-    assert "1 passed" in said, f"expected 1 passed on your main, practice says:\n{said}"
+    assert "1 passed" in said, f"expected 1 passed on your main, practice prints:\n{said}"

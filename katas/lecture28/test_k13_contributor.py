@@ -136,7 +136,7 @@ def test_every_operator() -> None:
     yours = {name: asked(entry) for name, entry in entries().items()}
     wrong = [name for name, kind in kinds().items() if yours[name] != kind]
     assert not wrong, (
-        f"{len(wrong)} of {len(yours)} differ, the first: {wrong[0]} {entries()[wrong[0]]}\n"
+        f"{len(wrong)} of {len(yours)} differ; the first is {wrong[0]} {entries()[wrong[0]]}\n"
         f"yours {yours[wrong[0]]!r}, torchgen's {kinds()[wrong[0]]!r}"
     )
 
