@@ -54,8 +54,8 @@ class Part(NamedTuple):
 def quiet() -> Iterator[None]:
     """Keep what the exporter prints, warns and logs from the terminal, and make it faster.
 
-    Each export parses the source of 500 translations, a third of its time, only to get the domain
-    of each, which it already has.
+    Each export spends a third of its time on parsing the source of 500 translations, only to get
+    their domains, which it already has.
     """
     from onnxscript import values  # noqa: PLC0415 - may be missing
 
@@ -88,10 +88,10 @@ def exported(module: nn.Module, args: tuple[Any, ...], **options: Any) -> Any:
 
 
 class File:
-    """One file that holds several programs, side by side: an export takes a second, or more."""
+    """One file that holds several programs, side by side: an export takes a second or more."""
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
-        """Export the parts together; where `open` is true, the first dim of the first input is."""
+        """Export all parts together; `open` leaves the first dim of a part's first input open."""
         import torch  # noqa: PLC0415 - takes a second
         from torch import nn  # noqa: PLC0415 - takes a second
 
@@ -105,11 +105,11 @@ class File:
             name: [{0: torch.export.Dim(name)} if part.open else None, *[None] * len(part.args[1:])]
             for name, part in parts.items()
         }
-        # Lists: the exporter makes lists of tuples in `dynamic_shapes`, and then compares. Clones:
-        # if one tensor is passed twice, both sizes would be the same symbol.
+        # Lists, since the exporter turns tuples in `dynamic_shapes` into lists before it compares.
+        # Clones, since the sizes of a tensor that is passed twice would be the same symbol.
         examples = {name: [x.clone() for x in part.args] for name, part in parts.items()}
         made = Together()
-        # So that modules are found where they are.
+        # Register the modules, or the exporter does not find them.
         made.found = nn.ModuleDict(
             {
                 name: part.program
@@ -128,7 +128,7 @@ class File:
         return found
 
     def ask(self, name: str, *args: Any) -> list[Any]:
-        """Return what the file answers for one part; the others get their examples."""
+        """Return the file's answer for one part; the other parts get their examples."""
         given = {key: part.args for key, part in self.parts.items()} | {name: args}
         feeds = [x.numpy() for xs in given.values() for x in xs]
         names = [each.name for each in self.session.get_inputs()]
@@ -145,7 +145,7 @@ class Files:
         self.found: dict[str, File | str] = {}
 
     def __getitem__(self, name: str) -> File:
-        """Return a file that has this program."""
+        """Return a file that contains this program."""
         __tracebackhide__ = True
         if not self.found:
             together = self.exported(*self.parts)
@@ -157,7 +157,7 @@ class Files:
         return found
 
     def exported(self, *names: str) -> File | str:
-        """Return a file with these programs, or what the exporter says."""
+        """Return a file with these programs, or the exporter's error."""
         import torch  # noqa: PLC0415 - takes a second
 
         try:
@@ -190,7 +190,7 @@ def model_of(
     outputs: Mapping[str, Sequence[Any] | None],
     weights: Mapping[str, np.ndarray[Any, Any]] | None = None,
 ) -> Any:
-    """Return a ModelProto of float32 inputs and outputs, by name and shape, and of weights."""
+    """Return a ModelProto with weights and with float32 inputs and outputs of these shapes."""
     from onnx import TensorProto  # noqa: PLC0415 - may be missing
     from onnx import helper  # noqa: PLC0415 - may be missing
     from onnx import numpy_helper  # noqa: PLC0415 - may be missing
@@ -210,7 +210,7 @@ def model_of(
 def node_cases(module: str, kind: str) -> list[Case]:
     """Return ONNX's own tests of an operator: node, inputs, outputs, and the case's name.
 
-    They are in the wheel, a module for each operator; generating those of one takes milliseconds.
+    The wheel has a module of them for each operator; generating its cases takes milliseconds.
     """
     place = importlib.import_module(f"onnx.backend.test.case.node.{module}")
     found: list[Case] = []

@@ -11,7 +11,7 @@ none: a protocol buffer is a list of numbered fields, some of which hold further
 
 `fields`, which is given, reads one level. Write `nodes`, about 8 lines.
 
-Begin with ``[number for number, _ in fields(model)]`` of a file of yours.
+Begin with ``[number for number, _ in fields(model)]`` of a file of your own.
 Afterwards read ``ONNXProgram.save`` in ``torch/onnx/_internal/exporter/_onnx_program.py``, in
 site-packages.
 """
@@ -55,7 +55,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """Return the number that begins here, seven bits in each byte, and the offset after it."""
+    """Return the number that starts here, seven bits in each byte, and the offset after it."""
     number = shift = 0
     while True:
         byte = message[place]

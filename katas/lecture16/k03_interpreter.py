@@ -1,7 +1,7 @@
 """Run an ONNX graph in NumPy.
 
-A graph is a list of nodes in an order in which they can run, and every value has a name. So a
-runtime is a loop and a dict:
+A graph lists its nodes in an order in which they can run, and every value has a name. So a runtime
+is a loop and a dict:
 
     x --+                            values = {"x": ..., "weight": ...}
         Gemm --> h --> Relu --> y    values["h"] = gemm(...)
@@ -13,7 +13,7 @@ The rest is operators. ONNX's own tests cover their corner cases, and are your o
 2. `reshape` and `slice_`: 0, -1, and steps that go backwards.
 3. `reduce_sum` and `layer_normalization`: axes that are absent, empty or given.
 4. `gemm`: alpha, beta, two transposes, and a third input that may be missing.
-5. `if_` and `loop`: graphs in attributes, which see the outer names.
+5. `if_` and `loop`: graphs in attributes, which can read outer names.
 
 `OPERATORS` and the simple operators are given. About 45 lines, an hour.
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    """Return the attributes that a node has, by name: numbers, lists, arrays, graphs."""
+    """Return a node's attributes by name: numbers, lists, arrays, graphs."""
     from onnx import helper  # noqa: PLC0415 - optional: the tests say how to install it
 
     return {each.name: helper.get_attribute_value(each) for each in node.attribute}
@@ -61,17 +61,17 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     return evaluate(model.graph, dict(feeds))
 
 
-# Each function gets the known values, the node's attributes by name, and its inputs. An omitted
-# input is None if the node has the name "" for it; at the end the name may be missing as well. Each
-# returns an array, or a tuple with one array for each output.
+# Each function gets the known values, the node's attributes by name, and its inputs. An input whose
+# name is "" is None; an omitted input at the end may not be passed at all. Each returns an array,
+# or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
-    """Run the nodes in their order, and return the graph's outputs.
+    """Run the nodes in order, and return the graph's outputs.
 
-    `known` has the inputs, and for an inner graph the values of the outer one. Leave it as it is.
+    `known` contains the inputs, and for an inner graph the outer values. Do not modify it.
     """
-    # TODO: step 1: names to arrays, weights too; the name "" stands for None.
+    # TODO: step 1: map names to arrays, weights too, and the name "" to None.
     raise NotImplementedError("evaluate")
 
 
@@ -96,9 +96,9 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1.
+    """Return a part of x. Without axes, `starts` are for the first dims; without steps, each is 1.
 
-    A start before the first element means the first element; in Python only if steps go forward.
+    A start before the first element means the first; in Python only if steps go forward.
     """
     # TODO: step 2.
     raise NotImplementedError("slice_")
@@ -143,8 +143,8 @@ def loop(
     """Return the carried values after the last iteration, then the collected ones, stacked.
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
-    carried values, and what is collected. It runs while `go` holds, `count` times at most; None
-    means no limit. If something is collected, there is at least one iteration.
+    carried values, and values to collect. It runs while `go` is true, `count` times at most; None
+    means no limit. If there are values to collect, there is at least one iteration.
     """
     # TODO: step 5.
     raise NotImplementedError("loop")

@@ -14,7 +14,7 @@ without an error.
 
 Fill in `answers`. Your rows cannot call torch.
 
-Begin with ``named``: which shape does the file state for x, and what does ONNX Runtime check?
+Begin with ``named``: which shape does the file give for x, and what does ONNX Runtime check?
 Afterwards read ``ShapeEnv.create_symbol`` in ``torch/fx/experimental/symbolic_shapes.py``, in
 site-packages.
 """

@@ -11,7 +11,7 @@ ONNX's:
 
 `snap`, which is given, divides, rounds half to even, clamps and multiplies.
 
-1. `translate` does so with ``onnxscript.opset20``, which has a function for each operator of ONNX.
+1. `translate` does so with ``onnxscript.opset20``, which has a function for each ONNX operator.
 2. `export` uses it, and leaves the batch size open. About 10 lines in all.
 
 Begin with ``op.Div(x, step)``: what is ``op.Round`` of 2.5?
@@ -53,10 +53,10 @@ def translate(x: Any, step: float, levels: int) -> Any:
 
 
 def export(model: nn.Module, args: tuple[torch.Tensor, ...]) -> torch.onnx.ONNXProgram:
-    """Return the program of a model that calls `snap`, with `translate`, for opset 20.
+    """Return the program of a model that calls `snap`, exported with `translate` for opset 20.
 
-    The first dim of each of `args` is one size, "batch", which the file leaves open.
+    The first dim of every arg is the same dynamic size, "batch".
     """
-    # TODO: torch.onnx.export with dynamic_shapes and a custom_translation_table; the key of that
+    # TODO: torch.onnx.export with dynamic_shapes and a custom_translation_table; its key
     # is an overload, torch.ops.lecture16.snap.default.
     raise NotImplementedError("export")

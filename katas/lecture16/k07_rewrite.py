@@ -1,22 +1,22 @@
 """Rewrite the graph: fold a BatchNorm into the Conv before it.
 
 In eval mode a BatchNorm multiplies each channel by one number and adds another. A Conv can
-do that itself: with other weights it returns the same, and one node is gone.
+do that itself: with other weights it returns the same, and the graph is one node shorter.
 
     x -> Conv -> c -> BatchNormalization -> n        scale * (c - mean) / sqrt(var + epsilon) + bias
     x -> Conv --------------------------> n
 
 ONNX Runtime does so when it opens a file (``ORT_ENABLE_BASIC``), and such a pass can break a caller
-in two ways that no checker sees. Write two passes, about 20 lines; the rest is given.
+in two ways that no checker detects. Write two passes, about 20 lines; the rest is given.
 
-1. `drop_identities`: whatever read the copy reads the original.
+1. `drop_identities`: nodes that read the copy read the original instead.
 2. `fold_batch_norms`: only where nobody else needs the Conv's output.
 
 Begin on paper: what do a channel's weight and bias become, if there was no bias?
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, in site-packages.
 
-Real life differs: a branch of an If is a graph, which reads names of the outer graph. Here no node
-has one.
+Real life differs: a branch of an If is a graph, which reads names of the outer graph. No node here
+has a branch.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def drop_unread(graph: onnx.GraphProto) -> None:
 
 
 def drop_identities(graph: onnx.GraphProto) -> None:
-    """Remove each Identity whose result is not an output; those names are promised."""
-    # TODO: for each, let every node read its input in place of its output.
+    """Remove each Identity, unless its result is an output: callers rely on that name."""
+    # TODO: for each, make every node read its input in place of its output.
     raise NotImplementedError("drop_identities")
 
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) -> None:
-    """Run a session of one input and one output; the answer is in `out` afterwards.
+    """Run a session of one input and one output; write the answer into `out`.
 
     `out` is contiguous, and has the answer's shape and dtype. x may have any strides, and may
-    require a gradient: what is contiguous is read in place, anything else is copied first.
+    require a gradient: read it in place if it is contiguous, else copy it first.
     """
     # TODO: an IOBinding of two OrtValues.
     raise NotImplementedError("run_into")
@@ -42,7 +42,7 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
 def through(sessions: Sequence[ort.InferenceSession], x: torch.Tensor) -> torch.Tensor:
     """Return the last session's output; each session reads the previous one's output in place.
 
-    Without a session, return x. The answer stays in ONNX Runtime's memory: do not copy it.
+    Without sessions, return x. The answer stays in ONNX Runtime's memory: do not copy it.
     """
     # TODO: an output may be bound to a device, "cpu", instead of an OrtValue.
     raise NotImplementedError("through")

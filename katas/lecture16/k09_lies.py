@@ -9,7 +9,7 @@ tickets arrive:
     Peak       "A NaN in a row should show up in its maximum. In production it is gone."
     Latest     "Since yesterday it takes batches of 3, and nothing else."
 
-Mend each in a line or two, so that ONNX Runtime answers as the docstring says; `Counted` needs its
+Fix each in a line or two, so that ONNX Runtime answers as the docstring says; `Counted` needs its
 count from the caller. `export`, which is given, is correct.
 
 Begin with the operators: ``[node.op_type for node in program.model_proto.graph.node]``.
@@ -24,7 +24,7 @@ import torch
 from torch import nn
 
 
-# TODO: find and mend one bug in each. Nothing raises NotImplementedError here: the code is
+# TODO: find and fix one bug in each. Nothing raises NotImplementedError here: the code is
 # written, and wrong for the file.
 
 
@@ -37,7 +37,7 @@ def export(model: nn.Module, *args: torch.Tensor) -> torch.onnx.ONNXProgram:
 
 
 class Noisy(nn.Module):
-    """A layer with dropout, which is for training: the file gives the same answer twice."""
+    """A layer with dropout for training only: its file gives the same answer every time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Counted(nn.Module):
         self.register_buffer("count", torch.zeros(()))
 
     def forward(self, x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return x plus the number, and the number, to be passed as `count` next time."""
+        """Return x plus its number, and that number, to be passed as `count` next time."""
         self.count += 1
         return x + self.count, self.count.clone()
 
@@ -82,7 +82,7 @@ class Peak(nn.Module):
 
 
 class Latest(nn.Module):
-    """Each row divided by the number of rows, and the last row subtracted."""
+    """Divides each row by the number of rows, then subtracts the last row of x."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return as many rows as x has."""

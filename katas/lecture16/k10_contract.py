@@ -9,12 +9,12 @@ x, and still gets an answer:
     contract.json       what was promised: inputs, outputs, and a hash of each file
 
 1. `seal` writes the contract when a model is released.
-2. `changed` says which files are no longer what was released.
+2. `changed` lists the files that differ from the release.
 3. `sizes` checks a request before the session sees it. About 20 lines in all.
 
 Begin with ``hashlib.file_digest``: it reads a file piece by piece.
 Afterwards read ``ONNXProgram.save`` in ``torch/onnx/_internal/exporter/_onnx_program.py``, in
-site-packages: from which size on are there two files?
+site-packages: from which size on does it write two files?
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ def contract(folder: Path) -> dict[str, Any]:
 def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
     """Write the contract of the files in `folder`; there may be any number of them.
 
-    "sha256" holds the hexadecimal hash of each file by its name, and not of the contract itself, so
-    that one may seal twice. Equal files and promises give equal bytes.
+    "sha256" maps the name of each file, except the contract itself, to its hexadecimal hash, so
+    that you can seal twice. Equal files and promises give equal bytes.
     """
     # TODO: a dict with three keys, sorted, as JSON.
     raise NotImplementedError("seal")
 
 
 def changed(folder: Path) -> list[str]:
-    """Return the names of files that were changed, removed or added since, sorted."""
-    # TODO: what is there now, and what was there then.
+    """Return the names of files that were changed, removed or added after sealing, sorted."""
+    # TODO: compare the files that are there now with those that were sealed.
     raise NotImplementedError("changed")
 
 

@@ -1,7 +1,7 @@
 """Ship it: export, check, open, compare, with the real API.
 
 One function, called for each release, does everything that this lecture did in pieces. If the file
-does not answer as the model does, the function raises, while there is still somebody to tell:
+does not answer as the model does, the function raises, before a caller notices:
 
     model --export--> model.onnx --check and open--> session --compare--> session or ValueError
                       model.onnx.data
@@ -47,12 +47,12 @@ def opened(path: Path) -> ort.InferenceSession:
 def ship(
     model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], tolerance: float = 1e-5
 ) -> ort.InferenceSession:
-    """Return a session for the file made from `model`, which takes one tensor.
+    """Export `model`, which takes one tensor, and return a session for the file.
 
-    The first of `batches` is the example, in which the first dim is open; each is compared, by
+    Export with the first of `batches` as the example, its first dim open. Compare every batch by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. The right answer is what the model returns in eval mode. Afterwards
-    each module is in the mode that it was in before, also if this raises.
+    are in a file beside NAME. The right answer is the model's in eval mode. Afterwards each module
+    is in the mode that it was in before, even if this raises.
 
     Raises
     ------

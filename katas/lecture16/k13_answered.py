@@ -43,45 +43,45 @@ if TYPE_CHECKING:
 
 
 class ReusedError(ValueError):
-    """An id came again, with a different x."""
+    """An id was used again, with a different x."""
 
 
 class Journal:
-    """What was answered: a line of JSON for each id, with the keys "id", "x" and "answer".
+    """The answers so far: a line of JSON for each id, with the keys "id", "x" and "answer".
 
-    `known` has these entries by id, `file` is open for appending, `lock` is for `answer`.
+    `known` maps ids to these entries, `file` is open for appending, `lock` is for `answer`.
     """
 
     known: dict[str, dict[str, Any]]
     file: BinaryIO
 
     def __init__(self, path: Path) -> None:
-        """Read the entries of a file, which need not exist, and cut off a line without its end."""
+        """Read the entries of a file, which need not exist, and cut off an unfinished last line."""
         self.lock = Lock()
         # TODO: what follows the last newline was never answered.
         raise NotImplementedError("Journal")
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry, which survives a kill and a power cut before it is in `known`.
+        """Append an entry; put it in `known` once it survives a kill and a power cut.
 
         If the disk is full, let Python's error propagate. The half line that it leaves must not
         spoil the next entry.
         """
-        # TODO: Python has a buffer, and so has the system.
+        # TODO: Python buffers what you write, and so does the system.
         raise NotImplementedError("record")
 
 
 def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
     """Return the answer to a request, running the model only if no answer to this id is known.
 
-    What `run` raises propagates, and nothing is known afterwards: the client may ask again.
+    An exception from `run` propagates, and nothing is recorded: the client may ask again.
     Simultaneous requests with the same id are one request. `run` may change the list it gets, and
     the caller x and the answer: neither changes what is known.
 
     Raises
     ------
     ReusedError
-        If the id is known with a different x. A NaN is the same x as a NaN.
+        If the id is known with a different x. NaN counts as equal to NaN.
     """
     # TODO: within the journal's lock.
     raise NotImplementedError("answer")
@@ -107,6 +107,6 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     return ThreadingHTTPServer(("127.0.0.1", 0), Handler)

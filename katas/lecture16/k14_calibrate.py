@@ -1,13 +1,13 @@
 """Calibrate: eight bits for what a layer reads.
 
-Weights are in the file, but what a layer will read is not: somebody has to say beforehand which
+Weights are in the file, but the inputs of a layer are not: somebody has to say beforehand which
 range the eight bits cover. So you run some data through, and look:
 
     x           -0.9    0.0    0.1    2.3   40.0
     all of it      0      6      7     20    255     one step is 40.9 / 255 = 0.16
     most of it     0     72     80    255    255     one step is 3.2 / 255 = 0.0125
 
-Too wide a range makes coarse steps, too narrow a one clips values. And 0 must be exact: it is
+Too wide a range makes coarse steps, too narrow a range clips values. And 0 must be exact: it is
 the most frequent value, because of padding and ReLU.
 
 1. `parameters`: scale and zero point of a range.
@@ -19,7 +19,7 @@ Afterwards read ``_calculate_qparams`` in ``torch/ao/quantization/observer.py``,
 ``compute_scale_zp`` in ``onnxruntime/quantization/quant_utils.py``, in site-packages.
 
 Real life differs: weights are rounded too, channel by channel, and fused kernels run on integers;
-a value may be read in a branch of an If as well, while no node here has a graph inside.
+a value may be read in a branch of an If as well; no node here contains a graph.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeP
 def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
     """Return the scale and the zero point, the number that represents 0, for this range.
 
-    A range without 0 is widened to it. 255 steps cover the range, and the zero point is rounded,
-    half to even. The range from 0 to 0 has scale 1 and zero point 0.
+    Widen a range without 0 to include it. 255 steps cover the range; round the zero point, half to
+    even. The range from 0 to 0 has scale 1 and zero point 0.
     """
     # TODO: x is about scale * (number - zero).
     raise NotImplementedError("parameters")
@@ -70,7 +70,7 @@ def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
 def calibrate(batches: Iterable[Array], share: float = 1.0) -> tuple[float, float]:
     """Return the ends of the range that holds `share` of all elements of all batches.
 
-    The rest is left out in equal parts at both ends, with ``np.quantile``. Batches may have
+    Leave out the rest in equal parts at both ends, with ``np.quantile``. Batches may have
     different sizes.
     """
     # TODO: all elements together.

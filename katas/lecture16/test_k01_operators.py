@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def field(number: int, value: bytes | str | int) -> bytes:
-    """Return a field as it is in the file: a number, or bytes preceded by their length."""
+    """Encode a field as in the file: a number, or bytes preceded by their length."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -34,7 +34,7 @@ def varint(number: int) -> bytes:
 def node(
     op: str, inputs: Sequence[str], outputs: Sequence[str], *, domain: str = "", more: bytes = b""
 ) -> bytes:
-    """Return a NodeProto that has a name of its own as well."""
+    """Return a NodeProto that also has a name."""
     return b"".join(
         [
             *(field(1, name) for name in inputs),
@@ -54,7 +54,7 @@ def model(*found: bytes, more: bytes = b"") -> bytes:
 
 
 def check(data: bytes, expected: Sequence[tuple[Any, ...]], why: str) -> None:
-    """Compare the nodes that you read, where no package can be imported."""
+    """Compare the nodes that your code reads while no package can be imported."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         yours: list[Node] = fresh.nodes(data)
@@ -73,7 +73,7 @@ def test_fields_of_one_level() -> None:
 
 
 def test_one_node() -> None:
-    """Its operator, what it reads, what it writes."""
+    """A node has an operator, inputs and outputs."""
     data = model(node("Gemm", ["x", "weight", "bias"], ["y"]))
 
     check(
@@ -84,7 +84,7 @@ def test_one_node() -> None:
 
 
 def test_several_nodes() -> None:
-    """In the order of the file, which is one in which they can run; LSTM has three outputs."""
+    """Nodes come in the order of the file, in which they can run; LSTM has three outputs."""
     data = model(
         node("LSTM", ["x", "w", "r"], ["all", "last", "cell"]), node("Relu", ["last"], ["y"])
     )
@@ -102,7 +102,7 @@ def test_an_input_that_is_left_out() -> None:
 
 
 def test_an_operator_of_another_domain() -> None:
-    """The same name is a different operator there."""
+    """In another domain, the same name is a different operator."""
     data = model(node("Gelu", ["x"], ["y"], domain="com.microsoft"), node("Gelu", ["y"], ["z"]))
     expected = [("com.microsoft::Gelu", ("x",), ("y",)), ("Gelu", ("y",), ("z",))]
 
@@ -132,7 +132,7 @@ def test_weights_and_long_names() -> None:
 
 @pytest.mark.backend("onnxruntime")
 def test_onnx_reads_the_same() -> None:
-    """The package reads a file that it wrote."""
+    """A file that the package wrote is read correctly."""
     from onnx import helper  # noqa: PLC0415 - may be missing
 
     made = [

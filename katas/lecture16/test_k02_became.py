@@ -27,7 +27,7 @@ class Block(nn.Module):
         self.norm, self.drop = nn.LayerNorm(4), nn.Dropout()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x, and what two layers add to it."""
+        """Return x plus the output of two layers."""
         hidden = nn.functional.gelu(self.up(x))
         return self.norm(x + self.drop(self.down(hidden)))
 
@@ -45,7 +45,7 @@ class Image(nn.Module):
 
 
 class Both(nn.Module):
-    """Both of them, for one export."""
+    """Both networks, for one export."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Both(nn.Module):
 
 @cache
 def program(*, optimize: bool) -> Any:
-    """Return the program of both, exported once, and a copy of it that is optimised."""
+    """Export both networks once, and return the program as it is or optimised."""
     if optimize:
         import onnx_ir  # noqa: PLC0415 - may be missing
 
@@ -83,7 +83,7 @@ def expected(made: Any) -> dict[str, list[str]]:
 
 
 def compare(made: Any) -> dict[str, list[str]]:
-    """Compare what you found with what the nodes carry."""
+    """Compare your result with the metadata of the nodes."""
     __tracebackhide__ = True
     before = made.model_proto.SerializeToString(deterministic=True)
     yours, right = became(made), expected(made)
@@ -102,16 +102,16 @@ def compare(made: Any) -> dict[str, list[str]]:
 
 
 def table(found: dict[str, list[str]]) -> str:
-    """Return a line for each call in the block, the first part, that leaves something.
+    """Return a line for each call in the block, the first part, that left a node.
 
-    In eval mode a dropout is a call, a clone, or since torch 2.15 nothing.
+    In eval mode a dropout becomes a call, a clone, or since torch 2.15 nothing.
     """
     lines = [f"{name}: {' '.join(ops)}" for name, ops in found.items() if ops]
     return "\n".join(lines[:5])
 
 
 def test_one_node_for_a_layer() -> None:
-    """Linear is Gemm, in the order of the program."""
+    """A Linear becomes a Gemm, and keys are in the order of the program."""
     yours = became(program(optimize=True))
 
     assert yours.get("linear") == ["Gemm"], f"linear: yours {yours.get('linear')}, expected a Gemm"
@@ -137,13 +137,15 @@ def test_several_nodes_for_one_call() -> None:
         f"silu: yours {silu}, expected both nodes, in the order of the file"
     )
     twice = [name for name, operators in yours.items() if operators.count("ReduceMean") > 1]
-    assert twice, "a variance takes two means: one operator may occur twice for a call"
+    assert twice, "a variance takes two means: list an operator twice if a call led to two of it"
     (conv,) = [name for name, operators in yours.items() if operators == ["Conv"]]
-    assert "norm" in conv, f"{conv} is a Conv: the fold keeps the BatchNorm's metadata"
+    assert "norm" in conv, (
+        f"your Conv is listed under {conv}, expected it under the BatchNorm that was folded"
+    )
 
 
 def test_the_block_as_text() -> None:
-    """What the file has, line by line."""
+    """Compare with the nodes of the file, line by line."""
     assert_expected_inline(
         table(compare(program(optimize=True))),
         """\
@@ -156,8 +158,10 @@ layer_norm: LayerNormalization""",
 
 
 def test_without_optimisation() -> None:
-    """Then each call has its nodes, including constants and identities."""
+    """Without optimisation each call keeps its nodes, including constants and identities."""
     yours = compare(program(optimize=False))
     gone = [name for name, made in yours.items() if not made and not name.startswith("getitem")]
 
-    assert not gone, f"without optimisation only getitem leaves nothing, but in yours {gone} do too"
+    assert not gone, (
+        f"without optimisation only getitem leaves nothing, but in your result {gone} do too"
+    )

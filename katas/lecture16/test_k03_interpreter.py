@@ -103,7 +103,7 @@ def passes(module: str, kind: str, but: Collection[str] = ()) -> None:
             same(yours, np.asarray(expected), what)
         for x, old in zip(case.inputs, before, strict=True):
             kept = np.array_equal(x, old, equal_nan=x.dtype.kind == "f")
-            assert kept, f"{what}: your code wrote to an input"
+            assert kept, f"{what}: your code modified an input"
 
 
 def made(kind: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: Any) -> Any:
@@ -148,7 +148,9 @@ def test_a_value_that_is_fed_comes_before_a_weight() -> None:
     same(yours[0], numbers(6), "1 + 5, with a default of 10")
     same(yours[1], numbers(1), "an input may be an output, and outputs keep their order")
     kata.evaluate(model.graph, feeds)
-    assert [*feeds] == ["x", "w"], f"`evaluate` must not write to `known`, which now has {[*feeds]}"
+    assert [*feeds] == ["x", "w"], (
+        f"`evaluate` must not write to `known`, which now contains {[*feeds]}"
+    )
     same(kata.run(model, {"x": numbers(1)})[0], numbers(11), "1 + the default")
 
 
@@ -180,7 +182,9 @@ def test_div() -> None:
     (yours,) = kata.run(model, {"a": a, "b": b})
 
     same(yours, np.array([big, -(2**61) - 1]), f"{a} / {b}")
-    assert [*yours] == [big, -(2**61) - 1], f"{a} / {b}: yours {yours}: float64 has 53 bits"
+    assert [*yours] == [big, -(2**61) - 1], (
+        f"{a} / {b}: your code returns {yours}; do not compute in float64, which has 53 bits"
+    )
 
 
 @two
@@ -209,7 +213,7 @@ def test_slice_without_axes_but_with_steps() -> None:
 
 @two
 def test_slice_from_before_the_first() -> None:
-    """-2 is the last but one. What is too low means the first, backwards too; not so in Python."""
+    """-2 is the last but one. A start that is too low means the first, unlike in Python."""
     node = made("Slice", ["x", "s", "e", "axes", "steps"], ["y"])
     cases = [
         (-2, 3, 1, [2, 3]),
@@ -228,7 +232,7 @@ def test_slice_from_before_the_first() -> None:
 
 
 @two
-@pytest.mark.time_limit(5)  # who lists the indices has 2**63 of them
+@pytest.mark.time_limit(5)  # a list of the indices would have 2**63
 def test_slice_to_the_very_ends() -> None:
     """The smallest and largest int64 stand for "all of it"."""
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -259,7 +263,7 @@ def test_reduce_sum_of_all_dims() -> None:
 
 @three
 def test_layer_normalization() -> None:
-    """Over all dims from axis on; the mean and 1 / sqrt come back too."""
+    """Over all dims from axis on; the mean and 1 / sqrt are returned too."""
     passes("layernormalization", "LayerNormalization")
 
 
@@ -281,13 +285,13 @@ def test_gemm() -> None:
 
 @five
 def test_if() -> None:
-    """Both branches are in the file, one runs."""
+    """Both branches are in the file, but only one runs."""
     passes("if_", "If", but={"if_seq", "if_opt"})
 
 
 @five
 def test_a_branch_sees_names_outside() -> None:
-    """A branch has no inputs: what it reads are values of the graph around it."""
+    """A branch has no inputs: it reads values of the graph around it."""
     from onnx import helper  # noqa: PLC0415 - may be missing
 
     value = helper.make_tensor_value_info("out", 1, None)
@@ -313,7 +317,7 @@ def test_loop() -> None:
 
 @five
 def test_a_loop_that_its_condition_ends() -> None:
-    """Double until the limit is reached, with no count; then with a count that comes first."""
+    """Double until the limit is reached, with no count; then with a count that ends it first."""
     from onnx import helper  # noqa: PLC0415 - may be missing
 
     values = [helper.make_tensor_value_info(n, t, []) for n, t in (("i", 7), ("go", 9), ("v", 1))]

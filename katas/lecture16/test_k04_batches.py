@@ -1,4 +1,4 @@
-"""Tests of k04_batches: six programs, exported now, and asked for batches of 1, 2 and 5."""
+"""Tests of k04_batches: six programs, exported and run on batches of 1, 2 and 5."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def predicted() -> dict[str, tuple[str, ...]]:
 
 
 def test_every_row_is_there() -> None:
-    """Each has three words."""
+    """Each row has three words."""
     rows = predicted()
     words = {kata.RIGHT, kata.WRONG, kata.REFUSED}
 

@@ -40,8 +40,8 @@ def check(name: str, formula: Callable[..., torch.Tensor], *args: torch.Tensor) 
     runs = files()[name]
     size = runs.size(name)
     assert isinstance(size, str), (
-        f"{name}: the file fixes {size} rows; a size that became a number in the program"
-        " is a number in the file, and no error says so"
+        f"{name}: the file fixes {size} rows: if a size becomes a number in the"
+        " program, the export fixes it without an error"
     )
     expected = formula(*args)
     with unchanged(**dict(zip(("x", "n"), args, strict=False))):
@@ -54,7 +54,7 @@ def check(name: str, formula: Callable[..., torch.Tensor], *args: torch.Tensor) 
 
 
 def test_shifted_takes_either_branch() -> None:
-    """Depending on the values that come later, not on those at export."""
+    """The branch depends on the values passed later, not on those at export."""
     for x in (ROOTS, -ROOTS, ROOTS[:1], -ROOTS[:2]):
         check("shifted", lambda x: x + 1 if x.sum() > 0 else x - 1, x)
 
@@ -74,7 +74,7 @@ def test_shifted_at_the_border() -> None:
 
 
 def test_repeated_as_often_as_n_says() -> None:
-    """The example had n = 2."""
+    """The export used n = 2; other counts must work too."""
     for n in (0, 1, 2, 5, 20):
         check("repeated", lambda x, n: x * float(2 ** int(n)), SIGNED, torch.tensor(n))
     check("repeated", lambda x, n: x * 8.0, SIGNED[:1], torch.tensor(3))
@@ -103,6 +103,6 @@ def test_the_others_may_be_anything() -> None:
 
 
 def test_scaled_by_the_rows_of_the_input() -> None:
-    """Not by those of the example."""
+    """Divide by the rows of the input, not by those of the example."""
     for rows in (1, 2, 4, 5):
         check("scaled", lambda x: x / len(x), SIGNED[:rows])

@@ -94,19 +94,19 @@ def test_nan_and_infinity() -> None:
 
 
 def test_the_file_has_onnx_operators_alone() -> None:
-    """No operator of a domain that a runtime would have to know."""
+    """No operator comes from a domain that a runtime would have to know."""
     proto, _ = made()
     found = [f"{node.domain or 'onnx'}::{node.op_type}" for node in proto.graph.node]
     others = sorted({name for name in found if not name.startswith("onnx::")})
 
-    assert not others, f"operators that ONNX does not define: {others}"
+    assert not others, f"the file contains operators that ONNX does not define: {others}"
     assert proto.opset_import[0].version == 20, (
-        f"yours is for opset {proto.opset_import[0].version}, expected 20"
+        f"your file is for opset {proto.opset_import[0].version}, expected 20"
     )
 
 
 def test_the_operators_as_text() -> None:
-    """Four for each call, in any order of the calls: sorted by the grid."""
+    """Each call becomes four operators; the calls are sorted by their grid."""
     proto, _ = made()
     made_for: dict[str, list[str]] = {}
     for node in proto.graph.node:

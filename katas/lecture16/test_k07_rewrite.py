@@ -71,7 +71,7 @@ def check(
     before = model.SerializeToString(deterministic=True)
     found = kata.optimize(model)
     kept = model.SerializeToString(deterministic=True) == before
-    assert kept, "your code wrote to the model itself, not only to its copy"
+    assert kept, "your code modified the model itself, not only its copy"
     about = f"your graph\n{text(found)}\nmade from\n{text(model)}\n"
     names = [each.name for each in found.graph.output]
     assert names == [*outputs], f"outputs {names}, expected {[*outputs]}; {about}"
@@ -96,7 +96,7 @@ def kinds(model: Any) -> list[str]:
 
 
 def test_an_identity_is_dropped() -> None:
-    """And two in a row, and one that two nodes read."""
+    """Drop one Identity, two in a row, and one that two nodes read."""
     nodes = [
         node("Relu", "x", "r"),
         node("Identity", "r", "i"),
@@ -106,11 +106,13 @@ def test_an_identity_is_dropped() -> None:
     ]
     found = check(nodes, ["y"], {})
 
-    assert kinds(found) == ["Relu", "Mul", "Add"], f"left: {kinds(found)}, expected no Identity"
+    assert kinds(found) == ["Relu", "Mul", "Add"], (
+        f"nodes left: {kinds(found)}, expected no Identity"
+    )
 
 
 def test_an_output_keeps_its_name() -> None:
-    """The Identity that makes it must stay, or callers ask for a name that is gone."""
+    """The Identity that writes an output must stay, or callers miss its name."""
     nodes = [
         node("Relu", "x", "r"),
         node("Identity", "r", "y"),
@@ -118,21 +120,21 @@ def test_an_output_keeps_its_name() -> None:
     ]
     found = check(nodes, ["z", "y"], {})
 
-    assert "Identity" in kinds(found), f"left: {kinds(found)}, expected an Identity for y"
+    assert "Identity" in kinds(found), f"nodes left: {kinds(found)}, expected an Identity for y"
 
 
 def test_a_batch_norm_is_folded() -> None:
-    """Of a Conv with a bias."""
+    """A Conv with a bias absorbs its BatchNorm."""
     found = check([node("Conv", "x w b", "c"), norm("c", "y")], ["y"], numbers())
 
-    assert kinds(found) == ["Conv"], f"left: {kinds(found)}, expected one Conv"
+    assert kinds(found) == ["Conv"], f"nodes left: {kinds(found)}, expected one Conv"
 
 
 def test_a_conv_without_a_bias() -> None:
-    """It gets one; and epsilon is the node's, not the default."""
+    """The Conv gets a bias; epsilon is the node's, not the default."""
     found = check([node("Conv", "x w", "c"), norm("c", "y", epsilon=0.5)], ["y"], numbers())
 
-    assert kinds(found) == ["Conv"], f"left: {kinds(found)}, expected one Conv"
+    assert kinds(found) == ["Conv"], f"nodes left: {kinds(found)}, expected one Conv"
 
 
 def test_a_conv_of_one_dim() -> None:
@@ -141,18 +143,20 @@ def test_a_conv_of_one_dim() -> None:
     conv = node("Conv", "x w b", "c", group=2, strides=[2], pads=[1, 1])
     found = check([conv, norm("c", "y")], ["y"], known, x=[2, 4, 8])
 
-    assert kinds(found) == ["Conv"], f"left: {kinds(found)}, expected one Conv"
+    assert kinds(found) == ["Conv"], f"nodes left: {kinds(found)}, expected one Conv"
 
 
 def test_a_second_reader() -> None:
-    """Someone else needs the Conv's output: another node, or the caller."""
+    """Do not fold if another node or the caller needs the Conv's output."""
     nodes = [node("Conv", "x w b", "c"), norm("c", "n"), node("Add", "n c", "y")]
     found = check(nodes, ["y"], numbers())
     assert kinds(found) == ["Conv", "BatchNormalization", "Add"], (
-        f"left: {kinds(found)}, expected no fold"
+        f"nodes left: {kinds(found)}, expected no fold"
     )
     found = check(nodes[:2], ["n", "c"], numbers())
-    assert kinds(found) == ["Conv", "BatchNormalization"], f"left: {kinds(found)}, expected no fold"
+    assert kinds(found) == ["Conv", "BatchNormalization"], (
+        f"nodes left: {kinds(found)}, expected no fold"
+    )
 
 
 def test_a_weight_that_two_convs_share() -> None:
@@ -165,13 +169,15 @@ def test_a_weight_that_two_convs_share() -> None:
     ]
     found = check(nodes, ["y"], numbers())
 
-    assert kinds(found) == ["Conv", "Conv", "Add"], f"left: {kinds(found)}, expected one fold"
+    assert kinds(found) == ["Conv", "Conv", "Add"], f"nodes left: {kinds(found)}, expected one fold"
     nodes[3:] = [
         node("BatchNormalization", "d bias scale mean var", "e"),
         node("Add", "n e", "y"),
     ]
     found = check(nodes, ["y"], numbers())
-    assert kinds(found) == ["Conv", "Conv", "Add"], f"left: {kinds(found)}, expected two folds"
+    assert kinds(found) == ["Conv", "Conv", "Add"], (
+        f"nodes left: {kinds(found)}, expected two folds"
+    )
 
 
 def test_a_batch_norm_of_something_else() -> None:
@@ -190,10 +196,10 @@ def test_a_batch_norm_of_something_else() -> None:
     found = check(nodes, ["y"], square)
     expected = ["BatchNormalization", "Conv", "Relu", "BatchNormalization", "Conv"]
 
-    assert kinds(found) == expected, f"left: {kinds(found)}, expected {expected}"
+    assert kinds(found) == expected, f"nodes left: {kinds(found)}, expected {expected}"
     found = check([node("Conv", "x w b", "c"), node("Relu", "c", "y")], ["y"], known)
     assert kinds(found) == ["Conv", "Relu"], (
-        f"left: {kinds(found)}, expected Conv and Relu: there is no BatchNorm to fold"
+        f"nodes left: {kinds(found)}, expected Conv and Relu: there is no BatchNorm to fold"
     )
 
 
@@ -202,14 +208,14 @@ def test_an_identity_between() -> None:
     nodes = [node("Conv", "x w b", "c"), node("Identity", "c", "i"), norm("i", "y")]
     found = check(nodes, ["y"], numbers())
 
-    assert kinds(found) == ["Conv"], f"left: {kinds(found)}, expected one Conv"
+    assert kinds(found) == ["Conv"], f"nodes left: {kinds(found)}, expected one Conv"
     names = sorted(each.name for each in found.graph.initializer)
     old = [name for name in names if name in numbers()]
     assert not old, f"weights that nobody reads any more are still in the file: {old}"
 
 
 def test_the_graph_as_text() -> None:
-    """Names of the Conv's weights are yours; they are shown as w and b."""
+    """You choose the names of the Conv's weights; here they print as w and b."""
     nodes = [
         node("Conv", "x w", "c"),
         norm("c", "n"),

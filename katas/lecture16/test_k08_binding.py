@@ -1,4 +1,4 @@
-"""Tests of k08_binding: a session that notes which memory was bound to it, and cannot copy."""
+"""Tests of k08_binding: a session that records which memory was bound to it, and cannot copy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X = torch.arange(2 * 3 * 16.0).view(2, 3, 4, 4).sqrt()
 
 @cache
 def real(kind: str) -> Any:
-    """Return a session of one operator and a constant: Mul and Add by 2, of x named after it."""
+    """Return a session of one operator, Mul or Add, whose second operand is 2."""
     import numpy as np  # noqa: PLC0415 - only here
     from onnx import helper  # noqa: PLC0415 - may be missing
 
@@ -38,7 +38,7 @@ def real(kind: str) -> Any:
 
 
 class Binding:
-    """An IOBinding that notes what is bound to it."""
+    """An IOBinding that records what is bound to it."""
 
     def __init__(self, binding: Any, places: list[int]) -> None:
         self.binding, self.places = binding, places
@@ -48,12 +48,12 @@ class Binding:
         return getattr(self.binding, name)
 
     def bind_ortvalue_input(self, name: str, value: Any) -> None:
-        """Note the address that is read."""
+        """Record the address that is read."""
         self.places.append(value.data_ptr())
         self.binding.bind_ortvalue_input(name, value)
 
     def bind_input(self, *args: Any, **kwargs: Any) -> None:
-        """Note the address that is read, whatever the strides are."""
+        """Record the address that is read, whatever the strides are."""
         self.places.append(kwargs.get("buffer_ptr", args[-1]))
         self.binding.bind_input(*args, **kwargs)
 
@@ -67,7 +67,7 @@ class Spy:
         self.made: list[int] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse what returns memory of its own, and pass on whatever else a session has."""
+        """Refuse methods that return new memory; pass on all other attributes."""
         if name in {"run", "run_async", "run_with_ort_values", "run_with_ortvaluevector"}:
             raise AssertionError(
                 f"session.{name} cannot write into your memory: bind inputs and outputs"
@@ -75,17 +75,17 @@ class Spy:
         return getattr(self.session, name)
 
     def io_binding(self) -> Any:
-        """Return a binding that notes what it reads."""
+        """Return a binding that records what it reads."""
         return Binding(self.session.io_binding(), self.read)
 
     def run_with_iobinding(self, binding: Any, *args: Any) -> None:
-        """Run, and note where the answers are."""
+        """Run, and record where the answers are."""
         self.session.run_with_iobinding(binding.binding, *args)
         self.made += [value.data_ptr() for value in binding.get_outputs()]
 
 
 def laid_out(x: torch.Tensor) -> str:
-    """Say how the memory of x differs from that of a contiguous tensor, if it does."""
+    """Describe how the memory of x differs from a contiguous tensor's, if it does."""
     if x.is_contiguous():
         return "a contiguous x"
     return (
@@ -95,7 +95,7 @@ def laid_out(x: torch.Tensor) -> str:
 
 
 def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
-    """Have x + 2 written into a tensor full of NaN, and compare."""
+    """Let your code write x + 2 into a tensor full of NaN, and compare."""
     __tracebackhide__ = True
     spy, out = Spy("Add"), torch.full(x.shape, torch.nan)
     address = out.data_ptr()
@@ -103,12 +103,12 @@ def into(x: torch.Tensor) -> tuple[torch.Tensor, Spy]:
         run_into(spy, x, out)  # type: ignore[arg-type]
     torch.testing.assert_close(out, x.detach() + 2, msg=f"x + 2 of {laid_out(x)}\n".__add__)
     assert out.data_ptr() == address, "your code gave `out` different memory"
-    assert spy.made == [address], "the answer was computed elsewhere and copied: bind out itself"
+    assert spy.made == [address], "the answer was computed elsewhere and copied: bind `out` itself"
     return out, spy
 
 
 def test_the_answer_is_in_out() -> None:
-    """For more than one size."""
+    """The answer is in `out`, for more than one size."""
     into(X)
     into(X[:1])
 
@@ -172,18 +172,18 @@ def test_a_chain() -> None:
 
 
 def test_each_reads_what_the_one_before_made() -> None:
-    """In place: the address that the second reads is the one that the first wrote."""
+    """The second session reads the address that the first wrote."""
     yours, (first, second, third) = chained(["Add", "Mul", "Add"], X)
     places = [(first.made, second.read), (second.made, third.read)]
 
     assert first.read == [X.data_ptr()], "the first session reads a copy of x"
     for number, (made, read) in enumerate(places, 2):
-        assert made == read, f"session {number} reads a copy of what session {number - 1} made"
-    assert third.made == [yours.data_ptr()], "the answer is a copy of what the last session made"
+        assert made == read, f"session {number} reads a copy of the output of session {number - 1}"
+    assert third.made == [yours.data_ptr()], "the answer is a copy of the last session's output"
 
 
 def test_a_chain_of_one_and_of_none() -> None:
-    """None returns x."""
+    """Without sessions the result is x itself."""
     chained(["Mul"], X)
     yours = through([], X)
 

@@ -1,4 +1,4 @@
-"""Tests of k09_lies: the models are exported, and their file is asked what the tickets ask."""
+"""Tests of k09_lies: the models are exported, and their files get the requests of the tickets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Served(NamedTuple):
 
 @cache
 def noisy(*, mode: bool) -> Served:
-    """Export a Noisy that is in this mode, and look at its mode afterwards."""
+    """Export a Noisy in this mode, and record its mode afterwards."""
     __tracebackhide__ = True
     torch.manual_seed(0)
     model = kata.Noisy().train(mode)
@@ -76,7 +76,7 @@ def same(name: str, yours: torch.Tensor, expected: torch.Tensor, why: str) -> No
 
 
 def test_noisy_answers_alike() -> None:
-    """The same twice, and what eval mode returns."""
+    """Both answers are the same, and equal to the answer in eval mode."""
     model, program, _ = noisy(mode=True)
     runs = session(program)
     feed = {runs.get_inputs()[0].name: X.numpy()}
@@ -93,7 +93,7 @@ def test_noisy_goes_on_training() -> None:
         _, program, modes = noisy(mode=mode)
         assert modes == [mode] * len(modes), f"training was {mode}; after the export: {modes}"
         operators = [node.op_type for node in program.graph.node]
-        assert "Dropout" not in operators, f"the file has {operators}"
+        assert "Dropout" not in operators, f"the file still contains a Dropout: {operators}"
 
 
 def test_counted_counts() -> None:
@@ -122,7 +122,7 @@ def test_signed_of_anything() -> None:
 
 
 def test_peak_shows_nan() -> None:
-    """Wherever it is in the row, and in no other row; -inf and negative rows stay."""
+    """NaN shows wherever it is in the row, and in no other row; -inf and negative rows stay."""
     rows: Sequence[Sequence[float]] = [
         [1.0, NAN, 3.0],
         [NAN, 1.0, 2.0],

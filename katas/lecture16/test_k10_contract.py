@@ -60,7 +60,7 @@ def test_what_is_sealed(folder: Path) -> None:
 
 
 def test_nothing_has_changed(folder: Path) -> None:
-    """Not even after sealing again, which gives the same bytes in any order of the names."""
+    """Sealing again changes nothing: the bytes are the same, in any order of the names."""
     seal(folder, INPUTS, OUTPUTS)
     assert changed(folder) == [], f"`changed` returns {changed(folder)}, but nothing was touched"
     first = (folder / NAME).read_bytes()
@@ -86,7 +86,7 @@ def test_one_byte_of_either_file(folder: Path, name: str) -> None:
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     found = changed(folder)
 
-    assert found == [name], f"the last byte of {name} was changed: your check says {found}"
+    assert found == [name], f"the last byte of {name} was changed, but `changed` returns {found}"
 
 
 def test_files_that_go_and_come(folder: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_request_that_fits() -> None:
     for rows in (1, 5, 0):
         found = sizes(INPUTS, feeds(rows))
         assert found == {"batch": rows}, f"yours {found}, expected a batch of {rows}"
-    assert sizes({}, {}) == {}, "no input: no size"
+    assert sizes({}, {}) == {}, "expected {} for a request without inputs"
 
 
 def refused(name: str, given: Mapping[str, np.ndarray[Any, Any]], why: str) -> None:
@@ -143,7 +143,7 @@ def test_dtypes_and_dims() -> None:
 
 
 def test_sizes_that_differ() -> None:
-    """A number is that number, and a name is one size in all inputs."""
+    """A size given as a number is fixed, and a named size is the same in all inputs."""
     refused("x", feeds(2, x=np.zeros((2, 7), "float32")), "x has rows of 7")
     refused("mask", feeds(3, mask=np.zeros(1, "float32")), "a batch of 3, and a mask for 1")
     square: dict[str, tuple[str, list[int | str]]] = {"a": ("int64", ["n", "n"])}
@@ -156,7 +156,7 @@ def test_sizes_that_differ() -> None:
 
 @pytest.mark.backend("onnxruntime")
 def test_onnx_runtime_does_not_notice(folder: Path) -> None:
-    """Zeros among the weights load, and a mask of one is broadcast: your functions name both."""
+    """Zeroed weights load, and a mask of one row is broadcast; your functions report both."""
     import onnx  # noqa: PLC0415 - may be missing
     import onnxruntime as ort  # noqa: PLC0415 - may be missing
 

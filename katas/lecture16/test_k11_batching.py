@@ -1,4 +1,4 @@
-"""Tests of k11_batching: calls are counted and written down, on a clock that is given."""
+"""Tests of k11_batching: calls are counted and recorded, on a clock that the tests set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """Squares each row, and writes down which rows each call had."""
+    """Squares each row, and records the rows of each call."""
 
     def __init__(self) -> None:
         self.calls: list[list[float]] = []
@@ -57,7 +57,7 @@ def called(model: Model, expected: Sequence[Sequence[float]], why: str) -> None:
 
 
 def polled(batcher: Batcher, now: float) -> None:
-    """Poll, when a request was cancelled."""
+    """Poll after a request was cancelled."""
     __tracebackhide__ = True
     try:
         batcher.poll(now)
@@ -69,7 +69,7 @@ def polled(batcher: Batcher, now: float) -> None:
 
 
 def test_a_full_batch_runs_at_once() -> None:
-    """Three requests, one call, and each its own rows."""
+    """Three requests take one call, and each gets its own rows."""
     model = Model()
     batcher = Batcher(model, most=4, wait=10)
     first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2, 3), 1)
@@ -111,7 +111,7 @@ def test_a_deadline_of_zero() -> None:
 
 
 def test_what_is_due_runs_before_a_request_is_taken_in() -> None:
-    """Nobody polled: then the next request finds it due."""
+    """If nobody polled, the next request first runs what is due."""
     model = Model()
     batcher = Batcher(model, most=100, wait=4)
     first = batcher.submit(rows(1), 0)
@@ -139,7 +139,7 @@ def test_a_request_is_not_split() -> None:
 
 
 def test_a_request_that_fills_a_batch_alone() -> None:
-    """It runs at once, after those that waited."""
+    """It runs at once, after the requests that waited."""
     model = Model()
     batcher = Batcher(model, most=2, wait=4)
     first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2, 3), 0)
@@ -161,7 +161,7 @@ def test_no_wait_at_all() -> None:
 
 
 def test_a_failure_is_that_of_its_batch() -> None:
-    """Everyone in it is told, and the next batch is served."""
+    """Every request of the batch gets the exception, and the next batch is served."""
     model = Model()
     batcher = Batcher(model, most=2, wait=4)
     model.fails = True
@@ -169,7 +169,9 @@ def test_a_failure_is_that_of_its_batch() -> None:
     for future in futures:
         assert future.done(), "a request of the failed batch waits forever"
         error = future.exception(0)
-        assert isinstance(error, RuntimeError), f"its exception is {error!r}"
+        assert isinstance(error, RuntimeError), (
+            f"a request of the failed batch has {error!r}, expected the RuntimeError"
+        )
     model.fails = False
     third = batcher.submit(rows(3, 4), 1)
 
@@ -177,7 +179,7 @@ def test_a_failure_is_that_of_its_batch() -> None:
 
 
 def test_cancelled_requests_are_left_out() -> None:
-    """And if all were cancelled, there is no call."""
+    """If all requests were cancelled, the model is not called."""
     model = Model()
     batcher = Batcher(model, most=9, wait=4)
     first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2), 0)
@@ -229,7 +231,7 @@ def test_a_model_that_asks_again() -> None:
 
 
 def test_a_model_that_asks_again_and_leaves_no_room() -> None:
-    """Its request is in the queue when the call is over: x must fit in with that, too."""
+    """Its request is in the queue when the call ends: x must fit beside that one too."""
     calls: list[list[float]] = []
 
     def run(x: Any) -> Any:

@@ -48,7 +48,7 @@ def network() -> nn.Module:
 
 @pytest.fixture(autouse=True, scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Make the folder of the network. As an argument it would be printed with every example."""
+    """Make the network's folder; as an argument, every failure would print it."""
     MADE["folder"] = tmp_path_factory.mktemp("network")
 
 
@@ -119,7 +119,7 @@ def test_parity_for_any_batch(rows: int, seed: int) -> None:
 
 
 class Branch(nn.Module):
-    """Takes a different branch for one row, which the file does not have."""
+    """Takes a different branch for one row; the file does not contain it."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
@@ -127,7 +127,7 @@ class Branch(nn.Module):
 
 
 class Sign(nn.Module):
-    """Returns 0 for NaN in the last column, where ONNX Runtime keeps it, as both do elsewhere."""
+    """Returns 0 for NaN in the last column, but ONNX Runtime keeps the NaN."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return."""
@@ -145,7 +145,7 @@ class Fixed(nn.Module):
 def refused(
     model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], shape: str, why: str
 ) -> None:
-    """Check that a model is not shipped, and which batch is named."""
+    """Check that a model is not shipped, and that the error names the batch."""
     __tracebackhide__ = True
     said = "nothing, and returns a session"
     try:
@@ -158,7 +158,7 @@ def refused(
 
 
 def test_a_batch_that_is_answered_wrongly(tmp_path: Path) -> None:
-    """It loads, takes the batch, and answers something else."""
+    """The file loads, takes the batch, and answers wrongly."""
     refused(
         Branch(), tmp_path, [drawn(2), drawn(3), drawn(1)], "(1, 4)", "a batch of 1 gets 0.01 more"
     )
@@ -186,7 +186,7 @@ class Near(nn.Module):
 
 
 def test_the_tolerance(tmp_path: Path) -> None:
-    """It covers 0 and large numbers. With a tolerance of 0, float32 rounding is too much."""
+    """It applies to 0 and to large numbers; with a tolerance of 0, float32 rounding fails."""
     near = [drawn(2), torch.zeros(1, 4), torch.full((1, 4), 1000.0)]
     try:
         quietly(Near(), tmp_path, near, tolerance=0.005)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """Doubles, and never answers the same twice: it adds the number of the call."""
+    """Doubles x and adds the number of the call, so that no two answers are the same."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -75,20 +75,20 @@ def test_one_run_for_an_id(tmp_path: Path) -> None:
 
     assert first == [3.0, 5.0], f"yours {first}, expected [3.0, 5.0]"
     assert again == first, f"asked again, your code answers {again}, expected {first}"
-    assert model.calls == 1, f"runs: yours {model.calls}, expected 1 for one id"
+    assert model.calls == 1, f"the model ran {model.calls} times, expected 1 for one id"
     assert answer(journal, model, "b", [1.0, 2.0]) == [4.0, 6.0], (
         "b is a different request: expected [4.0, 6.0]"
     )
 
 
 def test_what_is_in_the_journal(tmp_path: Path) -> None:
-    """A line for each id, there as soon as the answer is."""
+    """The journal has a line for each id as soon as it is answered."""
     path = tmp_path / "journal"
     journal = Journal(path)
     answer(journal, Model(), "a", [0.5])
     expected = [{"id": "a", "x": [0.5], "answer": [2.0]}]
 
-    assert lines(path) == expected, f"in the file: {lines(path)}, expected {expected}"
+    assert lines(path) == expected, f"the file contains {lines(path)}, expected {expected}"
     answer(journal, Model(), "a", [0.5])
     assert lines(path) == expected, "expected no second line for an answer that is already known"
 
@@ -120,11 +120,13 @@ def test_a_restart(tmp_path: Path) -> None:
         "after a restart the model runs again for an id that had already been answered"
     )
     answer(journal, model, "b", [1.0])
-    assert [each["id"] for each in lines(path)] == ["a", "b"], "append entries"
+    assert [each["id"] for each in lines(path)] == ["a", "b"], (
+        "expected lines for a and b: append new entries"
+    )
 
 
 def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes half a line and then no more: there is no answer, and the next entry is whole."""
+    """It takes half a line: nothing is recorded as answered, and the next entry is whole."""
     path = tmp_path / "journal"
     journal, model = Journal(path), Model()
     answer(journal, model, "a", [1.0])
@@ -141,7 +143,7 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "b" not in journal.known, "the disk was full, but your journal has b in `known`"
     answer(journal, model, "c", [1.0])
 
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "the file should have a and c"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], "the file should contain a and c"
     assert [*restarted(path).known] == ["a", "c"], (
         "after the next restart, `known` should have a and c"
     )
@@ -163,9 +165,13 @@ def test_half_a_line(tmp_path: Path, kept: int) -> None:
         f" but your journal knows {[*journal.known]}"
     )
     left = path.read_bytes()
-    assert left == first, f"after the restart the file has {left!r}, expected only the whole line"
+    assert left == first, (
+        f"after the restart the file contains {left!r}, expected only the whole line"
+    )
     answer(journal, model, "c", [1.0])
-    assert [each["id"] for each in lines(path)] == ["a", "c"], "the file should have a and c, not b"
+    assert [each["id"] for each in lines(path)] == ["a", "c"], (
+        "the file should contain a and c, not b"
+    )
     assert [*restarted(path).known] == ["a", "c"], "the next restart does not read c"
 
 
@@ -203,10 +209,12 @@ def test_nan_asks_the_same_again(tmp_path: Path) -> None:
     answer(Journal(path), model, "a", [1.0, float("nan")])
     for journal in (Journal(path), Journal(path)):
         found = again(journal, model, [1.0, float("nan")])
-        assert found[0] == 3.0, f"yours {found}, the first answer was [3.0, nan]"
-        assert found[1] != found[1], f"yours {found}, the first answer was [3.0, nan]"
+        assert found[0] == 3.0, f"your code answers {found}, but the first answer was [3.0, nan]"
+        assert found[1] != found[1], (
+            f"your code answers {found}, but the first answer was [3.0, nan]"
+        )
 
-    assert model.calls == 1, f"runs: yours {model.calls}, expected 1 for one id"
+    assert model.calls == 1, f"the model ran {model.calls} times, expected 1 for one id"
 
 
 def test_lists_that_change(tmp_path: Path) -> None:
@@ -224,12 +232,12 @@ def test_lists_that_change(tmp_path: Path) -> None:
     found = again(journal, run, [3.0, 1.0])
 
     assert found == [1.0, 3.0], (
-        f"yours {found}: the caller modified the first answer, and the second changed with it"
+        f"the caller modified the first answer, and the second changed with it: {found}"
     )
 
 
 def test_a_run_that_fails(tmp_path: Path) -> None:
-    """It is not an answer: nothing is known, and the client may ask again."""
+    """A failed run is no answer: nothing is recorded, and the client may ask again."""
     journal, model = Journal(tmp_path / "journal"), Model()
     model.fails = True
     with pytest.raises(RuntimeError, match="out of memory"):
@@ -259,7 +267,9 @@ def test_two_threads_with_one_id(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(10)
 
-    assert len(calls) == 1, f"runs: yours {len(calls)}, expected 1 for four threads with one id"
+    assert len(calls) == 1, (
+        f"the model ran {len(calls)} times, expected 1 for four threads with one id"
+    )
     assert len(lines(path)) == 1, f"the journal has {len(lines(path))} lines, expected 1"
 
 
@@ -284,13 +294,13 @@ def test_what_the_client_is_told(tmp_path: Path) -> None:
 
     expected = [200, 409, 500, 200]
     assert [status for status, _ in found] == expected, (
-        f"the server says {found}, expected {expected}: a ValueError from the model is not a reused"
-        " id"
+        f"the server answers {found}, expected {expected}: a ValueError from the model is not a"
+        " reused id"
     )
 
 
 def live(path: Path, port: Any, calls: Path) -> None:
-    """Serve in a process of its own until it is killed; write down each run."""
+    """Serve in a process of its own until it is killed; record each run."""
     # Do not collect garbage from other katas: the end of a session waits for threads that a fork
     # lacks.
     gc.freeze()
@@ -307,7 +317,7 @@ def live(path: Path, port: Any, calls: Path) -> None:
 
 @pytest.mark.parametrize("requests", [1, 20])
 def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
-    """After kill -9 a client gets the same answer as before, and the model ran once for each."""
+    """After kill -9 a client gets the same answer as before, and the model ran once for each id."""
     path, calls = tmp_path / "journal", tmp_path / "calls"
     forked = multiprocessing.get_context("fork")
     answers: list[list[Any]] = []
@@ -315,7 +325,7 @@ def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
         here, there = forked.Pipe()
         process = forked.Process(target=live, args=(path, there, calls), daemon=True)
         process.start()
-        # So that a server that does not start is noticed here at once.
+        # Close this end, so that `recv` fails at once if the server does not start.
         there.close()
         try:
             try:
@@ -329,11 +339,13 @@ def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
             process.join(10)
     before, after = answers
 
-    assert {status for status, _ in before} == {200}, f"the server says {before}"
-    assert after == before, f"before the kill {before}, after it {after}"
+    assert {status for status, _ in before} == {200}, (
+        f"the server answered {before}, expected status 200"
+    )
+    assert after == before, f"the answers were {before} before the kill, {after} after it"
     runs = len(calls.read_text(encoding="utf-8").splitlines())
     assert runs == requests, (
-        f"runs: yours {runs}, expected {requests}, before and after the restart together"
+        f"the model ran {runs} times before and after the restart, expected {requests}"
     )
 
 

@@ -48,7 +48,7 @@ def test_a_range_around_zero() -> None:
 
 
 def test_a_range_without_zero() -> None:
-    """It is widened, at either end, or 0 could not be represented."""
+    """It is widened at either end, or 0 could not be represented."""
     check(0.5, 2.0, 2 / 255, 0, "the range becomes 0 to 2")
     check(-2.0, -1.0, 2 / 255, 255, "the range becomes -2 to 0")
 
@@ -66,7 +66,7 @@ def test_nothing_but_zeros() -> None:
 
 
 def ranged(batches: Sequence[Any], share: float, expected: tuple[float, float], why: str) -> None:
-    """Compare a range; the batches come once."""
+    """Compare a range; the batches can be read only once."""
     __tracebackhide__ = True
     before = [batch.copy() for batch in batches]
     yours = kata.calibrate(iter(batches), share) if share < 1 else kata.calibrate(iter(batches))
@@ -74,7 +74,7 @@ def ranged(batches: Sequence[Any], share: float, expected: tuple[float, float], 
     assert close, f"yours {yours}, expected {expected}. {why}"
     for batch, old in zip(batches, before, strict=True):
         kept = np.array_equal(batch, old)
-        assert kept, f"your code wrote to a batch: now {batch}, before {old}"
+        assert kept, f"your code modified a batch: it was {old}, and is {batch} now"
 
 
 def test_the_range_of_all_batches() -> None:
@@ -85,7 +85,7 @@ def test_the_range_of_all_batches() -> None:
 
 
 def test_most_of_it() -> None:
-    """The rarest of all elements are left out, at both ends."""
+    """The lowest and highest of all elements are left out."""
     batches = [numbers(*range(81)), numbers(*range(81, 101))]
 
     ranged(batches, 0.9, (5, 95), "of 0 to 100, five are left out at each end")
@@ -118,7 +118,7 @@ def inserted(
     before = model.SerializeToString(deterministic=True)
     found = kata.insert(model, name, low, high)
     kept = model.SerializeToString(deterministic=True) == before
-    assert kept, "your code wrote to the model itself, not to a copy"
+    assert kept, "your code modified the model itself, not a copy"
     try:
         checker.check_model(found, full_check=True)
     except (checker.ValidationError, RuntimeError) as error:
@@ -137,7 +137,7 @@ def text(model: Any) -> str:
 
 
 def same(model: Any, x: Any, expected: Mapping[str, Any]) -> None:
-    """Compare what ONNX Runtime answers."""
+    """Compare the answers of ONNX Runtime."""
     __tracebackhide__ = True
     for (name, right), yours in zip(expected.items(), run(model, {"x": x}), strict=True):
         close = np.allclose(yours, right, atol=1e-5)
@@ -182,7 +182,7 @@ def test_two_values() -> None:
 
 
 def test_a_rare_value_costs_the_others() -> None:
-    """The covered share decides what is lost: all but a few become a dozen times closer."""
+    """Without the rare value, all but a few elements become a dozen times more exact."""
     draw = np.random.default_rng(0)
     x = np.concatenate([draw.normal(size=2000), [60.0, -55.0]]).astype("float32")
     nodes = [made("Mul", "x w", "y")]
@@ -198,7 +198,7 @@ def test_a_rare_value_costs_the_others() -> None:
 
 
 def test_the_graph_as_text() -> None:
-    """Names of scale and zero point are yours."""
+    """You choose the names of scale and zero point."""
     found = inserted([made("Relu", "x", "h"), made("Mul", "h w", "y")], ["y"], "h", 0.0, 2.0)
     for node in found.graph.node[1:3]:
         node.input[1:] = ["scale", "zero"]
@@ -214,7 +214,7 @@ y = Mul(h_rounded, w)""",
 
 
 def test_onnx_runtime_says_the_same() -> None:
-    """Its own calibration computes the same numbers of the same ranges."""
+    """Its own calibration computes the same numbers for the same ranges."""
     from onnxruntime.quantization.quant_utils import compute_scale_zp  # noqa: PLC0415 - may be missing
 
     for low, high in ((-1.0, 3.0), (0.5, 2.0), (-2.0, -1.0), (-0.9, 40.0), (0.0, 7.0)):

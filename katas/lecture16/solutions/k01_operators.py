@@ -39,7 +39,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """Return the number that begins here, seven bits in each byte, and the offset after it."""
+    """Return the number that starts here, seven bits in each byte, and the offset after it."""
     number = shift = 0
     while True:
         byte = message[place]

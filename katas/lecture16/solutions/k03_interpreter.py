@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    """Return the attributes that a node has, by name: numbers, lists, arrays, graphs."""
+    """Return a node's attributes by name: numbers, lists, arrays, graphs."""
     from onnx import helper  # noqa: PLC0415 - optional: the tests say how to install it
 
     return {each.name: helper.get_attribute_value(each) for each in node.attribute}
@@ -38,15 +38,15 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     return evaluate(model.graph, dict(feeds))
 
 
-# Each function gets the known values, the node's attributes by name, and its inputs. An omitted
-# input is None if the node has the name "" for it; at the end the name may be missing as well. Each
-# returns an array, or a tuple with one array for each output.
+# Each function gets the known values, the node's attributes by name, and its inputs. An input whose
+# name is "" is None; an omitted input at the end may not be passed at all. Each returns an array,
+# or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
-    """Run the nodes in their order, and return the graph's outputs.
+    """Run the nodes in order, and return the graph's outputs.
 
-    `known` has the inputs, and for an inner graph the values of the outer one. Leave it as it is.
+    `known` contains the inputs, and for an inner graph the outer values. Do not modify it.
     """
     values = {"": None} | weights(graph) | known
     for node in graph.node:
@@ -80,9 +80,9 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are for the first dims; no steps are 1.
+    """Return a part of x. Without axes, `starts` are for the first dims; without steps, each is 1.
 
-    A start before the first element means the first element; in Python only if steps go forward.
+    A start before the first element means the first; in Python only if steps go forward.
     """
     taken = [slice(None)] * x.ndim
     axes = range(len(starts)) if axes is None else axes
@@ -140,8 +140,8 @@ def loop(
     """Return the carried values after the last iteration, then the collected ones, stacked.
 
     The body takes the iteration's number, `go` and the carried values; it returns `go`, the new
-    carried values, and what is collected. It runs while `go` holds, `count` times at most; None
-    means no limit. If something is collected, there is at least one iteration.
+    carried values, and values to collect. It runs while `go` is true, `count` times at most; None
+    means no limit. If there are values to collect, there is at least one iteration.
     """
     body, collected, number = attrs["body"], [], 0
     names = [each.name for each in body.input]

@@ -36,9 +36,9 @@ def translate(x: Any, step: float, levels: int) -> Any:
 
 
 def export(model: nn.Module, args: tuple[torch.Tensor, ...]) -> torch.onnx.ONNXProgram:
-    """Return the program of a model that calls `snap`, with `translate`, for opset 20.
+    """Return the program of a model that calls `snap`, exported with `translate` for opset 20.
 
-    The first dim of each of `args` is one size, "batch", which the file leaves open.
+    The first dim of every arg is the same dynamic size, "batch".
     """
     batch = torch.export.Dim("batch")
     return torch.onnx.export(

@@ -15,7 +15,7 @@ def export(model: nn.Module, *args: torch.Tensor) -> torch.onnx.ONNXProgram:
 
 
 class Noisy(nn.Module):
-    """A layer with dropout, which is for training: the file gives the same answer twice."""
+    """A layer with dropout for training only: its file gives the same answer every time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Counted(nn.Module):
         self.register_buffer("count", torch.zeros(()))
 
     def forward(self, x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return x plus the number, and the number, to be passed as `count` next time."""
+        """Return x plus its number, and that number, to be passed as `count` next time."""
         count = count + 1
         return x + count, count
 
@@ -65,7 +65,7 @@ class Peak(nn.Module):
 
 
 class Latest(nn.Module):
-    """Each row divided by the number of rows, and the last row subtracted."""
+    """Divides each row by the number of rows, then subtracts the last row of x."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return as many rows as x has."""

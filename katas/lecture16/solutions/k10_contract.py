@@ -31,15 +31,15 @@ def contract(folder: Path) -> dict[str, Any]:
 def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
     """Write the contract of the files in `folder`; there may be any number of them.
 
-    "sha256" holds the hexadecimal hash of each file by its name, and not of the contract itself, so
-    that one may seal twice. Equal files and promises give equal bytes.
+    "sha256" maps the name of each file, except the contract itself, to its hexadecimal hash, so
+    that you can seal twice. Equal files and promises give equal bytes.
     """
     sealed = {"inputs": inputs, "outputs": outputs, "sha256": _hashes(folder)}
     (folder / NAME).write_bytes(json.dumps(sealed, sort_keys=True).encode())
 
 
 def changed(folder: Path) -> list[str]:
-    """Return the names of files that were changed, removed or added since, sorted."""
+    """Return the names of files that were changed, removed or added after sealing, sorted."""
     then, now = contract(folder)["sha256"], _hashes(folder)
     return sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
 

@@ -32,10 +32,10 @@ class Batcher:
         return self.queue[0][2] + self.wait if self.queue else None
 
     def submit(self, x: Array, now: float) -> Future[Array]:
-        """Take in a request of 1 to `most` rows, and return the future of its answer.
+        """Accept a request of 1 to `most` rows, and return a future for its answer.
 
-        What is due at `now` runs first. As long as x does not fit into the batch that is waiting,
-        that batch runs; if the batch is full with x, or due because `wait` is 0, it runs too.
+        First run what is due at `now`. While x does not fit into the batch that is waiting, run
+        that batch. If the batch is full with x, or due because `wait` is 0, run it too.
         """
         self.poll(now)
         while len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:

@@ -30,12 +30,12 @@ def opened(path: Path) -> ort.InferenceSession:
 def ship(
     model: nn.Module, folder: Path, batches: Sequence[torch.Tensor], tolerance: float = 1e-5
 ) -> ort.InferenceSession:
-    """Return a session for the file made from `model`, which takes one tensor.
+    """Export `model`, which takes one tensor, and return a session for the file.
 
-    The first of `batches` is the example, in which the first dim is open; each is compared, by
+    Export with the first of `batches` as the example, its first dim open. Compare every batch by
     ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. The right answer is what the model returns in eval mode. Afterwards
-    each module is in the mode that it was in before, also if this raises.
+    are in a file beside NAME. The right answer is the model's in eval mode. Afterwards each module
+    is in the mode that it was in before, even if this raises.
 
     Raises
     ------

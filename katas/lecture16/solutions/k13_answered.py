@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class ReusedError(ValueError):
-    """An id came again, with a different x."""
+    """An id was used again, with a different x."""
 
 
 class Journal:
-    """What was answered: a line of JSON for each id, with the keys "id", "x" and "answer".
+    """The answers so far: a line of JSON for each id, with the keys "id", "x" and "answer".
 
-    `known` has these entries by id, `file` is open for appending, `lock` is for `answer`.
+    `known` maps ids to these entries, `file` is open for appending, `lock` is for `answer`.
     """
 
     known: dict[str, dict[str, Any]]
     file: BinaryIO
 
     def __init__(self, path: Path) -> None:
-        """Read the entries of a file, which need not exist, and cut off a line without its end."""
+        """Read the entries of a file, which need not exist, and cut off an unfinished last line."""
         self.lock = Lock()
         data = path.read_bytes() if path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
@@ -43,7 +43,7 @@ class Journal:
         self.file.truncate(self.size)
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry, which survives a kill and a power cut before it is in `known`.
+        """Append an entry; put it in `known` once it survives a kill and a power cut.
 
         If the disk is full, let Python's error propagate. The half line that it leaves must not
         spoil the next entry.
@@ -60,14 +60,14 @@ class Journal:
 def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[float]:
     """Return the answer to a request, running the model only if no answer to this id is known.
 
-    What `run` raises propagates, and nothing is known afterwards: the client may ask again.
+    An exception from `run` propagates, and nothing is recorded: the client may ask again.
     Simultaneous requests with the same id are one request. `run` may change the list it gets, and
     the caller x and the answer: neither changes what is known.
 
     Raises
     ------
     ReusedError
-        If the id is known with a different x. A NaN is the same x as a NaN.
+        If the id is known with a different x. NaN counts as equal to NaN.
     """
     with journal.lock:
         if ident not in journal.known:
@@ -98,6 +98,6 @@ def server(journal: Journal, run: Model) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     return ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -38,8 +38,8 @@ def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeP
 def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
     """Return the scale and the zero point, the number that represents 0, for this range.
 
-    A range without 0 is widened to it. 255 steps cover the range, and the zero point is rounded,
-    half to even. The range from 0 to 0 has scale 1 and zero point 0.
+    Widen a range without 0 to include it. 255 steps cover the range; round the zero point, half to
+    even. The range from 0 to 0 has scale 1 and zero point 0.
     """
     low, high = min(low, 0), max(high, 0)
     scale = (high - low) / 255 or 1
@@ -49,7 +49,7 @@ def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
 def calibrate(batches: Iterable[Array], share: float = 1.0) -> tuple[float, float]:
     """Return the ends of the range that holds `share` of all elements of all batches.
 
-    The rest is left out in equal parts at both ends, with ``np.quantile``. Batches may have
+    Leave out the rest in equal parts at both ends, with ``np.quantile``. Batches may have
     different sizes.
     """
     values = np.concatenate([batch.ravel() for batch in batches])
