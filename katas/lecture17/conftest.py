@@ -41,7 +41,7 @@ def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None
 
 
 def _tensor(values: Any) -> torch.Tensor:
-    """Return it as it is, and numbers as float64."""
+    """Return a tensor unchanged, and numbers as a float64 tensor."""
     return values if isinstance(values, torch.Tensor) else torch.tensor(values, dtype=torch.double)
 
 
@@ -97,7 +97,7 @@ def records(count: int, seed: int, *, leaking: bool) -> tuple[torch.Tensor, torc
 
 
 def descend(loss: torch.Tensor, model: torch.nn.Module, rate: float) -> None:
-    """Take a step of gradient descent: an optimizer of PyTorch would import for seconds."""
+    """Take a step of gradient descent; importing a PyTorch optimizer would take seconds."""
     parameters = [*model.parameters()]
     with torch.no_grad():
         for p, grad in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
@@ -113,7 +113,7 @@ def train(
     rate: float = 0.05,
     change: Callable[[torch.Tensor], torch.Tensor] = lambda x: x,
 ) -> torch.nn.Module:
-    """Return the model after steps with momentum on all rows, as `change` returns them; frozen."""
+    """Train with momentum on all rows, passed through `change`; return the model, frozen."""
     parameters = [*model.parameters()]
     speeds = [torch.zeros_like(p) for p in parameters]
     for _ in range(steps):

@@ -1,8 +1,8 @@
 """Integrated gradients: hand out exactly what there is.
 
 k01's credit in full: attributions are an integral along the line from a baseline to x, and sum to
-f(x) - f(baseline). That is called completeness, and a sum of slopes has it only approximately. How
-closely depends on where you ask:
+f(x) - f(baseline). That is called completeness, and a sum of slopes only comes close. How
+close depends on where you ask:
 
     midpoint    . . o . . . . o . . . . o . . . . o . .     equal weights
     gauss       . o . . . . o . . . . . . o . . . . o .     leggauss(4): exact up to degree 7

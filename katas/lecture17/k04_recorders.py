@@ -10,7 +10,7 @@ the module, its inputs and its output. These five have been in use for a year. T
     norms         "While I watch the layer, the model does not learn. And after a batch of a wrong
                    shape had raised, the old list went on growing."
 
-Find and mend them, a line or two each; `norms` has two bugs. Return what the docstrings say.
+Find and fix the bugs, a line or two each; `norms` has two. Return what the docstrings say.
 
 Begin with the first: run it on ``nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))``. Which
 tensor did the hook keep, and who wrote to it later?
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-# TODO: find and mend the bugs. Nothing raises NotImplementedError here: the code is written, and
+# TODO: find and fix the bugs. Nothing raises NotImplementedError here: the code is written, and
 # wrong.
 
 

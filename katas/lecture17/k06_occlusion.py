@@ -1,7 +1,7 @@
 """Occlusion: hide a window, and see what the model loses.
 
 No gradient is needed, only many forwards. Slide a window over the image, put the baseline there,
-and note by how much the logit drops. Each pixel gets the mean drop of the windows over it:
+and record by how much the logit drops. Each pixel gets the mean drop of the windows over it:
 
     width 5, window 2, stride 2      pixels    0 1 2 3 4
                                      window 0  # #
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def starts(size: int, window: int, stride: int) -> range:
-    """Return where windows begin: from 0, a stride apart, until `size` is covered; no more."""
+    """Return the starts of windows: from 0, a stride apart, until `size` is covered; no more."""
     # TODO: a range.
     raise NotImplementedError("starts")
 

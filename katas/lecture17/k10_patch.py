@@ -41,8 +41,8 @@ def run(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Return ``model(x)``, a scalar, and the output of each layer, by name, in the order of calls.
 
-    A layer named in `put` returns that value, which is recorded. Each layer runs once. No hook
-    stays, even if the model raises.
+    A layer named in `put` returns that value, which is recorded. Each layer runs once. Leave no
+    hook behind, even if the model raises.
     """
     # TODO: a hook's result replaces the output.
     raise NotImplementedError("run")
@@ -53,7 +53,7 @@ def restored(
 ) -> dict[str, float]:
     """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
-    It records no graph.
+    Record no graph.
     """
     # TODO: len(layers) + 2 forwards, without a graph.
     raise NotImplementedError("restored")
@@ -64,8 +64,8 @@ def estimated(
 ) -> dict[str, float]:
     """Return the same shares, to first order.
 
-    For patched - corrupted take the change of the layer's output, times the gradient of the score
-    with respect to it in the corrupted run, summed.
+    Estimate patched - corrupted by the change of the layer's output, times the gradient of the
+    score with respect to it in the corrupted run, summed.
     """
     # TODO: two forwards, and one torch.autograd.grad.
     raise NotImplementedError("estimated")

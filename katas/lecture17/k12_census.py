@@ -14,7 +14,7 @@ A unit is a column, or a channel of images: dim 1 of the output. It fires where 
 mean share over the units of the layer.
 
 Begin with ``out > 0`` for an output of [rows, channels, height, width]: which dims do you count
-over, and how would you bring the others to the front? Afterwards read ``ReLU`` in
+over, and how would you move the others to the front? Afterwards read ``ReLU`` in
 ``torch/nn/modules/activation.py``, in site-packages. Real life differs: language models have few
 ReLUs, but a GELU far to the left is just as dead.
 """
@@ -47,7 +47,7 @@ class Census:
 
     def __init__(self, model: nn.Module) -> None:
         self.layers = {n: m for n, m in model.named_modules() if isinstance(m, nn.ReLU)}
-        # By layer, in the order of first calls: how often each unit fired, and of how many cases.
+        # By layer, in the order of first calls: how often each unit fired, and in how many cases.
         self.fired: dict[str, torch.Tensor] = {}
         self.seen: dict[str, int] = {}
         self.handles: list[RemovableHandle] = []
@@ -64,7 +64,7 @@ class Census:
 
     def see(self, name: str, _module: object, _inputs: object, out: torch.Tensor) -> None:
         """Count one output, [rows, units] or [rows, units, ...]."""
-        # TODO: add to self.fired[name] and self.seen[name], which may not be there yet.
+        # TODO: add to self.fired[name] and self.seen[name], which may not exist yet.
         raise NotImplementedError("see")
 
     def dead(self, name: str) -> list[int]:

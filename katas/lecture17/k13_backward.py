@@ -9,7 +9,7 @@ Each has tests of its values, and they pass. Then the model trained, and the tic
     scaled        "gradcheck disagrees, though each element has a gradient."
     attention     "One padded row, whose weights are 0 as they should be, and all is NaN."
 
-Mend each, in one to three lines: its gradient must be what the docstring says, and its value must
+Fix each, in one to three lines: its gradient must be what the docstring says, and its value must
 not change.
 
 Begin with ``root`` at 0: which gradient does `where` send into the branch that it did not take, and
@@ -24,7 +24,7 @@ from __future__ import annotations
 import torch
 
 
-# TODO: find and mend one bug in each. Nothing raises NotImplementedError here: the code is
+# TODO: find and fix one bug in each. Nothing raises NotImplementedError here: the code is
 # written, and wrong in backward.
 
 

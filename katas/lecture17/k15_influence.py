@@ -44,7 +44,7 @@ def gradients(
     """Return the gradients [rows, parameters], flattened and joined in the order of `weights`.
 
     `rows` are x and y; ``loss(outputs, y)`` is the loss of a batch, here always one row. The
-    model is run once, for all rows, with `weights` as its parameters; its own stay as they are.
+    model is run once, for all rows, with `weights` as its parameters; its own do not change.
     The result has no graph.
     """
     # TODO: torch.func.functional_call, grad, vmap.

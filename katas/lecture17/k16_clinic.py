@@ -39,7 +39,7 @@ def hottest(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, in
 
     Attribute the logit of each image's class; `x` are [images, 1, height, width], `y` the classes.
     """
-    # TODO: with a method of yours; divmod turns a flat index into row and column.
+    # TODO: with a method of your own; divmod turns a flat index into row and column.
     raise NotImplementedError("hottest")
 
 
@@ -55,8 +55,8 @@ def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) ->
 def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
     """Return a copy of the images, in which image i has the region of image ``order[i]``.
 
-    `order` is a random permutation from `dice`: the regions look as before, but no longer say
-    anything.
+    `order` is a random permutation from `dice`: the regions look as before, but no longer tell
+    the classes apart.
     """
     # TODO
     raise NotImplementedError("shuffled")
@@ -69,8 +69,8 @@ def revive(
 
     A unit is dead if it is 0 for every row of x; there may be no dead unit. It gets normal weights
     from `dice`, divided by the square root of the number of inputs, and a bias with which it fires
-    for half of the rows. Layers and x have the same dtype, such as float64. The outputs for x stay
-    the same, and the other units as they are.
+    for half of the rows. Layers and x have the same dtype, such as float64. Change neither
+    the outputs for x nor the other units.
     """
     # TODO: under torch.no_grad(). Who reads a unit that was just woken?
     raise NotImplementedError("revive")

@@ -16,7 +16,7 @@ def compare(value: float, limit: float, expected: str) -> None:
     """Compare one colour."""
     __tracebackhide__ = True
     yours = colour(value, limit)
-    assert yours == expected, f"{value} of a limit of {limit}: yours {yours}, expected {expected}"
+    assert yours == expected, f"{value} with a limit of {limit}: yours {yours}, expected {expected}"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_map() -> None:
 
 
 def test_a_limit_of_0() -> None:
-    """It is a limit like any other, and not None: every number is white."""
+    """0 is a limit like any other, and not None: every number is white."""
     yours = svg([[2.0, -1.0]], 0.0)
     assert yours.count('fill="#ffffff"') == 2, (
         f"the given limit is 0, so both squares should be white; is 0 taken for None? {yours}"

@@ -91,7 +91,7 @@ def graphs(model: nn.Module) -> Iterator[list[int]]:
         return kept
 
     def before(_model: nn.Module, _inputs: object) -> None:
-        # The last result may still have a name.
+        # A variable may still hold the last result.
         living.append(sum(map(len, saved[:-1])))
         saved.append(WeakSet[Kept]())
 
@@ -102,20 +102,22 @@ def graphs(model: nn.Module) -> Iterator[list[int]]:
 
 
 def test_history_keeps_means_alone() -> None:
-    """One for each batch, and without a graph, which would keep the batch and more."""
+    """Keep one mean for each batch, without a graph, which would keep the batch and more."""
     model, batches = network(), [X, X[:2] * 2, -X]
     with hooks_removed(model[0]), graphs(model) as living:
         yours = history(model, model[0], batches)
 
-    assert len(yours) == 3, f"yours has {len(yours)} means, expected one for each of 3 batches"
+    assert len(yours) == 3, (
+        f"your code returns {len(yours)} means, expected one for each of 3 batches"
+    )
     for mean, batch in zip(yours, batches, strict=True):
         close(mean.detach(), model[0](batch).mean(0).detach(), "the mean of the layer's output")
     assert not any(mean.requires_grad for mean in yours), (
         "a mean has a grad_fn, which keeps the batch and the activations of its graph"
     )
     assert not any(living), (
-        f"saved tensors of earlier batches alive when each batch began: {living}, expected 0: a"
-        " mean that is detached after the loop keeps its graph until then"
+        f"when each batch began, graphs of earlier batches held {living} saved tensors, expected"
+        " 0: a mean that is detached after the loop keeps its graph until then"
     )
     # A mean over no batch dim, or a view, would keep the output itself.
     sizes = [mean.untyped_storage().nbytes() for mean in yours]
@@ -129,7 +131,7 @@ def test_every_call_is_there() -> None:
         yours = every_call(model, model.layer, X)
     first = model.layer(X).detach()
 
-    assert len(yours) == 2, f"yours has {len(yours)} records of a layer that runs twice"
+    assert len(yours) == 2, f"your code made {len(yours)} records of a layer that runs twice"
     close(yours[0], first, "the first call: a copy, of what it was before tanh_ wrote there")
     close(yours[1], model(X).detach(), "the second call")
     other = nn.Linear(3, 3)
@@ -137,7 +139,7 @@ def test_every_call_is_there() -> None:
 
 
 def test_each_layer_has_its_name() -> None:
-    """Not the name at the end of the loop; and an in-place ReLU comes after the first."""
+    """Each record has its own layer's name, also if an in-place ReLU comes after it."""
     model = network(inplace=True)
     layers = {"first": model[0], "bent": model[1], "last": model[2]}
     with hooks_removed(model[0]), hooks_removed(model[1]), hooks_removed(model[2]):
@@ -165,7 +167,7 @@ def test_a_watched_model_learns() -> None:
 
 
 def test_no_hook_stays() -> None:
-    """After the with, and after an error in it, which propagates."""
+    """The hook is removed after the with, and after an error in it, which propagates."""
     model = network()
     with norms(model[0]) as before:
         model(X)

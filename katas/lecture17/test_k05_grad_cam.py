@@ -60,7 +60,7 @@ def test_the_cam_of_a_pooled_model() -> None:
     expected = torch.einsum("rk,rkij->rij", model.last.weight.detach()[TARGET], maps) / 12
 
     close(yours, expected, "conv, mean, linear: sum of last.weight[class] * maps / places")
-    assert not yours.requires_grad, "yours has a graph"
+    assert not yours.requires_grad, "your result has a graph"
 
 
 def test_the_cam_sums_to_the_logit() -> None:
@@ -81,7 +81,7 @@ def test_any_network() -> None:
 
 
 def test_a_relu_that_writes_to_the_maps() -> None:
-    """They are the layer's own, before the in-place ReLU."""
+    """The maps are the layer's own, before the in-place ReLU."""
     model = deep(inplace=True)
     yours = grad_cam(model, model[0], X, TARGET)
 
@@ -95,11 +95,11 @@ def test_a_frozen_model() -> None:
         yours = grad_cam(model, model[0], X, TARGET)
 
     close(yours, by_halves(deep(), 1), "a frozen model, under torch.no_grad()")
-    assert not yours.requires_grad, "yours has a graph"
+    assert not yours.requires_grad, "your result has a graph"
 
 
 def test_nothing_stays() -> None:
-    """No .grad, no mode, and no hook, even if the model raises."""
+    """No .grad and no hook stay, and no mode changes, even if the model raises."""
     model, calls = deep(), list[Any]()
     with unchanged(model, x=X, target=TARGET):
         grad_cam(model, model[0], X, TARGET)

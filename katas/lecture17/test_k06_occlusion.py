@@ -136,7 +136,7 @@ def test_nothing_stays() -> None:
     with unchanged(f, x=X):
         yours = occlusion(f, X, 0, window=(2, 2), stride=(1, 1))
 
-    assert not yours.requires_grad, "yours has a graph, but forwards are enough"
+    assert not yours.requires_grad, "your map has a graph, but forwards are enough"
 
 
 @pytest.mark.backend("captum")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def table(n: int, seed: int) -> Game:
-    """Return a game with an irrational value for each set; the empty set's is not 0."""
+    """Return a game with an irrational value for each set; the empty set's value is not 0."""
     values = numbers(2**n, seed=seed)
     return lambda sets: values[(sets * 2 ** torch.arange(n)).sum(1)]
 

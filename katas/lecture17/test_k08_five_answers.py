@@ -73,12 +73,12 @@ def predicted() -> dict[str, Shares]:
 
 
 def test_every_function_has_five_pairs() -> None:
-    """In the order of METHODS."""
+    """Each row has five pairs, in the order of METHODS."""
     rows = predicted()
 
     assert {*rows} == {*CASES}, f"yours has rows {sorted(rows)}, expected {sorted(CASES)}"
     odd = [name for name, row in rows.items() if [len(pair) for pair in row] != [2] * 5]
-    assert not odd, f"expected five pairs in each row; not so in your {odd}"
+    assert not odd, f"expected five pairs in each row, but your rows {odd} have others"
 
 
 @pytest.mark.parametrize("name", CASES)

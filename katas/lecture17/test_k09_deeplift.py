@@ -89,7 +89,7 @@ def test_units_that_do_not_move() -> None:
 
 
 def test_a_way_of_1e_9() -> None:
-    """It is not below 1e-9: the rescale rule holds, and so does completeness."""
+    """1e-9 is not below 1e-9: the rescale rule holds, and so does completeness."""
     x = torch.zeros(1, 1).double()
     yours = deeplift([nn.ReLU(), line(3.0, 0.0)], x, x + 1e-9, torch.tensor([0])) / 1e-9
 
@@ -142,7 +142,7 @@ def test_nothing_stays() -> None:
         yours = deeplift([*f], x, BASE, TARGET)
         first = deeplift([nn.ReLU(inplace=True), *f], x, BASE, TARGET)
 
-    assert not yours.requires_grad, "yours has a graph"
+    assert not yours.requires_grad, "your result has a graph"
     close(first.sum(1), gap(f, X.relu(), BASE.relu(), TARGET), "a chain that begins with a ReLU")
 
 

@@ -64,7 +64,7 @@ def test_run_records() -> None:
         a = CLEAN @ model.a.weight.t() + model.a.bias
         b = a.relu() @ model.b.weight.t() + model.b.bias
 
-        assert list(seen) == ["a", "b"], f"yours has {list(seen)}, expected a and b"
+        assert list(seen) == ["a", "b"], f"your code recorded {list(seen)}, expected a and b"
         close(seen["a"].detach(), a.detach(), f"a, before nn.ReLU(inplace={inplace})")
         close(seen["b"].detach(), b.detach(), f"b, after nn.ReLU(inplace={inplace})")
         close(score.detach(), b.tanh().sum().detach(), "the score")
@@ -90,7 +90,7 @@ def test_a_product_of_two() -> None:
     for way in (restored, estimated):
         yours = way(model, layers, clean, corrupted)
         assert list(yours) == ["first", "second"], (
-            f"yours has {list(yours)}, expected first and second"
+            f"your result has {list(yours)}, expected first and second"
         )
         close(
             [*yours.values()], [-0.6, -0.8], f"{way.__name__}: (2 * -1 - 1) / 5, (-1 * 3 - 1) / 5"
@@ -119,7 +119,7 @@ def test_a_sum_is_shared() -> None:
 
 @pytest.mark.parametrize("inplace", [False, True])
 def test_the_estimate_is_a_gradient(*, inplace: bool) -> None:
-    """At the corrupted run: halves of the network, differentiated without hooks."""
+    """Compare with gradients at the corrupted run, of halves of the network without hooks."""
     model = Score("chain", inplace=inplace)
     yours = estimated(model, model.layers, CLEAN, CORRUPTED)
     a, clean_a = model.a(CORRUPTED).detach().requires_grad_(), model.a(CLEAN).detach()

@@ -58,7 +58,7 @@ def edges(_model: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 def test_ranks_on_paper() -> None:
-    """The same order is 1, the reverse -1; only the order counts."""
+    """The same order is 1, the reverse -1; only the order matters."""
     a = torch.tensor([10.0, 40.0, 20.0, 30.0])
     for b, expected in (
         (a, 1.0),
@@ -94,7 +94,7 @@ def test_maps_of_any_shape() -> None:
 
 
 def test_a_constant_map() -> None:
-    """It has no order, so the correlation is 0, not NaN."""
+    """A constant map has no order, so the correlation is 0, not NaN."""
     a = torch.arange(4.0)
     close(rank_correlation(a, torch.ones(4)), 0.0, "against a constant map")
     close(rank_correlation(torch.zeros(4), torch.ones(4)), 0.0, "two constant maps")
@@ -113,7 +113,8 @@ def test_from_the_last_layer_down() -> None:
         for layer in ("0", "2", "5"):
             same = torch.equal(copied.get_parameter(f"{layer}.weight"), model[int(layer)].weight)
             assert same is (layer not in names[:count]), (
-                f"copy {name!r}: layer {layer!r} is {'as trained' if same else 'random'}"
+                f"copy {name!r}: layer {layer!r} is {'as trained' if same else 'random'},"
+                " expected the opposite"
             )
 
 

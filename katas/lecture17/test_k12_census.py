@@ -70,7 +70,7 @@ def test_over_all_batches() -> None:
 
 
 def test_dead_units() -> None:
-    """By index."""
+    """Dead units are listed by index."""
     model = Shown()
     with Census(model) as census:
         model(torch.tensor([[-1.0, 1.0, -1.0, -1.0], [-1.0, 1.0, 1.0, -1.0]]))
@@ -108,7 +108,7 @@ second        3     1     0   0.337""",
 
 
 def test_hooks_are_gone() -> None:
-    """After the with, even if the model raised in it; the error propagates."""
+    """Hooks are removed after the with, even if the model raised in it; the error propagates."""
     model, x = Shown(), numbers(3, 4)
     with Census(model) as census:
         model(x)

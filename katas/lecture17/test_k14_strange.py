@@ -35,7 +35,7 @@ def test_one_class_on_a_line() -> None:
 
 
 def test_what_is_left_of_two_classes() -> None:
-    """The distance between classes does not widen the ruler."""
+    """The distance between classes does not add to the covariance."""
     features = matrix([9.0], [11.0], [-11.0], [-9.0])
     means, factor = fit(features, torch.tensor([1, 1, 0, 0]))
 
@@ -55,7 +55,7 @@ def test_directions_differ() -> None:
 
 
 def test_the_definition() -> None:
-    """With an inverse, row by row."""
+    """Compare with an inverse, row by row."""
     means, factor = fit(FEATURES, LABELS)
     left = torch.cat([FEATURES[LABELS == c] - FEATURES[LABELS == c].mean(0) for c in range(3)])
     cov = left.t() @ left / 30
@@ -94,7 +94,7 @@ def test_a_unit_that_never_fires() -> None:
 
 
 def test_threshold() -> None:
-    """It is a distance from the sample: with rate 0 the largest."""
+    """The threshold is a distance from the sample: with rate 0, the largest."""
     familiar = torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0]).double()
     for rate, expected in ((0.0, 5.0), (0.19, 5.0), (0.2, 4.0), (0.4, 3.0), (1.0, 1.0)):
         yours = threshold(familiar, rate)
@@ -134,7 +134,7 @@ def test_a_classifier_is_sure_far_away() -> None:
 
 @pytest.mark.parametrize("rows", [1, 5])
 def test_any_number_of_rows(rows: int) -> None:
-    """One row, or one class, keeps its dims."""
+    """A single row or a single class keeps its dim."""
     means, factor = fit(FEATURES, torch.zeros(30, dtype=torch.long))
     normal = torch.distributions.MultivariateNormal(means[0], scale_tril=factor)
     x = numbers(rows, 4, seed=7)

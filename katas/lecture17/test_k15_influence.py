@@ -57,7 +57,7 @@ def test_gradients_of_a_line() -> None:
 
 
 def test_gradients_of_rows() -> None:
-    """As from a loop of backwards, in the order of the given weights."""
+    """They equal those of a loop of backwards, in the order of the given weights."""
     model = network()
     yours = gradients(model, weights_of(model), cross_entropy, TRAIN)
     expected = one_by_one(model, TRAIN)
@@ -70,13 +70,13 @@ def test_gradients_of_rows() -> None:
 
 
 def test_the_weights_that_are_given() -> None:
-    """The model's own are neither used nor changed, and no .grad is filled."""
+    """The model's own weights are neither used nor changed, and no .grad is filled."""
     model, other = network(), network(5)
     with unchanged(model, x=TRAIN[0]):
         yours = gradients(model, weights_of(other), cross_entropy, TRAIN)
 
     close(yours, one_by_one(other, TRAIN), "gradients with the weights of another network")
-    assert not yours.requires_grad, "yours has a graph"
+    assert not yours.requires_grad, "your result has a graph"
 
 
 def test_parameters_as_weights() -> None:
@@ -88,10 +88,10 @@ def test_parameters_as_weights() -> None:
         total = influence(model, [(weights, 0.5)], cross_entropy, TRAIN, TEST)
 
     assert not yours.requires_grad, (
-        "gradients: yours has a graph, because the weights require gradients"
+        "the result of `gradients` has a graph, because the weights require gradients"
     )
     assert not total.requires_grad, (
-        "influence: yours has a graph, because the weights require gradients"
+        "the result of `influence` has a graph, because the weights require gradients"
     )
     close(yours, one_by_one(model, TRAIN), "gradients by the model's own parameters")
 

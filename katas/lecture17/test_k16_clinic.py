@@ -110,9 +110,11 @@ def test_it_looks_at_the_watermark() -> None:
     with unchanged(ill(), x=x):
         row, column = hottest(ill(), x, y)
 
-    assert row in range(8)[MARK[0]], f"your answer is row {row}, but the watermark has rows 0 and 1"
+    assert row in range(8)[MARK[0]], (
+        f"your answer is row {row}, but the watermark covers rows 0 and 1"
+    )
     assert column in range(8)[MARK[1]], (
-        f"your answer is column {column}, but the watermark has columns 6 and 7"
+        f"your answer is column {column}, but the watermark covers columns 6 and 7"
     )
 
 
@@ -147,16 +149,17 @@ def test_flips_take_the_first_of_another_class() -> None:
 
 @two
 def test_the_answers_follow_the_watermark() -> None:
-    """The patient's answers do; another region of the same size changes next to nothing."""
+    """Swapping the watermark changes the answers; another region changes next to none."""
     x, y = bars(128, 4)
     there = flips(ill(), x, y, MARK)
     elsewhere = flips(ill(), x, y, (slice(6, 8), slice(0, 2)))
 
     assert there > 0.5, (
-        f"with the watermark {there:.2f} of the answers change, expected more than 0.5"
+        f"swapping the watermark changes {there:.2f} of the answers, expected more than 0.5"
     )
     assert elsewhere < there / 4, (
-        f"with another corner {elsewhere:.2f} change, expected less than a quarter of {there:.2f}"
+        f"swapping another corner changes {elsewhere:.2f} of the answers, expected less than a"
+        f" quarter of {there:.2f}"
     )
 
 
@@ -187,15 +190,15 @@ def test_the_cured_model_looks_at_bars() -> None:
     before, after = accuracy(ill(), x, y), accuracy(healthy, x, y)
 
     assert after > 0.85, (
-        f"where the watermark is in the wrong class, the patient was right in {before:.2f}, and is"
-        f" now right in {after:.2f}; expected more than 0.85"
+        f"on images with the watermark in the wrong class, the accuracy was {before:.2f}, and is"
+        f" now {after:.2f}; expected more than 0.85"
     )
     followed = flips(healthy, x, y, MARK)
     assert followed < 0.1, f"{followed:.2f} of the answers still follow the watermark"
 
 
 def faint() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
-    """Return two layers, of whose eight units 1, 4 and 6 never fire, and rows; 6 is exactly 0.
+    """Return two layers and rows; units 1, 4 and 6 of eight never fire, and 6 is exactly 0.
 
     The values of unit 2 are small.
     """
@@ -223,7 +226,7 @@ def test_revive_finds_them() -> None:
 
 @four
 def test_revived_units_fire() -> None:
-    """For half of the rows each; weights of the expected size, from the generator."""
+    """Each fires for half of the rows; weights have the expected size, from the generator."""
     first, second, x = faint()
     revive(first, second, x, dice(7))
     fires = (first(x) > 0).sum(0)[[1, 4, 6]].tolist()
@@ -286,13 +289,13 @@ def test_importance() -> None:
     why = "what accuracy loses if this column alone is permuted"
     close(yours, by_definition(clerk(), x, y, dice(9)), why)
     assert max(range(6), key=yours.__getitem__) == 4, (
-        f"column 4 has the label, so it should be the largest; yours: {yours}"
+        f"column 4 contains the label, so it should be the most important; yours: {yours}"
     )
 
 
 @five
 def test_the_leak() -> None:
-    """Column 4 has the answer in the past, and nothing later; column 0 is important in both."""
+    """Column 4 gives the answer in the past, and nothing later; column 0 is important in both."""
     past, later = records(200, 2, leaking=True), records(200, 3, leaking=False)
     good, bad = accuracy(clerk(), *past), accuracy(clerk(), *later)
     yours = leak(clerk(), past, later, dice())

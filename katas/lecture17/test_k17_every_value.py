@@ -36,7 +36,7 @@ class Shapes(nn.Module):
     """Reads a size, writes to a view, and returns two tensors."""
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return x, three times as large, and its rows' sums divided by how many there are."""
+        """Return x times 3, and the sums of its rows, divided by the number of rows."""
         y = x * 1
         flat = y.view(-1)
         flat.mul_(3)
@@ -50,7 +50,7 @@ def values(model: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_every_node_is_seen() -> None:
-    """The input, a layer, a function, an operator and the output, in this order."""
+    """The input, a layer, a function, an operator and the output, in order."""
     model, names = Model(), ["x", "first", "relu", "add", "output"]
     tap = Tap(model)
     score = tap.run(X)
@@ -73,7 +73,7 @@ def test_a_function_that_writes_in_place() -> None:
 
 
 def test_no_graph_is_kept() -> None:
-    """The records have none; the result has its own, and backward works."""
+    """The records have no graph; the result has its own, and backward works."""
     model = Model()
     tap = Tap(model)
     tap.run(X).sum().backward()
@@ -104,7 +104,7 @@ def test_sizes_and_views() -> None:
     close(yours[0], 3 * X, "y, to which a view of it has written: return the value itself")
     close(yours[1], X.sum(1) / 5, "sums, divided by a size")
     others = [name for name, value in tap.seen.items() if not isinstance(value, torch.Tensor)]
-    assert not others, f"`seen` has {others}, which are not tensors"
+    assert not others, f"`seen` contains {others}, which are not tensors"
 
 
 def test_silent_columns() -> None:

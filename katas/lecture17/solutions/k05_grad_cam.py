@@ -16,8 +16,8 @@ def grad_cam(
 ) -> torch.Tensor:
     """Return the signed cam [rows, height, width] of each row's class, without a graph.
 
-    `layer` runs once in ``model(x)`` and returns [rows, maps, height, width]. No hook stays, no
-    ``.grad`` is filled, and it works under ``torch.no_grad()``.
+    `layer` runs once in ``model(x)`` and returns [rows, maps, height, width]. Leave no hook
+    behind, fill no ``.grad``, and work under ``torch.no_grad()``.
     """
     kept: list[torch.Tensor] = []
 

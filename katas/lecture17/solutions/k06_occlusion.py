@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def starts(size: int, window: int, stride: int) -> range:
-    """Return where windows begin: from 0, a stride apart, until `size` is covered; no more."""
+    """Return the starts of windows: from 0, a stride apart, until `size` is covered; no more."""
     return range(0, max(size - window, 0) + stride, stride)
 
 

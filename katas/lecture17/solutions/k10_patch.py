@@ -22,8 +22,8 @@ def run(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Return ``model(x)``, a scalar, and the output of each layer, by name, in the order of calls.
 
-    A layer named in `put` returns that value, which is recorded. Each layer runs once. No hook
-    stays, even if the model raises.
+    A layer named in `put` returns that value, which is recorded. Each layer runs once. Leave no
+    hook behind, even if the model raises.
     """
     seen: dict[str, torch.Tensor] = {}
 
@@ -47,7 +47,7 @@ def restored(
 ) -> dict[str, float]:
     """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
-    It records no graph.
+    Record no graph.
     """
     with torch.no_grad():
         best, there = run(model, layers, clean)
@@ -61,8 +61,8 @@ def estimated(
 ) -> dict[str, float]:
     """Return the same shares, to first order.
 
-    For patched - corrupted take the change of the layer's output, times the gradient of the score
-    with respect to it in the corrupted run, summed.
+    Estimate patched - corrupted by the change of the layer's output, times the gradient of the
+    score with respect to it in the corrupted run, summed.
     """
     best, there = run(model, layers, clean)
     with torch.enable_grad():

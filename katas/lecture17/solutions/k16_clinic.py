@@ -37,8 +37,8 @@ def flips(model: nn.Module, x: torch.Tensor, y: torch.Tensor, region: Region) ->
 def shuffled(x: torch.Tensor, region: Region, dice: torch.Generator) -> torch.Tensor:
     """Return a copy of the images, in which image i has the region of image ``order[i]``.
 
-    `order` is a random permutation from `dice`: the regions look as before, but no longer say
-    anything.
+    `order` is a random permutation from `dice`: the regions look as before, but no longer tell
+    the classes apart.
     """
     mixed, order = x.clone(), torch.randperm(len(x), generator=dice)
     mixed[:, :, region[0], region[1]] = x[order][:, :, region[0], region[1]]
@@ -52,8 +52,8 @@ def revive(
 
     A unit is dead if it is 0 for every row of x; there may be no dead unit. It gets normal weights
     from `dice`, divided by the square root of the number of inputs, and a bias with which it fires
-    for half of the rows. Layers and x have the same dtype, such as float64. The outputs for x stay
-    the same, and the other units as they are.
+    for half of the rows. Layers and x have the same dtype, such as float64. Change neither
+    the outputs for x nor the other units.
     """
     with torch.no_grad():
         dead: list[int] = (first(x) <= 0).all(0).nonzero().flatten().tolist()
