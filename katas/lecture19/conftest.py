@@ -34,7 +34,7 @@ def _apart(found: torch.Tensor, right: torch.Tensor) -> str:
 
 
 def _tensor(values: Any) -> torch.Tensor:
-    """Return it as it is, and numbers as float64."""
+    """Return a tensor unchanged, and numbers as a float64 tensor."""
     return values if isinstance(values, torch.Tensor) else torch.tensor(values, dtype=torch.double)
 
 

@@ -40,7 +40,7 @@ def merge(
 ) -> torch.Tensor:
     """Return text, [batch, tokens, width], with an image row in place of each placeholder.
 
-    `ids` is [batch, tokens], with at least one sentence; images[i] has the rows of sentence i,
+    `ids` is [batch, tokens], with at least one sentence; images[i] holds the rows of sentence i,
     [rows, width], in any floating dtype. The result has the dtype of text. Raise `mismatch` unless
     each sentence has as many rows as placeholders.
     """

@@ -38,7 +38,7 @@ def whole(images: torch.Tensor, patch: tuple[int, int]) -> tuple[int, int]:
 
 
 def grid(images: torch.Tensor, patch: tuple[int, int]) -> torch.Tensor:
-    """Return a view of images. They are [batch, channels, tall, wide] and may have any strides.
+    """Return a view of images, [batch, channels, tall, wide], which may have any strides.
 
     The view is [batch, rows, columns, channels, height, width], for a patch of (height, width). The
     batch may be empty. Raise ValueError, through `whole`, if a patch would be cut.

@@ -45,7 +45,7 @@ class Operators(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note str(func), and run it."""
+        """Record str(func), and run the operator."""
         # TODO
         raise NotImplementedError("__torch_dispatch__")
 

@@ -15,7 +15,7 @@ parameters have a nonzero gradient:
 
 1. `Gated`: the formula above, and x where there is no image.
 2. `on_paper`: its derivatives.
-3. `diary`: train, and note at each step which parameters have a gradient. About 12 lines in all.
+3. `diary`: train, and record at each step which parameters have a gradient. About 12 lines in all.
 
 Begin on paper: y is x + tanh(g) * b. What is its derivative with respect to g, and to b, at g = 0?
 Afterwards read ``Tanh`` in ``torch/nn/modules/activation.py``, in site-packages. Real life differs:
@@ -84,7 +84,7 @@ def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: 
     The text has one row per line, joined by newlines, without a trailing newline.
 
     A step computes the gradients of this ``loss()`` only, with no gradient left from before. It
-    notes the names of the parameters whose gradient has a nonzero element, in the order of
+    records the names of the parameters whose gradient has a nonzero element, in the order of
     `named_parameters`, and descends.
     """
     # TODO

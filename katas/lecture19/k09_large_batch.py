@@ -1,6 +1,6 @@
 """A large contrastive batch in little memory.
 
-Gradients accumulated over eight batches of 4 pairs are not those of a batch of 32: each image meets
+Gradients accumulated over eight batches of 4 pairs are not those of a batch of 32: each image sees
 3 wrong captions, not 31. But the loss sees only embeddings, and these are small. What fills memory
 is the towers' graph.
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def embed(tower: nn.Module, x: torch.Tensor, chunk: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Return the embeddings of all rows, without a graph, and the RNG's state before each chunk.
 
-    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. It stays
-    in its mode. The RNG is the CPU's.
+    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. Do not
+    change its mode. The RNG is the CPU's.
     """
     # TODO: torch.get_rng_state.
     raise NotImplementedError("embed")
@@ -50,7 +50,7 @@ def slopes(
     """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
-    The given embeddings stay as they are.
+    Do not modify the given embeddings.
     """
     # TODO: backward stops at a leaf.
     raise NotImplementedError("slopes")

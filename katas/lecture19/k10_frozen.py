@@ -11,7 +11,7 @@ tickets from last week, each about something frozen:
     words       "No optimizer knows the table, and a checksum of it changes in the first forward.
                  Only words that are in the batch are affected."
 
-Find and mend them, a line or two each. Return what the docstrings say.
+Find and fix the bugs, a line or two each. Return what the docstrings say.
 
 Begin with the second: print ``p.grad`` of a frozen weight before and after `update`.
 Afterwards read ``Adam._init_group`` in ``torch/optim/adam.py``, in site-packages: how does an
@@ -26,7 +26,7 @@ import torch
 from torch import nn
 
 
-# TODO: find and mend the bugs. Nothing raises NotImplementedError here: the code is written, and
+# TODO: find and fix the bugs. Nothing raises NotImplementedError here: the code is written, and
 # wrong.
 
 
@@ -82,8 +82,8 @@ def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
     """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
 
     Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
-    written to. Once it is thawed it can be learned; the gradient of a shortened row is yours to
-    choose.
+    written to. Once it is thawed it can be learned; you may choose the gradient of a shortened
+    row.
     """
     rows: torch.Tensor = table(tokens)
     return rows

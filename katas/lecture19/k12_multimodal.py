@@ -1,7 +1,7 @@
 """A model that answers questions about an image.
 
 A pretrained image encoder, a small word table, and cross-attention between them: many
-vision-language models start out like this. You assemble one from what PyTorch has.
+vision-language models start out like this. You assemble one from PyTorch's parts.
 
     tokens    [3 5 0] [6 1]      images   [rows, channels, height, width]
        |  table                     |  patches
@@ -58,7 +58,7 @@ def look(
 ) -> torch.Tensor:
     """Return what each word of the jagged `queries` finds in its own row of keys and values.
 
-    These are dense, [rows, places, dims]; the result is jagged, with the symbolic size of
+    Both are dense, [rows, places, dims]; the result is jagged, with the symbolic size of
     `queries`. Each of `heads` has dims // heads adjacent columns.
     """
     # TODO: make keys and values jagged; split, attend, and join.

@@ -84,11 +84,11 @@ def test_the_dtype_is_that_of_the_text() -> None:
 
 
 def test_gradients_reach_both() -> None:
-    """The image's rows get theirs, and the text's rows under placeholders get 0."""
+    """The image's rows get a gradient, and the text's rows under placeholders get 0."""
     text, rows = numbers(1, 3, 2).requires_grad_(), numbers(1, 2, seed=1).requires_grad_()
     weight = numbers(1, 3, 2, seed=2)
     yours = merge(text, torch.tensor([[5, IMAGE, 7]]), [rows], IMAGE)
-    assert yours.requires_grad, "yours has no graph: text and images were detached"
+    assert yours.requires_grad, "your result has no graph: text and images were detached"
     (yours * weight).sum().backward()
     assert rows.grad is not None, "rows.grad is None: no gradient reaches the image's row"
     assert text.grad is not None, "text.grad is None: no gradient reaches the text"

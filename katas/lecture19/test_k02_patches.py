@@ -64,7 +64,9 @@ def test_each_patch_is_a_crop() -> None:
     yours = grid(images, PATCH)
     expected = [2, ROWS, COLUMNS, 5, *PATCH]
 
-    assert list(yours.shape) == expected, f"yours is {list(yours.shape)}, expected {expected}"
+    assert list(yours.shape) == expected, (
+        f"your result has shape {list(yours.shape)}, expected {expected}"
+    )
     for r in range(ROWS):
         for c in range(COLUMNS):
             crop = images[:, :, 2 * r : 2 * r + 2, 3 * c : 3 * c + 3]
@@ -80,7 +82,9 @@ def test_the_grid_is_a_view() -> None:
     ):
         with unchanged(images=images):
             yours = grid(images, PATCH)
-        assert yours.data_ptr() == images.data_ptr(), f"{what}: yours is a copy, expected a view"
+        assert yours.data_ptr() == images.data_ptr(), (
+            f"{what}: your grid is a copy, expected a view"
+        )
         yours[1, 3, 2] = 7.0
         close(images[1, :, 6:, 6:], torch.full((5, 2, 3), 7.0), f"{what}: 7 in the last patch")
 
@@ -113,15 +117,15 @@ def test_when_tokens_are_a_copy() -> None:
     every_other = numbers(4, 1, 4, 3)[::2]
 
     assert tokens(images, PATCH).data_ptr() != images.data_ptr(), (
-        "patches of 2 x 3 pixels: yours shares the images' memory, in which a patch has gaps"
+        "patches of 2 x 3 pixels: your tokens share the images' memory, where a patch has gaps"
     )
     assert tokens(strips, (2, 9)).data_ptr() == strips.data_ptr(), (
-        "patches of 2 x 9 in one channel, 9 wide: yours is a copy, but a view is possible"
+        "patches of 2 x 9 in one channel, 9 wide: your tokens are a copy, but a view is possible"
     )
     close(tokens(strips, (2, 9)), strips.view(2, 4, 18), "strips of two lines each")
     assert tokens(every_other, PATCH).data_ptr() == every_other.data_ptr(), (
-        "every other image of a batch, in strips: they are not contiguous, but a view is possible,"
-        " and yours is a copy"
+        "every other image of a batch, in strips: your tokens are a copy, but a view is possible,"
+        " although the images are not contiguous"
     )
 
 
@@ -163,7 +167,9 @@ def test_no_images() -> None:
     yours = tokens(none, PATCH)
     expected = [0, ROWS * COLUMNS, 5 * 2 * 3]
 
-    assert list(yours.shape) == expected, f"yours is {list(yours.shape)}, expected {expected}"
+    assert list(yours.shape) == expected, (
+        f"your result has shape {list(yours.shape)}, expected {expected}"
+    )
     assert paste(yours, 5, PATCH, COLUMNS).shape == none.shape, (
         "paste changes the shape of an empty batch"
     )

@@ -30,7 +30,7 @@ class Reference(TorchDispatchMode):
         self.text = ""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the operator."""
+        """Record the operator, and run it."""
         self.text += f"{func} "
         return func(*args, **(kwargs or {}))
 
@@ -59,7 +59,7 @@ def test_operators_by_name() -> None:
     x + 1
     expected = ["aten.add.Tensor", "aten.relu.default", "aten.add.Tensor"]
 
-    assert seen.names == expected, f"your mode notes {seen.names}, expected {expected}"
+    assert seen.names == expected, f"your mode recorded {seen.names}, expected {expected}"
     assert isinstance(y, torch.Tensor), f"x + 1 is {y!r} in your mode, expected a tensor"
     close(z, [3.0, 3.0], "relu(1 + 1) + 1 in your mode")
 
@@ -73,9 +73,9 @@ def test_keywords_arrive() -> None:
 
     assert y.tolist() == [6, 6], f"1 + 5 * 1 in your mode: yours {y.tolist()}, expected [6, 6]"
     assert len(first.names) == 3, (
-        f"two tensors and one sum: your mode notes {first.names}, expected 3"
+        f"two tensors and one sum: your mode recorded {first.names}, expected 3"
     )
-    assert not second.names, f"nothing ran in the second mode, but it notes {second.names}"
+    assert not second.names, f"nothing ran in the second mode, but it recorded {second.names}"
 
 
 @pytest.mark.parametrize("grad", [True, False])

@@ -32,7 +32,7 @@ class Products(TorchDispatchMode):
         self.count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note the operator."""
+        """Record the operator, and run it."""
         name = str(func).split(".")[1]
         self.count += name in {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
         return func(*args, **(kwargs or {}))

@@ -62,7 +62,7 @@ def test_two_rows_with_equal_scores() -> None:
 
 
 def test_attention_without_padding() -> None:
-    """As scaled_dot_product_attention, scale included; nothing is written to."""
+    """The result is that of scaled_dot_product_attention; no input is modified."""
     with unchanged(query=QUERY, keys=KEYS, values=VALUES, padding=NONE):
         yours = attend(QUERY, KEYS, VALUES, NONE)
     expected = F.scaled_dot_product_attention(QUERY, KEYS, VALUES)
@@ -97,7 +97,7 @@ def test_gradients(padding: torch.Tensor) -> None:
     grads = torch.autograd.grad(attend(*inputs, padding).square().sum(), inputs)
 
     for name, grad in zip(("query", "keys", "values"), grads, strict=True):
-        assert not grad.isnan().any(), f"the gradient of {name} has NaN: {grad.tolist()}"
+        assert not grad.isnan().any(), f"the gradient of {name} contains NaN: {grad.tolist()}"
     assert torch.autograd.gradcheck(lambda *x: attend(*x, padding), inputs), (
         "attend's gradients differ from finite differences"
     )
@@ -108,7 +108,7 @@ def test_the_mask_for_pytorch() -> None:
     with unchanged(padding=SOME):
         mask = sdpa_mask(SOME)
     assert mask.dtype == torch.bool, (
-        f"yours is {mask.dtype}, expected bool: numbers would be added to the scores"
+        f"your mask is {mask.dtype}, expected bool: numbers would be added to the scores"
     )
     yours = F.scaled_dot_product_attention(QUERY, KEYS, VALUES, attn_mask=mask)
     right = F.scaled_dot_product_attention(QUERY, KEYS, VALUES, attn_mask=~SOME[:, None, None])
@@ -155,7 +155,7 @@ def test_three_steps() -> None:
 
 
 def test_the_memory_is_projected_once() -> None:
-    """However many steps; the query is projected at each."""
+    """Once, however many steps; the query is projected at each step."""
     reader, _ = layers()
     sizes: dict[str, list[list[int]]] = {name: [] for name, _ in reader.named_children()}
     for name, layer in reader.named_children():
@@ -194,13 +194,15 @@ def test_gradients_reach_the_image() -> None:
     grad = None
     if yours.requires_grad:
         (grad,) = torch.autograd.grad(yours.square().sum(), memory, allow_unused=True)
-    assert grad is not None, "no gradient reaches the memory: what is kept was detached"
+    assert grad is not None, (
+        "no gradient reaches the memory: the kept keys and values were detached"
+    )
 
     close(grad, expected, "the gradient of the memory")
 
 
 def test_by_hand() -> None:
-    """Without the attention of torch.nn."""
+    """The result is computed without the attention of torch.nn."""
     names = ("MultiheadAttention", "functional.multi_head_attention_forward")
     with forbids(
         k05_cross_attention,

@@ -200,7 +200,7 @@ def test_one_element_is_enough(grad: list[float]) -> None:
 
 
 def test_frozen_layers() -> None:
-    """Frozen layers have no gradient, and stay."""
+    """Frozen layers have no gradient, and do not change."""
     model = gated(0.7)
     model.branch.first.requires_grad_(requires_grad=False)
     with unchanged(first=model.branch.first.weight):

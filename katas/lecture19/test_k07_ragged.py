@@ -54,7 +54,7 @@ def test_pack() -> None:
 
 
 def test_places() -> None:
-    """Rows 0 and 1 are sample 0, nothing is sample 1, and rows 2 to 5 are sample 2."""
+    """Rows 0 and 1 belong to sample 0, none to sample 1, and rows 2 to 5 to sample 2."""
     with unchanged(offsets=OFFSETS):
         sample, place = places(OFFSETS)
 
@@ -74,7 +74,7 @@ def test_places_of_many() -> None:
 
 @pytest.mark.parametrize("fill", [-7.0, -torch.inf])
 def test_pad(fill: float) -> None:
-    """To the longest, with the fill after each sample's end, and no multiple of it elsewhere."""
+    """Pad to the longest sample, with the fill after each sample's end and nowhere else."""
     values = numbers(6, 2)
     with unchanged(values=values, offsets=OFFSETS):
         yours = pad(values, OFFSETS, fill)
@@ -108,7 +108,7 @@ def test_pad_as_pytorch_does() -> None:
 
 
 def test_means() -> None:
-    """Each divided by its own length; the mean of no words is 0, not NaN, at the end too."""
+    """Each sum is divided by its own length; the mean of no words is 0, not NaN, at the end too."""
     values = numbers(6, 2)
     with unchanged(values=values, offsets=OFFSETS):
         yours = means(values, OFFSETS)
@@ -136,9 +136,9 @@ def test_gradients_flow() -> None:
     """Into the embedding: through packing, then padding or means, as gradcheck finds."""
     words = tuple(each.requires_grad_() for each in samples(2, 0, 3))
     values, offsets = pack(words)
-    assert values.requires_grad, "pack: the values have no gradient"
-    assert pad(values, offsets, 0.0).requires_grad, "pad: the result has no gradient"
-    assert means(values, offsets).requires_grad, "means: the result has no gradient"
+    assert values.requires_grad, "pack: the values have no graph"
+    assert pad(values, offsets, 0.0).requires_grad, "pad: the result has no graph"
+    assert means(values, offsets).requires_grad, "means: the result has no graph"
 
     def made(*words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         values, offsets = pack(words)
@@ -213,7 +213,7 @@ def test_add() -> None:
     kept = x.values().clone(), y.values().clone()
     yours: Any = add(x, y)
 
-    assert yours.is_nested, "yours is not a nested tensor"
+    assert yours.is_nested, "your result is not a nested tensor"
     close(yours.values(), kept[0] + kept[1], "the values of the sum")
     close(x.values(), kept[0], "the values of x, after add(x, y)")
     close(y.values(), kept[1], "the values of y, after add(x, y)")
@@ -232,19 +232,19 @@ def test_a_sum_can_be_added_to_again() -> None:
 
 
 def test_a_sum_has_gradients() -> None:
-    """For both, back to the dense values."""
+    """Both get one, back to the dense values."""
     leaves = [numbers(6, 2, seed=seed).requires_grad_() for seed in (3, 4)]
     x, y = (nested_tensor_from_jagged(leaf, OFFSETS.clone()) for leaf in leaves)
     total: Any = add(x, y)
     total.values().square().sum().backward()
     for leaf in leaves:
-        assert leaf.grad is not None, "no gradient arrived at one of the two"
+        assert leaf.grad is not None, "one of the two tensors got no gradient"
         close(leaf.grad, 2 * sum(leaves), "the gradient of sum((x + y) ** 2)")
 
 
 @pytest.mark.given
 def test_other_lengths_are_refused() -> None:
-    """The same number of words and of samples: the offsets decide."""
+    """Equal numbers of words and of samples are not enough: the offsets must be equal."""
     x, _ = apart(2, 0, 4)
     y, _ = apart(2, 1, 3)
     with pytest.raises(ValueError, match="differ in length"):

@@ -52,7 +52,7 @@ def slopes(name: str, loss: torch.Tensor, **leaves: torch.Tensor) -> Slopes:
     assert loss.requires_grad, f"{name}: the loss has no graph, so no gradient can go back"
     found = torch.autograd.grad(loss, [*leaves.values()], allow_unused=True)
     missing = [f"`{leaf}`" for leaf, each in zip(leaves, found, strict=True) if each is None]
-    assert not missing, f"{name}: no gradient arrived at {' and '.join(missing)}"
+    assert not missing, f"{name}: {' and '.join(missing)} got no gradient"
     images, captions, scale = found
     return images, captions, scale
 

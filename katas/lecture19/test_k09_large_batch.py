@@ -111,10 +111,12 @@ def test_embeddings_with_dropout() -> None:
 
 @one
 def test_a_state_for_each_chunk() -> None:
-    """Before the chunk: with it, the chunk draws the same again."""
+    """Each state is from before its chunk: with it, the chunk draws the same again."""
     tower, x = Tower(1), numbers(5, 3)
     yours, states = embed(tower, x, 2)
-    assert len(states) == 3, f"yours has {len(states)} states, expected one for each of 3 chunks"
+    assert len(states) == 3, (
+        f"your code returns {len(states)} states, expected one for each of 3 chunks"
+    )
     for part, state, expected in zip(x.split(2), states, yours.split(2), strict=True):
         torch.set_rng_state(state)
         close(tower(part).detach(), expected, "a chunk again, from the state that was kept")
@@ -131,7 +133,7 @@ def test_the_gradient_of_each() -> None:
 
     close(value, expected.detach(), "the loss")
     assert not value.requires_grad, "your loss has a graph"
-    assert len(yours) == 2, f"yours has {len(yours)} gradients, expected one for each of 2"
+    assert len(yours) == 2, f"your code returns {len(yours)} gradients, expected one for each of 2"
     right = torch.autograd.grad(expected, leaves)
     for number in (0, 1):
         close(yours[number], right[number], f"the gradient of embeddings {number}")
@@ -182,7 +184,7 @@ def test_the_same_dropout() -> None:
 
 @three
 def test_the_rng_goes_on() -> None:
-    """After the replay it is where it was: the next step must not draw this one's numbers."""
+    """After the replay the RNG is where it was: the next step must not draw this one's numbers."""
     tower, x = Tower(1), numbers(7, 3)
     _, states = embed(tower, x, 3)
     torch.manual_seed(4)
@@ -226,7 +228,7 @@ def kept(rows: int) -> int:
 
 @three
 def test_the_memory_of_one_chunk() -> None:
-    """As much for 40 rows as for 4: a chunk's graph is gone before the next one's is made."""
+    """40 rows keep as much as 4: a chunk's graph is freed before the next one is built."""
     one_chunk, ten_chunks = kept(4), kept(40)
     assert ten_chunks == one_chunk, (
         f"your graph keeps {one_chunk} elements for 1 chunk, and {ten_chunks} for 10"

@@ -38,7 +38,7 @@ def tower() -> Any:
 
 
 def test_features_do_not_depend_on_the_mode() -> None:
-    """Nor on the other rows of the batch, even if the model around the tower trains."""
+    """They depend on neither the mode of the model around the tower nor other rows."""
     x = numbers(6, 3)
     expected = tower().eval()(x).detach()
     model = nn.Sequential(Frozen(tower()), nn.Identity())
@@ -78,7 +78,7 @@ def test_a_gradient_passes_through_the_tower() -> None:
     assert features.requires_grad, "the features have no graph: no gradient can pass to x"
     features.square().sum().backward()
     tower().eval()(same).square().sum().backward()
-    assert x.grad is not None, "no gradient arrived at x"
+    assert x.grad is not None, "x got no gradient"
     assert same.grad is not None, "the test's own gradient is missing"
     close(x.grad, same.grad, "the gradient of x, through the frozen tower")
 
@@ -119,7 +119,7 @@ def test_frozen_layers_do_not_move(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["AdamW", "SGD"])
 def test_the_others_learn(name: str) -> None:
-    """The second layer, as if the optimizer had lost the first one's parameters; and momentum."""
+    """The second layer learns as if the optimizer did not hold the first one's parameters."""
     model, theirs, x = layers(), layers(), numbers(6, 3)
     optimizer = optimizer_of(name, model.parameters())
     expected = optimizer_of(name, theirs.parameters())
@@ -151,7 +151,7 @@ def test_a_gradient_may_be_there_before_freeze() -> None:
 
 
 def test_gradients_add_up_before_a_step() -> None:
-    """Gradients of an earlier backward count in `update`, and are gone afterwards."""
+    """`update` uses the gradients of an earlier backward, and clears them afterwards."""
     model, theirs, x, z = layers(), layers(), numbers(6, 3), numbers(4, 3)
     optimizer = optimizer_of("SGD", model.parameters())
     expected = optimizer_of("SGD", theirs.parameters())
@@ -190,7 +190,7 @@ def test_a_prompt_learns() -> None:
     assert yours.requires_grad, "yours has no graph: no gradient can flow back to the prompt"
     yours.square().sum().backward()
     assert copies.grad is not None, "the test's own gradient is missing"
-    assert prompt.grad is not None, "no gradient arrived at the prompt"
+    assert prompt.grad is not None, "the prompt got no gradient"
     close(prompt.grad, copies.grad[:, :2].sum(0), "the prompt's gradient, over three samples")
 
 
@@ -245,7 +245,7 @@ def test_a_table_has_its_own_padding() -> None:
     made = table(padding_idx=0).requires_grad_()
     before = made.weight.detach().clone()
     words(made, torch.tensor([[0, 1], [0, 3]])).sum().backward()
-    assert made.weight.grad is not None, "no gradient arrived at a thawed table"
+    assert made.weight.grad is not None, "a thawed table got no gradient"
     close(made.weight.detach(), before, "the weights of a thawed table, after a look-up")
     close(made.weight.grad[0], torch.zeros(3), "the gradient of word 0, the table's padding_idx")
     assert made.weight.grad[1].any(), "word 1 was looked up, but has no gradient"
@@ -258,8 +258,9 @@ def test_a_thawed_table_learns() -> None:
     words(made, tokens).sum().backward()
 
     close(made.weight.detach(), before, "the weights of a thawed table, after a look-up")
-    assert made.weight.grad is not None, "no gradient arrived at a thawed table"
+    assert made.weight.grad is not None, "a thawed table got no gradient"
     used = made.weight.grad.abs().sum(1) > 0
     assert used.tolist() == [False, True, False, True, False, False, False], (
-        f"words 1 and 3 were looked up; words with a gradient: {used.nonzero().flatten().tolist()}"
+        "words 1 and 3 were looked up, but the words with a gradient are"
+        f" {used.nonzero().flatten().tolist()}"
     )

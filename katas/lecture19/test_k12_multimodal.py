@@ -73,22 +73,22 @@ def test_sentences() -> None:
     with unchanged(made, tokens=tokens):
         yours: Any = sentences(made, tokens)
 
-    assert yours.is_nested, "yours is not a nested tensor"
+    assert yours.is_nested, "your result is not a nested tensor"
     assert yours.layout == torch.jagged, f"your layout is {yours.layout}, expected torch.jagged"
     assert yours.offsets().tolist() == [0, 2, 3, 7], (
-        f"yours has offsets {yours.offsets().tolist()}, expected [0, 2, 3, 7]"
+        f"your offsets are {yours.offsets().tolist()}, expected [0, 2, 3, 7]"
     )
     close(yours.values().detach(), made(torch.cat(tokens)).detach(), "the values: embedded words")
 
 
 @two
 def test_the_table_learns() -> None:
-    """The graph leads back to it."""
+    """The graph leads back to the table."""
     made = table()
     made_of: Any = sentences(made, words_of(1, 2))
     made_of.values().sum().backward()
 
-    assert made.weight.grad is not None, "no gradient arrived at the table"
+    assert made.weight.grad is not None, "the table got no gradient"
     counts = made.weight.grad[:, 0].tolist()
     assert counts[:6] == [2, 0, 0, 0, 0, 1], (
         f"gradients counting each word: yours {counts}, expected [2, 0, 0, 0, 0, 1] first"
@@ -101,7 +101,7 @@ class LookUps(TorchDispatchMode):
     count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Count it if it is one, and let it run."""
+        """Count a look-up, and run any operator."""
         self.count += func is torch.ops.aten.embedding.default
         return func(*args, **(kwargs or {}))
 
@@ -148,18 +148,18 @@ def test_look(heads: int) -> None:
     for lengths in (LENGTHS, (3,)):
         _, _, yours = looked(lengths, heads)
         _, expected = attention(lengths, heads)
-        assert yours.is_nested, "yours is not a nested tensor"
+        assert yours.is_nested, "your result is not a nested tensor"
         why = f"SDPA, sample by sample: lengths {lengths}, heads {heads}"
         close(yours.values().detach(), expected.detach(), why)
 
 
 @three
 def test_what_is_found_can_be_added_to_the_words() -> None:
-    """It has their symbolic size."""
+    """The result has the words' symbolic size."""
     _, words, yours = looked(LENGTHS, 2)
 
     assert yours.shape == words.shape, (
-        f"yours has shape {yours.shape}, but the words have {words.shape}"
+        f"your result has shape {yours.shape}, but the words have {words.shape}"
     )
     close((words + yours).values(), words.values() + yours.values(), "words + look(words, ...)")
 

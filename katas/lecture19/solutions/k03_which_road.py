@@ -29,7 +29,7 @@ class Operators(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note str(func), and run it."""
+        """Record str(func), and run the operator."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 

@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Kept(NamedTuple):
-    """The cache for a memory: [batch, heads, rows, size] twice, and [batch, rows]."""
+    """The cache for a memory: keys, values [batch, heads, rows, size]; padding [batch, rows]."""
 
     keys: torch.Tensor
     values: torch.Tensor

@@ -62,7 +62,7 @@ def diary(model: nn.Module, loss: Callable[[], torch.Tensor], steps: int, rate: 
     The text has one row per line, joined by newlines, without a trailing newline.
 
     A step computes the gradients of this ``loss()`` only, with no gradient left from before. It
-    notes the names of the parameters whose gradient has a nonzero element, in the order of
+    records the names of the parameters whose gradient has a nonzero element, in the order of
     `named_parameters`, and descends.
     """
     lines = []

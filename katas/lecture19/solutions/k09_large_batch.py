@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def embed(tower: nn.Module, x: torch.Tensor, chunk: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Return the embeddings of all rows, without a graph, and the RNG's state before each chunk.
 
-    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. It stays
-    in its mode. The RNG is the CPU's.
+    The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. Do not
+    change its mode. The RNG is the CPU's.
     """
     parts, states = [], []
     with torch.no_grad():
@@ -34,7 +34,7 @@ def slopes(
     """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
-    The given embeddings stay as they are.
+    Do not modify the given embeddings.
     """
     leaves = [each.detach().requires_grad_() for each in embeddings]
     value = loss(*leaves)

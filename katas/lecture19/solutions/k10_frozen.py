@@ -60,8 +60,8 @@ def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
     """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
 
     Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
-    written to. Once it is thawed it can be learned; the gradient of a shortened row is yours to
-    choose.
+    written to. Once it is thawed it can be learned; you may choose the gradient of a shortened
+    row.
     """
     weight = table.weight.clone()
     options = table.padding_idx, table.max_norm, table.norm_type

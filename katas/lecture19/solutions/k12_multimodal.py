@@ -35,7 +35,7 @@ def look(
 ) -> torch.Tensor:
     """Return what each word of the jagged `queries` finds in its own row of keys and values.
 
-    These are dense, [rows, places, dims]; the result is jagged, with the symbolic size of
+    Both are dense, [rows, places, dims]; the result is jagged, with the symbolic size of
     `queries`. Each of `heads` has dims // heads adjacent columns.
     """
     rows, places, _ = keys.shape

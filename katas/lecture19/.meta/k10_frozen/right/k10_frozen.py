@@ -64,8 +64,8 @@ def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
     """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
 
     Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
-    written to. Once it is thawed it can be learned; the gradient of a shortened row is yours to
-    choose.
+    written to. Once it is thawed it can be learned; you may choose the gradient of a shortened
+    row.
     """
     rows = torch.nn.functional.embedding(tokens, table.weight, table.padding_idx)
     norm = torch.linalg.vector_norm(rows, table.norm_type, dim=-1, keepdim=True)
