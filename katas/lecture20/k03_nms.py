@@ -1,6 +1,6 @@
 """Greedy NMS that remembers who dropped whom.
 
-A library's ``nms`` returns only the survivors. If an object is missing there, you want to know
+A library's ``nms`` returns only the survivors. If an object is missing, you want to know
 which box took its place. So let each box have an owner:
 
     box      0    1    2    3    4         1 overlaps 0 and 2

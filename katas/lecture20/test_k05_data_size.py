@@ -91,7 +91,7 @@ def faked(operator: Any, device: str = "cpu", n: int = 3) -> tuple[torch.Tensor,
 
 
 def texts(found: tuple[torch.Tensor, ...]) -> list[str]:
-    """Return all of them as text."""
+    """Return each tensor as text."""
     names: dict[str, str] = {}
     return [text_of(each, names) for each in found]
 
@@ -122,7 +122,7 @@ def your_program(model: Keeper | None = None) -> torch.export.ExportedProgram:
 
 
 def run(program: torch.export.ExportedProgram, *args: torch.Tensor) -> Any:
-    """Run it; if an assertion of the program fails, so does the test."""
+    """Run the program; if one of its assertions fails, so does the test."""
     try:
         return program.module()(*args)
     except (RuntimeError, AssertionError) as error:
@@ -145,7 +145,7 @@ def test_the_device_is_that_of_the_boxes() -> None:
     """Opcheck has only CPU tensors here, and does not see this."""
     for found in faked(split, "meta"):
         assert found.device.type == "meta", (
-            f"boxes on the meta device: one of your results is on {found.device}"
+            f"boxes on the meta device: one of your results is on {found.device}, expected meta"
         )
 
 
@@ -201,13 +201,14 @@ def test_any_number_survives() -> None:
     )
     kept, dropped, _ = run(program, BOXES[[0, 3, 4]], SCORES[:3])
     assert (len(kept), dropped.tolist()) == (1, [1, 2]), (
-        f"three equal boxes: your program keeps {len(kept)} and drops {dropped.tolist()}"
+        f"three equal boxes: your program keeps {len(kept)} and drops {dropped.tolist()},"
+        " expected 1 and [1, 2]"
     )
 
 
 @pytest.mark.given
 def test_the_old_fake_kernel_refuses_one_survivor() -> None:
-    """With min=2 the program is exported without a word, and fails when it runs."""
+    """With min=2 the program is exported silently, and fails when it runs."""
     with old_library("refusing") as model:
         n = torch.export.Dim("n")
         shapes = ({0: n}, {0: n})

@@ -30,7 +30,7 @@ def scene(n: int, side: int = 40) -> torch.Tensor:
 
 
 def matrix(boxes: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Return which box comes after which, and overlaps it by more than the threshold."""
+    """Return which boxes come after a box, and overlap it by more than the threshold."""
     b = boxes.cpu().double()
     sides = torch.minimum(b[:, None, 2:], b[:, 2:]) - torch.maximum(b[:, None, :2], b[:, :2])
     both = sides.clamp(min=0).prod(-1)
@@ -85,8 +85,8 @@ def test_three_in_a_row(extension: CudaExtension, device: str) -> None:
     boxes = torch.tensor([[4.0 * k, 0.0, 4.0 * k + 10, 10.0] for k in range(3)], device=device)
     yours = extension.op("nms_masks")(boxes, THRESHOLD).cpu().tolist()
     assert yours == [[2], [4], [0]], (
-        f"the words of three boxes in a row: yours {yours}, expected [[2], [4], [0]]: bit 1 in the"
-        " first, bit 2 in the second; a box has no bit for itself, and none for those before"
+        f"the words of three boxes in a row: yours {yours}, expected [[2], [4], [0]]: set bit 1"
+        " in the first and bit 2 in the second; a box has no bit for itself or earlier boxes"
     )
 
 
@@ -113,7 +113,7 @@ def test_several_blocks(extension: CudaExtension, device: str, n: int) -> None:
 @two
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
 def test_other_thresholds(extension: CudaExtension, device: str, threshold: float) -> None:
-    """Equal is not above."""
+    """An IoU equal to the threshold is not above it."""
     boxes = torch.cat([scene(70), scene(70)[:9]]).to(device)
     check_masks(extension, boxes, threshold)
 

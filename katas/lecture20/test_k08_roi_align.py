@@ -26,7 +26,9 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None:
     """Compare values, shape and dtype."""
     __tracebackhide__ = True
-    assert isinstance(yours, torch.Tensor), f"{why}: yours is a {type(yours).__name__}"
+    assert isinstance(yours, torch.Tensor), (
+        f"{why}: your result is a {type(yours).__name__}, expected a tensor"
+    )
     right = (
         expected
         if isinstance(expected, torch.Tensor)
@@ -34,13 +36,17 @@ def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None
     )
     found, wanted = (x.tolist() if x.numel() < 30 else [*x.shape] for x in (yours, right))
     text = f"{why}\nyours {found}\nexpected {wanted}"
-    assert yours.shape == right.shape, f"{text}: shape {[*yours.shape]}, not {[*right.shape]}"
-    assert yours.dtype == right.dtype, f"{text}: {yours.dtype}, expected {right.dtype}"
+    assert yours.shape == right.shape, (
+        f"{text}: your shape is {[*yours.shape]}, expected {[*right.shape]}"
+    )
+    assert yours.dtype == right.dtype, (
+        f"{text}: your dtype is {yours.dtype}, expected {right.dtype}"
+    )
     torch.testing.assert_close(yours, right, rtol=tolerance, atol=tolerance, msg=text)
 
 
 def on_line(first: float, last: float, bins: int, samples: int, *, aligned: bool) -> torch.Tensor:
-    """Call yours for one box in float64."""
+    """Call your function for one box in float64."""
     ends = [torch.tensor([x], dtype=torch.float64) for x in (first, last)]
     with unchanged(first=ends[0], last=ends[1]):
         return points(*ends, bins, samples, aligned=aligned)
@@ -112,7 +118,7 @@ def test_points_of_a_short_box() -> None:
 
 
 def test_points_of_several_boxes() -> None:
-    """A row for each, and float32 stays float32."""
+    """Each box has a row, and float32 stays float32."""
     ends = torch.tensor([0.0, 2.0]), torch.tensor([3.0, 8.0])
     expected = [[0.5, 1.5, 2.5], [3.0, 5.0, 7.0]]
     close(points(*ends, 3, 1, aligned=False), expected, "0 to 3 and 2 to 8, three bins", 1e-6)

@@ -36,14 +36,20 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 def close(yours: Any, expected: Any, why: str, tolerance: float = 1e-12) -> None:
     """Compare values, shape and dtype."""
     __tracebackhide__ = True
-    assert isinstance(yours, torch.Tensor), f"{why}: yours is a {type(yours).__name__}"
+    assert isinstance(yours, torch.Tensor), (
+        f"{why}: your result is a {type(yours).__name__}, expected a tensor"
+    )
     right = expected
     if not isinstance(expected, torch.Tensor):
         right = torch.tensor(expected, dtype=torch.float64).to(yours)
     found, wanted = (x.tolist() if x.numel() < 30 else [*x.shape] for x in (yours, right))
     text = f"{why}\nyours {found}\nexpected {wanted}"
-    assert yours.shape == right.shape, f"{text}: shape {[*yours.shape]}, not {[*right.shape]}"
-    assert yours.dtype == right.dtype, f"{text}: {yours.dtype}, expected {right.dtype}"
+    assert yours.shape == right.shape, (
+        f"{text}: your shape is {[*yours.shape]}, expected {[*right.shape]}"
+    )
+    assert yours.dtype == right.dtype, (
+        f"{text}: your dtype is {yours.dtype}, expected {right.dtype}"
+    )
     torch.testing.assert_close(yours, right, rtol=tolerance, atol=tolerance, msg=text)
 
 
@@ -120,7 +126,7 @@ def test_spread_has_no_loop() -> None:
 
 
 def test_the_operator_computes() -> None:
-    """It is the given kernel, under another name."""
+    """The operator runs the given kernel, under another name."""
     operator, name = built()
     assert operator is not None, "`build` returned None, expected the operator"
     maps = numbers(2, 3, 5, 6)
@@ -223,7 +229,9 @@ def test_autocast_casts_to_float32() -> None:
     close(patches.detach(), expected, "patches under autocast", 1e-6)
     patches.sum().backward()
     assert maps.grad is not None, "no gradient reached the maps"
-    assert maps.grad.dtype == torch.bfloat16, f"the gradient has dtype {maps.grad.dtype}"
+    assert maps.grad.dtype == torch.bfloat16, (
+        f"the gradient has dtype {maps.grad.dtype}, expected bfloat16"
+    )
 
 
 @pytest.mark.backend("torchvision")

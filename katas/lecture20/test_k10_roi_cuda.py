@@ -110,7 +110,7 @@ def test_one_bin(extension: CudaExtension, device: str) -> None:
 
 
 def test_two_boxes_add_up(extension: CudaExtension, device: str) -> None:
-    """Two threads, the same pixels."""
+    """Two threads add to the same pixels."""
     grad = torch.tensor([16.0, 32.0], device=device).view(2, 1, 1, 1)
     rois = torch.tensor([[0.0, 0.5, 0.5, 2.5, 2.5]] * 2, device=device)
     yours = extension.op("roi_align_backward")(grad, rois, [1, 1, 3, 3], 1.0).cpu()[0, 0].tolist()
@@ -204,7 +204,7 @@ def test_a_thread_for_each_element(extension: CudaExtension) -> None:
 
 
 def test_the_last_bits_depend_on_the_order(extension: CudaExtension) -> None:
-    """Eight runs are right and not equal; nothing to repair, but something to say in step 2."""
+    """Eight runs are right but not equal; do not repair that, but report it in step 2."""
     grad, rois = draw(75, 1, 2, 2), many(75)
     runs = {check(extension, grad, rois, (1, 1, 7, 6)).numpy().tobytes() for _ in range(8)}
     assert len(runs) > 1, (
@@ -229,12 +229,13 @@ def test_the_alert(extension: CudaExtension) -> None:
     )
     assert said.startswith(f"{NAME} does not have a deterministic implementation"), (
         f"the error begins {said[:90]!r}, expected '{NAME} does not have a deterministic"
-        " implementation ...': is it the operator's name, and PyTorch's own error?"
+        " implementation ...': did you pass the operator's name, and let PyTorch raise its own"
+        " error?"
     )
 
 
 def test_the_alert_may_be_a_warning(extension: CudaExtension) -> None:
-    """With ``warn_only=True`` PyTorch warns, and the result is there."""
+    """With ``warn_only=True`` PyTorch warns, and the operator still returns its result."""
     grad, rois = draw(3, 1, 2, 2), many(3)
     check(extension, grad, rois, (1, 1, 7, 6))
     with warnings.catch_warnings(), deterministic("warn"):
@@ -258,11 +259,13 @@ def test_streams_and_failures(extension: CudaExtension) -> None:
 
 @pytest.mark.backend("torchvision")
 def test_torchvision_agrees(extension: CudaExtension) -> None:
-    """Its gradient of the maps, for two points along each side of a bin."""
+    """The gradient equals torchvision's, for two points along each side of a bin."""
     from torchvision.ops import roi_align  # noqa: PLC0415 - may be missing
 
     maps, rois, grad = draw(2, 2, 5, 6).requires_grad_(), torch.tensor(ROIS), draw(3, 2, 3, 4)
     (theirs,) = torch.autograd.grad(roi_align(maps, rois, (3, 4), 0.7, 2, aligned=True), maps, grad)
     yours = extension.op("roi_align_backward")(grad, rois, [*maps.shape], 0.7)
     furthest = (yours - theirs).abs().max().item()
-    assert furthest < CLOSE, f"yours is {furthest:.1e} from torchvision's, expected below {CLOSE}"
+    assert furthest < CLOSE, (
+        f"your gradient is {furthest:.1e} from torchvision's, expected below {CLOSE}"
+    )

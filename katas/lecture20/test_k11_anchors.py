@@ -23,11 +23,17 @@ def close(yours: torch.Tensor, expected: Any, why: str, tolerance: float = 1e-12
     """Compare values, shape and dtype."""
     __tracebackhide__ = True
     right = expected if isinstance(expected, torch.Tensor) else torch.tensor(expected).to(yours)
-    assert isinstance(yours, torch.Tensor), f"{why}: yours is a {type(yours).__name__}"
+    assert isinstance(yours, torch.Tensor), (
+        f"{why}: your result is a {type(yours).__name__}, expected a tensor"
+    )
     found = f"yours {yours.tolist() if yours.numel() < 40 else [*yours.shape]}"
     text = f"{why}\n{found}\nexpected {right.tolist() if right.numel() < 40 else [*right.shape]}"
-    assert yours.shape == right.shape, f"{text}: shape {[*yours.shape]}, not {[*right.shape]}"
-    assert yours.dtype == right.dtype, f"{text}: {yours.dtype}, expected {right.dtype}"
+    assert yours.shape == right.shape, (
+        f"{text}: your shape is {[*yours.shape]}, expected {[*right.shape]}"
+    )
+    assert yours.dtype == right.dtype, (
+        f"{text}: your dtype is {yours.dtype}, expected {right.dtype}"
+    )
     torch.testing.assert_close(yours, right, rtol=tolerance, atol=tolerance, msg=text)
 
 
@@ -85,9 +91,11 @@ def test_corners_are_rounded_before_the_shift() -> None:
 
 
 def test_the_anchors_of_a_place_are_together() -> None:
-    """The shape of a detector's head, [rows, columns, anchors, 4], is how they are read."""
+    """A detector's head reads them as [rows, columns, anchors, 4]."""
     yours = anchors((60, 40), (3, 2), [4.0, 8.0], [1.0, 4.0])
-    assert yours.shape == (24, 4), f"3 * 2 positions, 4 anchors: your shape is {[*yours.shape]}"
+    assert yours.shape == (24, 4), (
+        f"3 * 2 positions, 4 anchors: your shape is {[*yours.shape]}, expected [24, 4]"
+    )
     first = yours.view(3, 2, 4, 4)[0, 0]
     expected = torch.tensor([20.0, 40, 20, 40]) + first
     close(yours.view(3, 2, 4, 4)[2, 1], expected, "the four anchors of row 2, column 1")
@@ -102,7 +110,7 @@ def test_codes_of_one_box() -> None:
 
 
 def test_encode_keeps_float64() -> None:
-    """Center by center, size by size, against the formula of the brief."""
+    """Centers and sizes agree with the formula of the brief."""
     boxes, at = some_boxes(7), some_boxes(7, 1)
     w, h = at[:, 2] - at[:, 0], at[:, 3] - at[:, 1]
     expected = [
@@ -115,7 +123,7 @@ def test_encode_keeps_float64() -> None:
 
 
 def test_a_code_of_zeros_is_the_anchor() -> None:
-    """Whatever the class; and the dtype stays."""
+    """A code of zeros gives the anchor, whatever the class; the dtype stays."""
     at = some_boxes(3)
     for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-4)):
         codes = torch.zeros(3, 8, dtype=dtype)

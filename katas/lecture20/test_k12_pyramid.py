@@ -25,7 +25,9 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 def close(yours: Any, expected: torch.Tensor, why: str) -> None:
     """Compare maps to twelve digits."""
     __tracebackhide__ = True
-    assert isinstance(yours, torch.Tensor), f"{why}: yours is a {type(yours).__name__}"
+    assert isinstance(yours, torch.Tensor), (
+        f"{why}: your result is a {type(yours).__name__}, expected a tensor"
+    )
     torch.testing.assert_close(
         yours,
         expected,
@@ -102,7 +104,9 @@ def test_what_comes_down() -> None:
     with unchanged(fine=fine, coarse=coarse):
         yours = pyramid([fine, coarse], [nothing, nothing], [nothing, nothing])
     shapes = [[*y.shape] for y in yours]
-    assert shapes == [[1, 1, 4, 4], [1, 1, 2, 2]], f"maps of 4 and 2 pixels: yours {shapes}"
+    assert shapes == [[1, 1, 4, 4], [1, 1, 2, 2]], (
+        f"maps of 4 and 2 pixels: your shapes are {shapes}, expected the finer map first"
+    )
     expected = coarse.repeat_interleave(2, 2).repeat_interleave(2, 3)
     close(yours[0], expected, "a map of zeros, with the coarse map added")
     close(yours[1], coarse, "nothing is added to the coarsest map")
@@ -152,7 +156,7 @@ class Classifier(nn.Module):
 
 
 def seen(model: nn.Module, names: list[str], x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Return what forward hooks see."""
+    """Return the outputs that forward hooks see."""
     kept: dict[str, torch.Tensor] = {}
     handles = [
         model.get_submodule(name).register_forward_hook(
@@ -170,12 +174,12 @@ NAMES = ["layer1", "body.0"]
 
 
 def test_cut_returns_levels_by_name() -> None:
-    """The same values as hooks see, in the order of the names."""
+    """The outputs are those that hooks see, in the order of the names."""
     model, x = Classifier().double(), numbers(2, 1, 9, 7)
     for names in (NAMES, NAMES[::-1], ["layer3"]):
         yours, right = cut(model, names)(x), seen(model, names, x)
         assert isinstance(yours, dict), f"expected a dict, found a {type(yours).__name__}"
-        assert [*yours] == names, f"yours has {[*yours]}, expected {names} in this order"
+        assert [*yours] == names, f"your dict has the keys {[*yours]}, expected {names}, in order"
         for name in names:
             close(yours[name].detach(), right[name], f"{name}, of {names}")
 
@@ -191,7 +195,7 @@ def test_the_head_is_dropped() -> None:
 
 
 def test_the_graph_that_is_left() -> None:
-    """What runs: no layer3, and neither mean, relu nor fc."""
+    """The graph contains no layer3, and neither mean, relu nor fc."""
     assert_expected_inline(
         graph_text(cut(Classifier(), NAMES).graph),
         """\
@@ -205,7 +209,7 @@ return {'layer1': layer1, 'body.0': body_0}""",
 
 
 def test_the_model_stays() -> None:
-    """It has all its layers, still returns logits, and shares the layers with what was cut."""
+    """It has all its layers, still returns logits, and shares its layers with the cut module."""
     model, x = Classifier().double(), numbers(1, 1, 8, 8)
     before, layers = model(x).detach(), [name for name, _ in model.named_modules()]
     with unchanged(model):
@@ -226,7 +230,7 @@ def test_gradients_reach_the_backbone() -> None:
     missing = [
         name for name in ("stem", "body.0.0") if model.get_submodule(name).weight.grad is None
     ]
-    assert not missing, f"no gradient in {missing}, but the finest map depends on all levels"
+    assert not missing, f"{missing} got no gradient, but the finest map depends on all levels"
     assert model.fc.weight.grad is None, "the head has a gradient, but no level depends on it"
 
 

@@ -133,7 +133,7 @@ def test_a_kernel_that_was_replaced() -> None:
     after = row("aten::grid_sampler_2d")["AutocastCPU"]
     assert (during, after) == ("Python", "C++"), (
         f"AutocastCPU while it is replaced, and afterwards: yours {(during, after)}, expected"
-        " ('Python', 'C++'): lines that are (inactive) do not count"
+        " ('Python', 'C++'): lines marked (inactive) do not count"
     )
 
 

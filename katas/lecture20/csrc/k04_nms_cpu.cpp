@@ -3,7 +3,7 @@
 // NMS as an operator in C++: no operator is called for a pair of boxes.
 //
 // k03 calls a few operators for each survivor: its time goes into their overhead, and into IoUs with boxes
-// that are long gone. 3,000 boxes took 330 to 380 ms; this loop takes 15 to 18, compiled with -O2.
+// that were dropped long ago. 3,000 boxes took 330 to 380 ms; this loop takes 15 to 18, compiled with -O2.
 //
 //   lecture20_k04::nms(Tensor boxes, Tensor scores, float threshold) -> Tensor
 //
@@ -13,7 +13,7 @@
 // - Boxes may have any strides: read them with an accessor, without a copy.
 // - iou counts its calls. Once a survivor drops a box, stop comparing that box.
 //
-// Begin with step 1: what does a call with meta tensors say without your kernel?
+// Begin with step 1: which error does a call with meta tensors raise without your kernel?
 // Afterwards open torch/headeronly/core/TensorAccessor.h, in torch/include in site-packages. Real life
 // differs: here sources are compiled without optimization, so count pairs and calls, not milliseconds.
 //
@@ -49,12 +49,12 @@ void check(const Tensor& boxes, const Tensor& scores);
 // ---- the exercise ------------------------------------------------------------------------
 
 // Returns the indices of the survivors, int64 [k], best score first. After `check`:
-// - visit the boxes as `ranked` says; a box survives unless its iou with a survivor is above the
+// - visit the boxes in the order of `ranked`; a box survives unless its iou with a survivor is above the
 //   threshold, both in double;
-// - n may be 0; boxes and scores may have any strides, and stay as they are.
+// - n may be 0; boxes and scores may have any strides; do not modify them.
 Tensor nms_cpu(const Tensor& boxes, const Tensor& scores, double threshold) {
   check(boxes, scores);
-  // TODO: survivors are boxes, and their numbers; AT_DISPATCH_FLOATING_TYPES names scalar_t
+  // TODO: keep each survivor's box and index; AT_DISPATCH_FLOATING_TYPES defines scalar_t
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: nms_cpu");
 }
 

@@ -12,7 +12,7 @@
 // 1. nms_masks for at most 64 boxes: one block of 64 threads, one for each i. All of them read the 64
 //    boxes j, so load these into shared memory once. kata_nms_masks launches it.
 // 2. A grid of words x words blocks. Those below the diagonal return; the last blocks are not full.
-// 3. sweep: one block. For i = 0, 1, ... all threads ask whether bit i is set among those removed; if
+// 3. sweep: one block. For i = 0, 1, ... all threads test whether bit i of the removed words is set; if
 //    not, i survives, and they share the work of OR-ing row i of masks into the removed words. kata_sweep
 //    launches it.
 //
@@ -35,7 +35,7 @@ __device__ bool above(const float* a, const float* b, float threshold) {
     return both > threshold * (areas - both);
 }
 
-// masks[i * words + c] has bit k if box c * 64 + k comes after box i and is above the threshold with it.
+// masks[i * words + c] has bit k set if box c * 64 + k follows box i and their IoU is above the threshold.
 // masks starts as 0. A block has 64 threads, reads at most 512 floats from global memory (64 boxes i
 // and 64 boxes j), and writes no word below the diagonal.
 __global__ void nms_masks(int n, int words, float threshold, const float* boxes, Word* masks) {

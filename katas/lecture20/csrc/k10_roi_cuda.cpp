@@ -12,7 +12,7 @@ static Tensor backward(const Tensor& grad, const Tensor& rois, at::IntArrayRef s
     TORCH_CHECK(grad.scalar_type() == at::kFloat && rois.scalar_type() == at::kFloat, "roi_align_backward: expected float32");
     TORCH_CHECK(grad.dim() == 4 && shape.size() == 4 && grad.size(1) == shape[1], "roi_align_backward: expected grad [boxes, channels, y, x]");
     TORCH_CHECK(rois.dim() == 2 && rois.size(0) == grad.size(0) && rois.size(1) == 5, "roi_align_backward: expected rois [boxes, 5]");
-    // TODO, step 2: say that this operator is not deterministic
+    // TODO, step 2: report that this operator is not deterministic
     const Tensor grads = grad.contiguous(), boxes = rois.contiguous(), maps = at::empty(shape, grad.options());
     Launch launch("kata_spread", grads);
     launch.in(grads, "grad").in(boxes, "rois").out(maps, "grad_maps");

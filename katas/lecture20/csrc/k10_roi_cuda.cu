@@ -15,7 +15,7 @@
 // 2. One line in k10_roi_cuda.cpp: at::globalContext().alertNotDeterministic(...), with the full name
 //    of the operator.
 //
-// Begin on paper: which box, channel, row and column of bins has element i of grad?
+// Begin on paper: to which box, channel, row and column of bins does element i of grad belong?
 // Afterwards read the note above alertNotDeterministic in aten/src/ATen/Context.h; on your disk it is
 // torch/include/ATen/Context.h. Its example spells the name differently.
 // Real life differs: torchvision's kernel takes double and half too, and any number of points.
@@ -31,7 +31,7 @@ struct Side {
 };
 
 // Given: what point k of `points` between `first` and `last` reads, of `pixels` pixels. False if it is
-// more than one pixel outside: then it reads nothing, and `side` stays as it was.
+// more than one pixel outside: then it reads nothing, and `side` does not change.
 __device__ bool reads(float first, float last, int points, int k, int pixels, Side& side) {
     float at = first - 0.5f + (last - first) * (k + 0.5f) / points;
     if (at < -1 || at > pixels) return false;

@@ -1,7 +1,7 @@
 """Explore: find out who fills an operator's keys.
 
 An operator is a name and a row of kernels. Somebody wrote the CPU kernel in C++, somebody else the
-gradient in Python, and nobody a batching rule. The dispatcher says who:
+gradient in Python, and nobody a batching rule. The dispatcher knows who:
 
     print(torch._C._dispatch_dump("aten::grid_sampler_2d"))
 
@@ -23,10 +23,10 @@ KEYS = ("CPU", "CUDA", "Meta", "Autograd", "AutocastCPU", "FuncTorchBatched")
 
 
 def row(name: str) -> dict[str, str]:
-    """Return "C++", "Python" or "nobody" for each of KEYS, in this order.
+    """Return "C++", "Python" or "nobody" for each of KEYS, in order.
 
     It is the language of the kernel that is active now under exactly this key (AutogradCPU is not
-    Autograd). The file that registered it tells you: .py is Python. Lines marked (inactive) are
+    Autograd). The file that registered it decides: .py is Python. Lines marked (inactive) are
     kernels that were replaced.
     """
     found = dict.fromkeys(KEYS, "nobody")

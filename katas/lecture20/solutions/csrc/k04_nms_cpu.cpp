@@ -34,9 +34,9 @@ void check(const Tensor& boxes, const Tensor& scores);
 // ---- the exercise ------------------------------------------------------------------------
 
 // Returns the indices of the survivors, int64 [k], best score first. After `check`:
-// - visit the boxes as `ranked` says; a box survives unless its iou with a survivor is above the
+// - visit the boxes in the order of `ranked`; a box survives unless its iou with a survivor is above the
 //   threshold, both in double;
-// - n may be 0; boxes and scores may have any strides, and stay as they are.
+// - n may be 0; boxes and scores may have any strides; do not modify them.
 Tensor nms_cpu(const Tensor& boxes, const Tensor& scores, double threshold) {
   check(boxes, scores);
   std::vector<int64_t> kept;

@@ -11,7 +11,7 @@ struct Side {
 };
 
 // Given: what point k of `points` between `first` and `last` reads, of `pixels` pixels. False if it is
-// more than one pixel outside: then it reads nothing, and `side` stays as it was.
+// more than one pixel outside: then it reads nothing, and `side` does not change.
 __device__ bool reads(float first, float last, int points, int k, int pixels, Side& side) {
     float at = first - 0.5f + (last - first) * (k + 0.5f) / points;
     if (at < -1 || at > pixels) return false;
