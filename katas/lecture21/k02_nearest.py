@@ -1,6 +1,6 @@
 """Predict which pixels ``nearest`` takes.
 
-Shrink a mask: its last column is gone, and its first is still there. The mode is ``nearest``, yet
+Shrink a mask: its last column is gone, but its first remains. The mode is ``nearest``, yet
 it does not take the nearest pixel. And does ``scale_factor=0.35`` mean 0.35?
 
     row           pixels   call

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def triangle(distance: torch.Tensor) -> torch.Tensor:
-    """Return the weight at each distance; left (negative) and right count the same."""
+    """Return the weight at each distance; left (negative) and right are treated alike."""
     # TODO
     raise NotImplementedError("triangle")
 

@@ -11,7 +11,7 @@ writes it the wrong way round once, and then the tickets come:
     both      "A shift and then a turn: I get the turn, and then the shift."
     pixels    "At row 0, column 3 it returns what is at row 3, column 0."
 
-Mend each, in one to three lines.
+Fix each, in one to three lines.
 
 Begin with ``zoom``: where does the output's right edge, x = 1, have to look?
 Afterwards see ``affine_grid`` and ``grid_sample`` in ``torch/nn/functional.py``, in site-packages.
@@ -28,7 +28,7 @@ from torch.nn.functional import affine_grid
 from torch.nn.functional import grid_sample
 
 
-# TODO: find and mend what is wrong in each. Nothing raises NotImplementedError here: the code is
+# TODO: find and fix what is wrong in each. Nothing raises NotImplementedError here: the code is
 # written, and samples in the wrong place. Images are [batch, channels, h, w]; results have the same
 # shape.
 

@@ -4,7 +4,7 @@
 
     torch.func.jvp(lambda x: F.grid_sample(x, grid, align_corners=False), (image,), (v,))
 
-PyTorch keeps a table of decompositions: operators, written with smaller ones. Forward mode supports
+PyTorch keeps a table of decompositions: operators built from smaller ones. Forward mode supports
 those. What do they cost?
 
     forward graph of 3 x 16 x 16 -> 3 x 8 x 8, float64     operators    kept for backward
@@ -45,7 +45,7 @@ def opened(f: Callable[..., torch.Tensor], op: OpOverload, *args: torch.Tensor) 
 def kept(f: Callable[..., torch.Tensor], *args: torch.Tensor) -> int:
     """Return how many bytes autograd saves for a backward while ``f(*args)`` runs.
 
-    Whole storages count, each of them once, however many of its tensors or views are saved. The
+    Count whole storages, each of them once, however many of its tensors or views are saved. The
     args that need a gradient already require it.
     """
     # TODO: torch.autograd.graph.saved_tensors_hooks, and Tensor.untyped_storage.

@@ -8,12 +8,12 @@ Images come with a label for each pixel; 255 means that nobody labelled it.
     focal_loss   "gamma = 2 trains. With gamma = 0.5 gradients are NaN when the model is sure."
     shrunk       "Our data has sky (0) and road (4). Along the horizon we predict people (2)."
 
-Mend each in one to five lines, until it does what its docstring says, for large and small inputs.
+Fix each in one to five lines, until it does what its docstring says, for large and small inputs.
 
 Begin with ``F.cross_entropy(logits, labels, ignore_index=255)`` where all labels are 255. Which
 two numbers does the mean divide?
 Afterwards read ``cross_entropy`` in ``torch/nn/functional.py``, in site-packages. Real life
-differs: `sigmoid_focal_loss` of torchvision 0.28 has the NaN of `focal_loss` too.
+differs: `sigmoid_focal_loss` of torchvision 0.28 returns the NaN of `focal_loss` too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 IGNORED = 255
 
 
-# TODO: find and mend one bug in each. Nothing raises NotImplementedError here: the code is
+# TODO: find and fix one bug in each. Nothing raises NotImplementedError here: the code is
 # written, and wrong.
 
 

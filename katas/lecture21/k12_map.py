@@ -34,7 +34,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# As pycocotools: 0.01 times k, which is not the same float64 as k / 100 for every k.
+# As in pycocotools: 0.01 times k, which is not the same float64 as k / 100 for every k.
 RECALLS = torch.arange(101, dtype=torch.float64) * 0.01
 
 
@@ -43,10 +43,10 @@ def match(scores: torch.Tensor, ious: torch.Tensor, thresholds: torch.Tensor) ->
 
     `ious` is [detections, objects]. The detection with the highest score comes first; among equal
     scores, the one given first. It takes the object with the highest IoU among those that are free
-    and whose IoU is at least the threshold; at other thresholds others may be free. If IoUs are
+    and whose IoU is at least the threshold; each threshold has its own free objects. If IoUs are
     equal it may take either; pycocotools takes the last.
     """
-    # TODO: only detections must wait for each other.
+    # TODO: only detections depend on each other.
     raise NotImplementedError("match")
 
 

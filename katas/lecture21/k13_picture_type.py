@@ -71,8 +71,8 @@ class Picture(torch.Tensor):
     ) -> Any:
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
-        Otherwise no result is a picture, not even of functions that return several tensors, or that
-        write in place. Return a result that is not a tensor, such as a shape, unchanged.
+        Otherwise never wrap the result, even if func returns several tensors or writes in place.
+        Return a result that is not a tensor, such as a shape, unchanged.
         """
         # TODO: inside `with DisableTorchFunctionSubclass():` func is called as for tensors.
         # tree_map_only reaches the pictures in lists and tuples; it makes a torch.Size a tuple.
@@ -101,7 +101,7 @@ def wrap(result: torch.Tensor, like: Picture) -> torch.Tensor:
 
 
 def kernel(function: Callable[..., Any], kind: type) -> Callable[[T], T]:
-    """Return a decorator that enters a kernel into KERNELS, and returns it unchanged."""
+    """Return a decorator that stores a kernel in KERNELS, and returns it unchanged."""
     # TODO
     raise NotImplementedError("kernel")
 

@@ -48,7 +48,7 @@ def predicted() -> dict[str, tuple[list[int], list[int]]]:
 
 
 def test_every_row_has_two_lists() -> None:
-    """As many pixels as the call returns: 0.35 of ten is three."""
+    """Each list has as many pixels as the call returns: 0.35 of ten is three."""
     rows = predicted()
 
     assert {*rows} == {*CALLS}, f"yours has rows {sorted(rows)}, expected {sorted(CALLS)}"

@@ -124,7 +124,7 @@ def test_its_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unread() -> None:
-    """A column of zeros; weights that cancel are not zeros."""
+    """An unread input has a column of zeros; weights that cancel are not zeros."""
     plain = forward(resizer(3, "bilinear"), 7)
     smooth = forward(resizer(3, "bilinear", antialias=True), 7)
     for matrix, expected, what in (

@@ -21,7 +21,9 @@ KERNELS = {"bilinear": triangle, "bicubic": cubic}
 def close(yours: torch.Tensor, expected: torch.Tensor, why: str, within: float = 1e-12) -> None:
     """Compare, dtype and shape included."""
     __tracebackhide__ = True
-    assert yours.dtype == expected.dtype, f"{why}: yours is {yours.dtype}, not {expected.dtype}"
+    assert yours.dtype == expected.dtype, (
+        f"{why}: yours is {yours.dtype}, expected {expected.dtype}"
+    )
     message = f"{why}\nyours, {yours.dtype}: {yours}\nexpected: {expected}"
     torch.testing.assert_close(yours, expected, rtol=within, atol=within, msg=message)
 
@@ -99,7 +101,9 @@ def test_a_checkerboard_is_gray() -> None:
     board = (torch.arange(48)[:, None] + torch.arange(48)).remainder(2).double()
     plain = interpolate(board[None, None], (16, 16), mode="bilinear").std().item()
     yours = shrink(board, 16, 16, triangle)[2:-2, 2:-2].std().item()
-    assert yours < 0.01, f"std of a checkerboard at a third: yours {yours:.4f}, plain {plain:.4f}"
+    assert yours < 0.01, (
+        f"std of a checkerboard at a third: yours {yours:.4f}, plain {plain:.4f}, expected below 0.01"
+    )
 
 
 def test_gradients_come_back() -> None:

@@ -34,7 +34,7 @@ def pixels(*shape: int) -> torch.Tensor:
 
 
 def equal(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
-    """Compare bit by bit, dtype and shape included, and say how far apart the images are."""
+    """Compare bit by bit, dtype and shape included, and report how far apart the images are."""
     __tracebackhide__ = True
     found = (yours.dtype, [*yours.shape])
     right = (expected.dtype, [*expected.shape])
@@ -63,7 +63,7 @@ class Count(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Run the operator, and look at what it returns."""
+        """Run the operator, and inspect its result."""
         made = func(*args, **(kwargs or {}))
         name = str(func).split(".")[1]
         if isinstance(made, torch.Tensor):
@@ -95,7 +95,9 @@ def test_rounding_and_the_limit() -> None:
     codes, bits = fixed(small)
     assert bits == 22, f"weights of about 1e-6: yours has {bits} bits, expected 22"
     yours = codes.tolist()
-    assert yours == [[3, -3, 3, -4, 1, -1]], f"2.5, -2.5, 3.4, -3.6, 0.7, -0.7: rounded to {yours}"
+    assert yours == [[3, -3, 3, -4, 1, -1]], (
+        f"2.5, -2.5, 3.4, -3.6, 0.7, -0.7: yours are rounded to {yours}, expected 3, -3, 3, -4, 1, -1"
+    )
 
 
 def test_windows() -> None:
@@ -109,7 +111,9 @@ def test_windows() -> None:
     starts, taps = windows(torch.tensor([[0, 8, 1, 1, 0], [6, 0, 0, 0, 0]], dtype=torch.int32))
     found = [starts.tolist(), taps.tolist()]
     expected = [[1, 0], [[8, 1, 1], [6, 0, 0]]]
-    assert found == expected, f"two rows, the first with three taps: {found}, expected {expected}"
+    assert found == expected, (
+        f"two rows, the first with three taps: yours are {found}, expected {expected}"
+    )
 
 
 def test_four_to_two() -> None:
@@ -173,7 +177,7 @@ def test_no_floating_point_image() -> None:
 
 
 def test_written_by_yourself() -> None:
-    """The kernel for bytes is not called: here the weights are there already."""
+    """PyTorch's kernel for bytes is not called; here the weights exist already."""
     image = pixels(1, 3, 8, 8)
     expected = interpolate(image, (3, 3), mode="bilinear", antialias=True)
     matrix = kata.weights(8, 3, "bilinear")

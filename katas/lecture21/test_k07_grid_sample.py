@@ -133,12 +133,12 @@ def test_reflections(extension: Extension) -> None:
 def test_a_coordinate_that_is_nan(extension: Extension) -> None:
     """Pixel 0 where positions are brought back into the image; NaN where they are not."""
     at, slope = extension.op("locate")(torch.tensor([nan]).double(), 4, ZEROS)
-    assert at.isnan().all(), f"zeros: a NaN is at {at.item()} in yours, expected NaN"
+    assert at.isnan().all(), f"zeros: your code locates a NaN at {at.item()}, expected NaN"
     assert slope.item() == 2, f"zeros: the slope of a NaN, yours is {slope.item()}, expected 2"
     for padding in (BORDER, REFLECTION):
         at, slope = extension.op("locate")(torch.tensor([nan]).double(), 4, padding)
         found = (at.item(), slope.item())
-        assert found == (0.0, 0.0), f"{MODES[padding]}: NaN, yours is {found}, expected (0, 0)"
+        assert found == (0.0, 0.0), f"{MODES[padding]}: for NaN yours is {found}, expected (0, 0)"
 
 
 @step_two
@@ -168,7 +168,9 @@ def test_nan_and_nothing(extension: Extension) -> None:
     grid_sample = extension.op("grid_sample")
     grid = torch.full((2, 1, 1, 2), nan, dtype=torch.float64)
     yours = grid_sample(image(), grid, ZEROS)
-    assert yours.isnan().all(), f"zeros, a NaN in the grid: yours is {yours.flatten().tolist()}"
+    assert yours.isnan().all(), (
+        f"zeros, a NaN in the grid: yours is {yours.flatten().tolist()}, expected NaN"
+    )
     for rows, n in ((0, 2), (3, 0)):
         found = grid_sample(image()[:n], positions()[:n, :rows], BORDER).shape
         expected = (n, 3, rows, 4)
@@ -214,7 +216,7 @@ def small(*, x: bool = True, grid: bool = True) -> tuple[torch.Tensor, torch.Ten
 
 
 def found(names: list[str]) -> str:
-    """Say how many operators ran, and which ran first."""
+    """Describe how many operators ran, and which ran first."""
     return f"yours ran {len(names)}, the first {names[0]}" if names else "yours ran none"
 
 

@@ -65,10 +65,10 @@ def test_only_that_operator() -> None:
 
     for op in three:
         found = operators(opened(chain, op, image, grid))
-        assert op not in found, f"{op} should have been opened, but is still in your graph"
+        assert op not in found, f"{op} should have been decomposed, but is still in your graph"
         for other in set(three) - {op}:
             assert other in found, (
-                f"you were asked to open only {op}, but {other} is gone too: "
+                f"you were asked to decompose only {op}, but {other} is gone too: "
                 "give make_fx a table of one operator"
             )
 

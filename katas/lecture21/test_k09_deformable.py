@@ -49,7 +49,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, why: str) -> None:
 
 
 def pixel(image: torch.Tensor, y: float, x: float) -> torch.Tensor:
-    """Return what [channels, height, width] has at a point, bilinear, 0 outside."""
+    """Return the values of [channels, height, width] at a point, bilinear, 0 outside."""
     result = image.new_zeros(image.shape[0])
     for i, j in product((floor(y), floor(y) + 1), (floor(x), floor(x) + 1)):
         if 0 <= i < image.shape[1] and 0 <= j < image.shape[2]:
@@ -295,13 +295,17 @@ def test_a_layer_learns_where_to_look() -> None:
     torch.manual_seed(11)
     layer = DeformConv2d(2, 3, (2, 2)).double()
     y = layer(numbers(1, 2, 4, 4))
-    assert y.shape == (1, 3, 3, 3), f"2 x 2 without padding: yours is {tuple(y.shape)}"
+    assert y.shape == (1, 3, 3, 3), (
+        f"2 x 2 without padding: your shape is {tuple(y.shape)}, expected (1, 3, 3, 3)"
+    )
     y.square().sum().backward()
     grad = layer.ask.weight.grad
 
     assert grad is not None, "ask.weight has no gradient: are offsets and mask detached?"
     sums = grad.abs().sum((1, 2, 3))
-    assert (sums > 0).all(), f"of 12 answers of `ask`, the gradients sum to {sums.tolist()}"
+    assert (sums > 0).all(), (
+        f"for the 12 outputs of `ask` the gradients sum to {sums.tolist()}, expected none to be 0"
+    )
 
 
 @pytest.mark.backend("torchvision")

@@ -99,7 +99,9 @@ def test_pixel_loss_shows_what_is_wrong() -> None:
     """A loss that is NaN because the model is broken stays NaN; nothing hides it."""
     broken = torch.full((1, 3, 2, 2), torch.nan).double()
     yours = pixel_loss(broken, torch.ones(1, 2, 2).long())
-    assert yours.isnan(), f"all logits are NaN, all pixels labelled: yours is {yours.item()}"
+    assert yours.isnan(), (
+        f"all logits are NaN, all pixels labelled: yours is {yours.item()}, expected NaN"
+    )
     none = pixel_loss(numbers(1, 3, 2, 2), torch.full((1, 2, 2), 255))
     close(none, 0.0, "no pixel is labelled")
 
@@ -132,7 +134,9 @@ def test_edge_loss() -> None:
         close(edge_loss(z, t), expected, f"logit {z.item()}, target {t.item()}")
         low = edge_loss(z.float(), t.float())
         close(low.double(), torch.tensor(expected).float(), f"float32 of logit {z.item()}")
-        assert low.dtype == torch.float32, f"float32 logits: your loss is {low.dtype}"
+        assert low.dtype == torch.float32, (
+            f"float32 logits: your loss is {low.dtype}, expected float32"
+        )
     gradient = slope(lambda z: edge_loss(z, target), x)
     last = 1 / (1 + exp(-0.5)) - 0.25
     close(5 * gradient, [-1.0, -1.0, 1.0, 0.0, last], f"5 times the gradient at {x.tolist()}")

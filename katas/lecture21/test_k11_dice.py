@@ -107,7 +107,9 @@ def test_classes_beyond_a_byte() -> None:
     wrong = (yours != expected).sum().item()
     assert wrong == 0, f"{wrong} of 441 numbers differ; row 20: {yours[20].tolist()}"
     mixed = confusion(predicted.long(), target, 21)
-    assert torch.equal(mixed, expected), "int64 predictions with uint8 targets: yours differs"
+    assert torch.equal(mixed, expected), (
+        "int64 predictions with uint8 targets: your table differs from the expected one"
+    )
 
 
 def test_mean_iou() -> None:

@@ -19,7 +19,7 @@ from plugins.kit import unchanged
 from plugins.kit import watched_operators
 
 
-# As pycocotools has them: ten, from 0.5 to 0.95.
+# As in pycocotools: ten, from 0.5 to 0.95.
 THRESHOLDS = 0.5 + 0.05 * torch.arange(10, dtype=torch.float64)
 HALF = THRESHOLDS[:1]
 
@@ -88,7 +88,7 @@ def draw(seed: int, ties: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def scene(seed: int) -> list[Image]:
-    """Return three images with four classes: one without objects, and class 3 never an object."""
+    """Return three images with four classes: one has no objects, and no object has class 3."""
     dice, images = torch.Generator().manual_seed(seed), []
     for objects, noise in ((4, 3), (0, 4), (6, 5)):
         low = 50 * torch.rand(objects, 2, dtype=torch.float64, generator=dice)
@@ -195,7 +195,7 @@ def test_average_against_a_loop() -> None:
 
 
 def test_no_loop_over_thresholds() -> None:
-    """One threshold or ten: the same operators."""
+    """Ten thresholds run as many operators as one."""
     scores, counts = draw(1)[0], []
     for rows in (1, 10):
         hits = draw(2)[1].T[:1].expand(rows, 12) > 0.5
@@ -203,12 +203,12 @@ def test_no_loop_over_thresholds() -> None:
             average_precision(scores, hits, 7)
         counts.append(len(names))
     assert counts[1] <= counts[0] + 5, (
-        f"one threshold runs {counts[0]} operators, ten run {counts[1]}: loop over neither"
+        f"one threshold runs {counts[0]} operators, ten run {counts[1]}: do not loop over thresholds"
     )
 
 
 def test_a_detector() -> None:
-    """Three images, four classes: all together, against loops."""
+    """Three images and four classes together give what loops give."""
     for seed in range(3):
         images, results = scene(seed), []
         for name in range(4):

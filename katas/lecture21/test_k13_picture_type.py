@@ -72,7 +72,7 @@ def test_wrap() -> None:
 
 
 def test_image_plus_1_is_a_tensor() -> None:
-    """Its clone is an image."""
+    """image + 1 is a plain tensor; a clone of image is an image."""
     image = Image(numbers(3, 2, 4))
     with unchanged(image=image):
         yours = image + 1
@@ -195,7 +195,7 @@ def test_a_kernel_for_each_class() -> None:
 
 
 def test_kernels_see_plain_tensors() -> None:
-    """They get attributes by keyword, and what they return is wrapped."""
+    """Kernels get attributes by keyword, and their results are wrapped."""
     seen = list[Any]()
 
     def look(picture: Any) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def triangle(distance: torch.Tensor) -> torch.Tensor:
-    """Return the weight at each distance; left (negative) and right count the same."""
+    """Return the weight at each distance; left (negative) and right are treated alike."""
     return (1 - distance.abs()).clamp(min=0)
 
 

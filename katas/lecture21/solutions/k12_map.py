@@ -11,7 +11,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# As pycocotools: 0.01 times k, which is not the same float64 as k / 100 for every k.
+# As in pycocotools: 0.01 times k, which is not the same float64 as k / 100 for every k.
 RECALLS = torch.arange(101, dtype=torch.float64) * 0.01
 
 
@@ -20,7 +20,7 @@ def match(scores: torch.Tensor, ious: torch.Tensor, thresholds: torch.Tensor) ->
 
     `ious` is [detections, objects]. The detection with the highest score comes first; among equal
     scores, the one given first. It takes the object with the highest IoU among those that are free
-    and whose IoU is at least the threshold; at other thresholds others may be free. If IoUs are
+    and whose IoU is at least the threshold; each threshold has its own free objects. If IoUs are
     equal it may take either; pycocotools takes the last.
     """
     hits = torch.zeros(len(thresholds), len(scores), dtype=torch.bool)

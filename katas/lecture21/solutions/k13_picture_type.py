@@ -51,8 +51,8 @@ class Picture(torch.Tensor):
     ) -> Any:
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
-        Otherwise no result is a picture, not even of functions that return several tensors, or that
-        write in place. Return a result that is not a tensor, such as a shape, unchanged.
+        Otherwise never wrap the result, even if func returns several tensors or writes in place.
+        Return a result that is not a tensor, such as a shape, unchanged.
         """
         with DisableTorchFunctionSubclass():
             result = func(*args, **kwargs or {})
@@ -87,7 +87,7 @@ def wrap(result: torch.Tensor, like: Picture) -> torch.Tensor:
 
 
 def kernel(function: Callable[..., Any], kind: type) -> Callable[[T], T]:
-    """Return a decorator that enters a kernel into KERNELS, and returns it unchanged."""
+    """Return a decorator that stores a kernel in KERNELS, and returns it unchanged."""
 
     def enter(entered: T) -> T:
         KERNELS.setdefault(function, {})[kind] = entered

@@ -18,7 +18,7 @@ namespace {
 
 enum Padding : int64_t { kZeros, kBorder, kReflection };
 
-// A position in pixels: the centre of pixel k is k. And its derivative by the coordinate.
+// A position in pixels: the centre of pixel k is k; and its derivative by the coordinate.
 struct Place {
   double at;
   double slope;
@@ -172,7 +172,7 @@ std::array<Corner, 4> corners(const Place& y, const Place& x) {
   return found;
 }
 
-// Inputs may have any strides; a tensor's own accessor knows them.
+// Inputs may have any strides; a tensor's own accessor handles them.
 Tensor grid_sample_cpu(const Tensor& input, const Tensor& grid, int64_t padding) {
   const auto output = grid_sample_meta(input, grid, padding);
   auto to = output.accessor<double, 4>();
@@ -247,7 +247,7 @@ variable_list recorded_backward(
     const Tensor& grid,
     int64_t padding) {
   const auto n = input.size(0), c = input.size(1), h = input.size(2), w = input.size(3);
-  // Near where it is, a position is linear in its coordinate.
+  // Locally, a position is linear in its coordinate.
   const auto place = [&](int64_t dim, int64_t size) {
     const auto coordinate = grid.select(3, dim).reshape({n, 1, -1});
     const auto found = locate_cpu(coordinate.detach(), size, padding);
