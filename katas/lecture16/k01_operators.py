@@ -11,7 +11,7 @@ none: a protocol buffer is a list of numbered fields, some of which hold further
 
 `fields`, which is given, reads one level. Write `nodes`, about 8 lines.
 
-Begin with ``[number for number, _ in fields(model)]`` of a file of your own.
+Begin with ``[number for number, _ in fields(model)]`` of one of your files.
 Afterwards read ``ONNXProgram.save`` in ``torch/onnx/_internal/exporter/_onnx_program.py``, in
 site-packages.
 """

@@ -11,7 +11,7 @@ programs stop it. The fourth exports, and serves one batch size:
 Rewrite each in a line or two, so that its file takes any batch and returns what the old program
 did.
 
-Begin with ``torch.cond``: it takes two functions, and both end up in the file.
+Begin with ``torch.cond``: it takes two functions, and the file contains both.
 Afterwards read ``_guard_or`` and its callers in ``torch/fx/experimental/symbolic_shapes.py``, in
 site-packages.
 """

@@ -1,7 +1,7 @@
 """Rewrite the graph: fold a BatchNorm into the Conv before it.
 
 In eval mode a BatchNorm multiplies each channel by one number and adds another. A Conv can
-do that itself: with other weights it returns the same, and the graph is one node shorter.
+do that itself: with other weights it returns the same, and one node disappears.
 
     x -> Conv -> c -> BatchNormalization -> n        scale * (c - mean) / sqrt(var + epsilon) + bias
     x -> Conv --------------------------> n
@@ -9,14 +9,14 @@ do that itself: with other weights it returns the same, and the graph is one nod
 ONNX Runtime does so when it opens a file (``ORT_ENABLE_BASIC``), and such a pass can break a caller
 in two ways that no checker detects. Write two passes, about 20 lines; the rest is given.
 
-1. `drop_identities`: nodes that read the copy read the original instead.
+1. `drop_identities`: readers of the copy read the original.
 2. `fold_batch_norms`: only where nobody else needs the Conv's output.
 
 Begin on paper: what do a channel's weight and bias become, if there was no bias?
 Afterwards read ``fuse_conv_bn_weights`` in ``torch/nn/utils/fusion.py``, in site-packages.
 
-Real life differs: a branch of an If is a graph, which reads names of the outer graph. No node here
-has a branch.
+Real life differs: a branch of an If is a graph, which reads names of the outer graph. Here no node
+has branches.
 """
 
 from __future__ import annotations

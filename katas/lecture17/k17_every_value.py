@@ -9,7 +9,7 @@ PyTorch's own tool does not. ``torch.fx`` traces the forward into a graph of nod
 
 Write ``run_node``, k10's records and replacements, and `silent`, k12's question. About 8 lines.
 
-Begin with ``print(torch.fx.symbolic_trace(model).graph)`` for a model of your own. Afterwards read
+Begin with ``print(torch.fx.symbolic_trace(model).graph)`` for one of your models. Afterwards read
 ``Interpreter.run_node`` in ``torch/fx/interpreter.py``, in site-packages.
 """
 

@@ -7,7 +7,7 @@ matrix products:
     mha(x, x.clone(), x.clone())        4
 
 One product is the output's projection. The values are equal, and so is the result. But three
-projections of one object can be one product with three stacked weights, and `is` tells you whether
+projections of one object take one product with three stacked weights, and `is` tells you whether
 there is one object.
 
 Write `project`, about 7 lines:

@@ -11,7 +11,7 @@ tickets from last week, each about something frozen:
     words       "No optimizer knows the table, and a checksum of it changes in the first forward.
                  Only words that are in the batch are affected."
 
-Find and fix the bugs, a line or two each. Return what the docstrings say.
+Fix the bugs, a line or two each. Return what the docstrings say.
 
 Begin with the second: print ``p.grad`` of a frozen weight before and after `update`.
 Afterwards read ``Adam._init_group`` in ``torch/optim/adam.py``, in site-packages: how does an

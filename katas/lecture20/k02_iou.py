@@ -1,6 +1,6 @@
 """IoU of all pairs of boxes, in a dtype that can hold an area.
 
-Coordinates fit into a dtype; their differences and products may not. No error says so:
+Coordinates fit into a dtype; their differences and products may not. Nothing raises:
 
     float16    400 x 400          inf
     int32      60,000 x 60,000    -694,967,296

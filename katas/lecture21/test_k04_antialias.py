@@ -102,7 +102,8 @@ def test_a_checkerboard_is_gray() -> None:
     plain = interpolate(board[None, None], (16, 16), mode="bilinear").std().item()
     yours = shrink(board, 16, 16, triangle)[2:-2, 2:-2].std().item()
     assert yours < 0.01, (
-        f"std of a checkerboard at a third: yours {yours:.4f}, plain {plain:.4f}, expected below 0.01"
+        f"std of a checkerboard at a third: yours {yours:.4f}, plain {plain:.4f},"
+        " expected below 0.01"
     )
 
 

@@ -96,7 +96,8 @@ def test_rounding_and_the_limit() -> None:
     assert bits == 22, f"weights of about 1e-6: yours has {bits} bits, expected 22"
     yours = codes.tolist()
     assert yours == [[3, -3, 3, -4, 1, -1]], (
-        f"2.5, -2.5, 3.4, -3.6, 0.7, -0.7: yours are rounded to {yours}, expected 3, -3, 3, -4, 1, -1"
+        f"2.5, -2.5, 3.4, -3.6, 0.7, -0.7: yours are rounded to {yours},"
+        " expected 3, -3, 3, -4, 1, -1"
     )
 
 

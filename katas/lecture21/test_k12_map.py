@@ -203,7 +203,7 @@ def test_no_loop_over_thresholds() -> None:
             average_precision(scores, hits, 7)
         counts.append(len(names))
     assert counts[1] <= counts[0] + 5, (
-        f"one threshold runs {counts[0]} operators, ten run {counts[1]}: do not loop over thresholds"
+        f"one threshold runs {counts[0]} operators, ten run {counts[1]}: use no loop"
     )
 
 

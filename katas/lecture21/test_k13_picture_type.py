@@ -72,7 +72,7 @@ def test_wrap() -> None:
 
 
 def test_image_plus_1_is_a_tensor() -> None:
-    """image + 1 is a plain tensor; a clone of image is an image."""
+    """The sum is a plain tensor, but a clone of the image is an image."""
     image = Image(numbers(3, 2, 4))
     with unchanged(image=image):
         yours = image + 1

@@ -3,7 +3,7 @@
 // NMS as an operator in C++: no operator is called for a pair of boxes.
 //
 // k03 calls a few operators for each survivor: its time goes into their overhead, and into IoUs with boxes
-// that were dropped long ago. 3,000 boxes took 330 to 380 ms; this loop takes 15 to 18, compiled with -O2.
+// that were dropped earlier. 3,000 boxes took 330 to 380 ms; this loop takes 15 to 18, compiled with -O2.
 //
 //   lecture20_k04::nms(Tensor boxes, Tensor scores, float threshold) -> Tensor
 //
@@ -13,7 +13,7 @@
 // - Boxes may have any strides: read them with an accessor, without a copy.
 // - iou counts its calls. Once a survivor drops a box, stop comparing that box.
 //
-// Begin with step 1: which error does a call with meta tensors raise without your kernel?
+// Begin with step 1: how does a call with meta tensors fail without your kernel?
 // Afterwards open torch/headeronly/core/TensorAccessor.h, in torch/include in site-packages. Real life
 // differs: here sources are compiled without optimization, so count pairs and calls, not milliseconds.
 //

@@ -12,8 +12,8 @@
 // 1. nms_masks for at most 64 boxes: one block of 64 threads, one for each i. All of them read the 64
 //    boxes j, so load these into shared memory once. kata_nms_masks launches it.
 // 2. A grid of words x words blocks. Those below the diagonal return; the last blocks are not full.
-// 3. sweep: one block. For i = 0, 1, ... all threads test whether bit i of the removed words is set; if
-//    not, i survives, and they share the work of OR-ing row i of masks into the removed words. kata_sweep
+// 3. sweep: one block. For i = 0, 1, ... all threads test bit i of the removed words; if it is
+//    0, i survives, and they share the work of OR-ing row i of masks into the removed words. kata_sweep
 //    launches it.
 //
 // Begin on paper: which bits can box 63 have set in word 0, and box 64 in word 1? About 30 lines.

@@ -15,7 +15,7 @@
 // 2. One line in k10_roi_cuda.cpp: at::globalContext().alertNotDeterministic(...), with the full name
 //    of the operator.
 //
-// Begin on paper: to which box, channel, row and column of bins does element i of grad belong?
+// Begin on paper: what are the box, channel, row and column of bins of grad[i]?
 // Afterwards read the note above alertNotDeterministic in aten/src/ATen/Context.h; on your disk it is
 // torch/include/ATen/Context.h. Its example spells the name differently.
 // Real life differs: torchvision's kernel takes double and half too, and any number of points.
