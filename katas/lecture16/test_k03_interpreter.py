@@ -174,7 +174,7 @@ def test_an_input_left_out_and_two_outputs() -> None:
 
 @one
 def test_div() -> None:
-    """For floats, and for integers: -7 / 2 is -3, exact in all 64 bits."""
+    """Floats divide as usual; integers truncate: -7 / 2 is -3, exact in all 64 bits."""
     passes("div", "Div")
     model = model_of([made("Div", ["a", "b"], ["y"])], {"a": [2], "b": [2]}, {"y": [2]})
     big = 2**62 + 3
@@ -254,7 +254,7 @@ def test_reduce_sum() -> None:
 
 @three
 def test_reduce_sum_of_all_dims() -> None:
-    """Without axes and attributes: every dim is summed, and keeps size 1."""
+    """Without axes and attributes every dim is summed, and keeps size 1."""
     model = model_of([made("ReduceSum", ["x"], ["y"])], {"x": [2, 2]}, {"y": None})
     (yours,) = kata.run(model, {"x": numbers(1, 2, 3, 4).reshape(2, 2)})
 
@@ -263,7 +263,7 @@ def test_reduce_sum_of_all_dims() -> None:
 
 @three
 def test_layer_normalization() -> None:
-    """Over all dims from axis on; the mean and 1 / sqrt are returned too."""
+    """Normalize over all dims from axis on; the mean and 1 / sqrt are returned too."""
     passes("layernormalization", "LayerNormalization")
 
 

@@ -87,7 +87,7 @@ def test_repeated_beyond_the_integers() -> None:
 
 
 def test_the_mean_of_the_positive_elements() -> None:
-    """For any number of them, even none; the result is a 0-dim tensor of x's dtype."""
+    """There may be any number, even none; the result is a 0-dim tensor of x's dtype."""
     formula = lambda x: x[x > 0].mean() if (x > 0).any() else torch.tensor(0.0)  # noqa: E731 - two uses
     near = torch.tensor([[0.5, -0.5], [0.0, 3.0]])
     for x in (SIGNED, ROOTS, -ROOTS, SIGNED[:1], torch.zeros(2, 2), near):

@@ -75,7 +75,7 @@ def test_the_table_of_the_brief() -> None:
 
 
 def test_the_batch_is_open() -> None:
-    """One row, and five; the file names the size."""
+    """The file takes one row and five; it names the size."""
     _, runs = made()
     for rows in (1, 5):
         x = torch.tensor([HALVES] * rows)

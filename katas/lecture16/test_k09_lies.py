@@ -140,7 +140,7 @@ def test_peak_shows_nan() -> None:
 
 
 def test_latest_takes_any_batch() -> None:
-    """One row, three, seven: the file must not remember the example."""
+    """The file takes one row, three or seven: it must not remember the example."""
     for x in (ROOTS[:1], ROOTS, torch.cat([ROOTS, ROOTS, ROOTS[:1]])):
         (y,) = ask("Latest", x)
         same("Latest", y, x / x.shape[0] - x[-1], f"a batch of {len(x)}")

@@ -107,7 +107,7 @@ def feeds(rows: int, **others: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any
 
 
 def test_a_request_that_fits() -> None:
-    """For any batch, including one and none."""
+    """A request may have any batch size, including 1 and 0."""
     for rows in (1, 5, 0):
         found = sizes(INPUTS, feeds(rows))
         assert found == {"batch": rows}, f"yours {found}, expected a batch of {rows}"

@@ -139,7 +139,7 @@ def test_a_request_is_not_split() -> None:
 
 
 def test_a_request_that_fills_a_batch_alone() -> None:
-    """It runs at once, after the requests that waited."""
+    """A full request runs at once, after the requests that waited."""
     model = Model()
     batcher = Batcher(model, most=2, wait=4)
     first, second = batcher.submit(rows(1), 0), batcher.submit(rows(2, 3), 0)
@@ -231,7 +231,7 @@ def test_a_model_that_asks_again() -> None:
 
 
 def test_a_model_that_asks_again_and_leaves_no_room() -> None:
-    """Its request is in the queue when the call ends: x must fit beside that one too."""
+    """The model's own request is queued when the call ends: x must fit beside it too."""
     calls: list[list[float]] = []
 
     def run(x: Any) -> Any:
@@ -266,7 +266,7 @@ def test_calls_are_saved() -> None:
 
 @pytest.mark.backend("onnxruntime")
 def test_onnx_runtime_behind_it() -> None:
-    """One call of a session for four requests."""
+    """Four requests take one call of a session."""
     from onnx import helper  # noqa: PLC0415 - may be missing
 
     node = helper.make_node("Mul", ["x", "x"], ["y"])

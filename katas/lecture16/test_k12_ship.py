@@ -186,7 +186,7 @@ class Near(nn.Module):
 
 
 def test_the_tolerance(tmp_path: Path) -> None:
-    """It applies to 0 and to large numbers; with a tolerance of 0, float32 rounding fails."""
+    """The tolerance applies to 0 and to large numbers; at 0, float32 rounding fails."""
     near = [drawn(2), torch.zeros(1, 4), torch.full((1, 4), 1000.0)]
     try:
         quietly(Near(), tmp_path, near, tolerance=0.005)

@@ -126,7 +126,7 @@ def test_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes half a line: nothing is recorded as answered, and the next entry is whole."""
+    """The disk takes half a line: nothing counts as answered, and the next entry is whole."""
     path = tmp_path / "journal"
     journal, model = Journal(path), Model()
     answer(journal, model, "a", [1.0])

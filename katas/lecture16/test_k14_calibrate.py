@@ -48,7 +48,7 @@ def test_a_range_around_zero() -> None:
 
 
 def test_a_range_without_zero() -> None:
-    """It is widened at either end, or 0 could not be represented."""
+    """A range is widened at either end, or 0 could not be represented."""
     check(0.5, 2.0, 2 / 255, 0, "the range becomes 0 to 2")
     check(-2.0, -1.0, 2 / 255, 255, "the range becomes -2 to 0")
 
@@ -78,7 +78,7 @@ def ranged(batches: Sequence[Any], share: float, expected: tuple[float, float], 
 
 
 def test_the_range_of_all_batches() -> None:
-    """Not the range of the last, and not the mean of their ranges; sizes and shapes differ."""
+    """The range covers all batches, not the last or an average; sizes and shapes differ."""
     batches = [numbers(1, 2, 3, 4).reshape(2, 2), numbers(-7), numbers(5, 0).reshape(1, 2, 1)]
 
     ranged(batches, 1.0, (-7, 5), "the lowest is in the second batch, the highest in the third")
@@ -156,7 +156,7 @@ def test_an_input() -> None:
 
 
 def test_a_result() -> None:
-    """For the output of an inner node: the pair follows it, and comes before its readers."""
+    """For the output of an inner node, the pair follows that node, before its readers."""
     nodes = [made("Mul", "x w", "a"), made("Relu", "a", "b"), made("Mul", "b a", "y")]
     found = inserted(nodes, ["y"], "a", -1, 5)
     a = rounded(3 * X, -1, 5)
@@ -173,7 +173,7 @@ def test_an_output_keeps_its_value() -> None:
 
 
 def test_two_values() -> None:
-    """One after the other: names are derived from the value's name."""
+    """Two values can be rounded in turn: new names are derived from the value's name."""
     nodes = [made("Relu", "x", "h"), made("Mul", "h w", "y")]
     found = kata.insert(inserted(nodes, ["y"], "x", -1, 40), "h", 0.0, 3.0)
     h = np.maximum(rounded(X, -1, 40), 0)
@@ -214,7 +214,7 @@ y = Mul(h_rounded, w)""",
 
 
 def test_onnx_runtime_says_the_same() -> None:
-    """Its own calibration computes the same numbers for the same ranges."""
+    """ONNX Runtime's calibration computes the same numbers for the same ranges."""
     from onnxruntime.quantization.quant_utils import compute_scale_zp  # noqa: PLC0415 - may be missing
 
     for low, high in ((-1.0, 3.0), (0.5, 2.0), (-2.0, -1.0), (-0.9, 40.0), (0.0, 7.0)):

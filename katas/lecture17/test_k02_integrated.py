@@ -48,7 +48,7 @@ X, BASE, TARGET = numbers(6, 4, seed=5), numbers(1, 4, seed=6), torch.tensor([0,
 
 
 def test_midpoints() -> None:
-    """In the middle of equal parts."""
+    """Points are in the middle of equal parts."""
     points, weights = rule("midpoint", 4)
 
     assert points.dtype == weights.dtype == torch.float64, "expected float64 points and weights"
@@ -178,7 +178,7 @@ def test_nothing_is_left_behind() -> None:
 
 @pytest.mark.backend("captum")
 def test_captum_agrees() -> None:
-    """Its Gauss-Legendre rule, which it computes in float32."""
+    """Captum's Gauss-Legendre rule agrees; Captum computes it in float32."""
     f = bent()
     method = captum("attr.IntegratedGradients", f)
     expected = quietly(method.attribute, X, BASE.expand_as(X), TARGET, n_steps=20)

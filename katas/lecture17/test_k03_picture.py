@@ -32,7 +32,7 @@ def test_colours(value: float, expected: str) -> None:
 
 
 def test_zero_is_white() -> None:
-    """With either sign of 0, with a tiny value, and where all is 0."""
+    """Both signs of 0 are white, tiny values too, and a map of zeros."""
     for value, limit in ((0.0, 4.0), (-0.0, 4.0), (1e-9, 4.0), (-1e-9, 4.0), (0.0, 0.0)):
         compare(value, limit, "#ffffff")
 
@@ -44,7 +44,7 @@ def test_beyond_the_limit() -> None:
 
 
 def test_nan_is_seen() -> None:
-    """It is grey, and no number is grey."""
+    """NaN is grey, and no number is grey."""
     compare(nan, 4.0, "#808080")
     compare(nan, 0.0, "#808080")
 

@@ -142,7 +142,7 @@ def test_layers_of_one_shape_differ() -> None:
 
 
 def test_layers_inside_modules() -> None:
-    """Including a BatchNorm, which has reset_parameters; the names are those of named_modules."""
+    """A BatchNorm is a layer too; names are those of named_modules."""
     torch.manual_seed(0)
     block = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
     model = nn.ModuleDict({"block": block, "act": nn.ReLU(), "head": nn.Linear(3, 2)})

@@ -136,7 +136,7 @@ def test_the_model_is_only_watched() -> None:
 
 
 def test_a_dead_unit_has_no_gradient() -> None:
-    """After steps with too large a rate, on all of the data: the weights of dead units stay."""
+    """After steps with too large a rate, the weights of dead units get no gradient."""
     torch.manual_seed(2)
     model: Any = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 1)).double()
     x = numbers(64, 4)

@@ -63,7 +63,7 @@ def test_length() -> None:
 
 
 def test_log_sigmoid() -> None:
-    """At both ends: neither value nor gradient is infinite or NaN."""
+    """At both ends, neither value nor gradient is infinite or NaN."""
     x = torch.tensor([-1000.0, -40.0, 0.0, 40.0, 1000.0]).double()
     right = [-1000.0, -40.0, -0.6931471805599453, -4.248354255291589e-18, 0.0]
     close(log_sigmoid(x), right, f"log_sigmoid of {x.tolist()}")

@@ -90,7 +90,9 @@ def test_a_unit_that_never_fires() -> None:
     near, far = distances(x, means, factor).tolist()
 
     assert near < 10, f"a row of the data is {near:.3g} away, expected less than 10"
-    assert 900 < far < 1100, f"1.0 in a unit that was always 0: {far:.3g} away, expected about 1000"
+    assert 900 < far < 1100, (
+        f"a row with 1.0 in a unit that was always 0 is {far:.3g} away, expected about 1000"
+    )
 
 
 def test_threshold() -> None:

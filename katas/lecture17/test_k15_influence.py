@@ -57,7 +57,7 @@ def test_gradients_of_a_line() -> None:
 
 
 def test_gradients_of_rows() -> None:
-    """They equal those of a loop of backwards, in the order of the given weights."""
+    """Gradients equal those of a loop of backwards, in the order of the given weights."""
     model = network()
     yours = gradients(model, weights_of(model), cross_entropy, TRAIN)
     expected = one_by_one(model, TRAIN)
@@ -106,7 +106,7 @@ def test_one_run_for_all_rows() -> None:
 
 
 def test_influence_is_a_sum_of_products() -> None:
-    """Over two checkpoints with different rates."""
+    """Products are summed over two checkpoints with different rates."""
     first, second = network(1), network(2)
     checkpoints = [(weights_of(first), 0.5), (weights_of(second), 0.125)]
     yours = influence(network(), checkpoints, cross_entropy, TRAIN, TEST)

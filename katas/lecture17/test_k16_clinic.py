@@ -282,7 +282,7 @@ def by_definition(
 
 @five
 def test_importance() -> None:
-    """For each column, with the generator's permutations; the rows are as before."""
+    """Each column gets the generator's next permutation; the rows do not change."""
     x, y = records(200, 2, leaking=True)
     with unchanged(clerk(), x=x, y=y):
         yours = importance(clerk(), x, y, dice(9))

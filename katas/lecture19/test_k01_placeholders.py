@@ -65,7 +65,7 @@ def test_the_right_total_in_the_wrong_sentences() -> None:
 
 
 def test_a_sentence_without_images() -> None:
-    """Its images are a tensor without rows, and its text stays."""
+    """A sentence whose images have no rows keeps its text."""
     text = numbers(1, 4, 3)
     yours = merge(text, torch.tensor([[5, 7, 5, 3]]), [numbers(0, 3)], IMAGE)
 

@@ -74,7 +74,7 @@ def test_each_patch_is_a_crop() -> None:
 
 
 def test_the_grid_is_a_view() -> None:
-    """It begins where the images do in memory, and a write to a patch changes the image."""
+    """The grid starts at the images' address, and a write to a patch changes the image."""
     for images, what in (
         (numbers(2, 5, 8, 9), "contiguous images"),
         (numbers(2, 8, 9, 5).permute(0, 3, 1, 2), "images in channels-last"),
@@ -102,7 +102,7 @@ def test_a_patch_that_would_be_cut() -> None:
 
 
 def test_tokens_equal_unfold() -> None:
-    """For images with any strides; unfold has the patches in the last dim."""
+    """Images may have any strides; unfold has the patches in the last dim."""
     images = numbers(2, 8, 9, 5).permute(0, 3, 1, 2)
     with unchanged(images=images):
         yours = tokens(images, PATCH)
@@ -130,7 +130,7 @@ def test_when_tokens_are_a_copy() -> None:
 
 
 def test_embed_is_a_convolution() -> None:
-    """With the weight and bias of a Conv2d, in both memory formats."""
+    """`embed` takes the weight and bias of a Conv2d, in both memory formats."""
     torch.manual_seed(0)
     images = numbers(2, 5, 8, 9)
     for layout in (torch.contiguous_format, torch.channels_last):
@@ -143,7 +143,7 @@ def test_embed_is_a_convolution() -> None:
 
 
 def test_gradients_of_embed() -> None:
-    """Against finite differences, for images, weight and bias."""
+    """They agree with finite differences, for images, weight and bias."""
     inputs = [numbers(1, 2, 2, 3), numbers(2, 2, 2, 1, seed=1), numbers(2, seed=2)]
     for tensor in inputs:
         tensor.requires_grad_()
@@ -176,7 +176,7 @@ def test_no_images() -> None:
 
 
 def test_without_the_library() -> None:
-    """Without F.unfold, nn.Unfold or a convolution."""
+    """Your code calls neither F.unfold nor nn.Unfold nor a convolution."""
     names = ("conv2d", "nn.functional.conv2d", "nn.functional.unfold", "nn.functional.fold")
     images, weight, bias = numbers(1, 2, 2, 3), numbers(2, 2, 2, 1), numbers(2)
     with forbids(

@@ -51,7 +51,7 @@ def layer(*, training: bool = True, dropout: float = 0.0) -> nn.MultiheadAttenti
 
 
 def test_operators_by_name() -> None:
-    """In order, as often as they run, only inside the with; and they still compute."""
+    """Names come in order, as often as operators run inside the with; results are right."""
     x = torch.ones(2)
     with Operators() as seen:
         y = x + 1
@@ -148,7 +148,7 @@ def test_one_call_and_no_trace() -> None:
 
 
 def test_attend_is_fused_in_training() -> None:
-    """With a graph, and the output that mha has by default; the layer stays in training."""
+    """The output has a graph, and is mha's default output; the layer stays in training."""
     mha, x, memory = layer(), numbers(2, 5, 8), numbers(2, 7, 8)
     expected = mha(x, memory, memory)[0]
     with unchanged(mha, x=x, memory=memory):

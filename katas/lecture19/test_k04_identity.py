@@ -104,7 +104,7 @@ def test_as_many_as_pytorch() -> None:
 
 
 def test_gradients() -> None:
-    """Against finite differences, for inputs, weight and bias."""
+    """They agree with finite differences, for inputs, weight and bias."""
     x, m = (numbers(2, 2, seed=seed).requires_grad_() for seed in (3, 4))
     weight, bias = numbers(6, 2).requires_grad_(), numbers(6).requires_grad_()
 

@@ -92,7 +92,7 @@ def test_padding_alone_reads_nothing() -> None:
 
 @pytest.mark.parametrize("padding", [SOME, ALL], ids=["some", "all"])
 def test_gradients(padding: torch.Tensor) -> None:
-    """Against finite differences; where everything is padding they are 0, not NaN."""
+    """They agree with finite differences; where everything is padding they are 0, not NaN."""
     inputs = [x[..., :2].clone().requires_grad_() for x in (QUERY / 3, KEYS, VALUES)]
     grads = torch.autograd.grad(attend(*inputs, padding).square().sum(), inputs)
 
@@ -167,7 +167,7 @@ def test_the_memory_is_projected_once() -> None:
     assert yours == expected, f"calls in 5 steps: yours {yours}, expected {expected}"
     assert sizes["query"] == [[2, 1, 4]] * 5, (
         f"shapes projected as a query in 5 steps: yours {sizes['query']}, expected [2, 1, 4] each "
-        "time: only the newest token, since all earlier ones have already read"
+        "time: project only the newest token, since all earlier tokens have already read"
     )
 
 
@@ -186,7 +186,7 @@ def test_another_image() -> None:
 
 
 def test_gradients_reach_the_image() -> None:
-    """Through all steps, for those who train the encoder too."""
+    """Gradients pass through all steps, for those who train the encoder too."""
     reader, mha = layers()
     memory = MEMORY.clone().requires_grad_()
     yours = generate(reader, START, memory, SOME, 3)

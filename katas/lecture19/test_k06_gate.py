@@ -75,7 +75,7 @@ def test_the_gate_begins_closed() -> None:
 
 
 def test_the_gate_is_a_parameter() -> None:
-    """One number of shape [], which an optimizer finds."""
+    """The gate is one number of shape [], which an optimizer finds."""
     names = [name for name, _ in gated().named_parameters()]
     expected = ["gate", "branch.first.weight", "branch.last.weight"]
 

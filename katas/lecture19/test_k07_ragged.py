@@ -95,7 +95,7 @@ def test_pad_where_all_are_empty() -> None:
 
 
 def test_pad_as_pytorch_does() -> None:
-    """Against to_padded_tensor, in float32, with one longest sample and several."""
+    """The result is that of to_padded_tensor, in float32, with one longest sample or several."""
     for lengths in (LENGTHS, (1, 4, 2), (3,)):
         values = numbers(sum(lengths), 2).float()
         # Without the longest, the padded tensor is as long as all values together.
@@ -171,13 +171,13 @@ def operators(count: int) -> int:
 
 
 def test_no_loop_over_samples() -> None:
-    """As many operators for 320 samples as for 8."""
+    """320 samples take as many operators as 8."""
     few, many = operators(1), operators(40)
     assert many == few, f"pad and means run {few} operators for 8 samples, and {many} for 320"
 
 
 def test_by_hand() -> None:
-    """Without PyTorch's own ragged types, except in `add`."""
+    """Your code uses PyTorch's own ragged types only in `add`."""
     ready = ("nested_tensor", "as_nested_tensor", "to_padded_tensor", "narrow", "masked_select")
     with forbids(
         k07_ragged,
@@ -220,7 +220,7 @@ def test_add() -> None:
 
 
 def test_a_sum_can_be_added_to_again() -> None:
-    """It has the symbolic size of x, not of y and not a new one."""
+    """A sum has the symbolic size of x, not of y and not a new one."""
     x, y = apart(2, 0, 4)
     yours: Any = add(x, y)
 

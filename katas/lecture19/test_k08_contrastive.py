@@ -77,7 +77,7 @@ def test_two_pairs() -> None:
 
 
 def test_both_directions() -> None:
-    """For five pairs: each image over all captions, and each caption over all images."""
+    """The loss compares each image with all captions, and each caption with all images."""
     for rows in (1, 3, 5):
         images, captions = numbers(rows, 3, seed=1), numbers(rows, 3, seed=2)
         expected = torch.tensor(sum(parts(rows)), dtype=torch.double)
@@ -109,7 +109,7 @@ def gathered() -> tuple[torch.Tensor | None, torch.Tensor]:
 
 @gloo
 def test_gather_has_a_gradient(world: World) -> None:
-    """From all ranks: each of them uses these rows."""
+    """The gradient comes from all ranks, since each of them uses these rows."""
     for rank, (grad, came) in enumerate(world(gathered, 3, timeout=SOON)):
         assert grad is not None, f"no gradient reached the rows of rank {rank}"
         expected = numbers(6, 3, seed=3)[2 * rank : 2 * rank + 2] * (1 + 2 + 3)
@@ -144,7 +144,7 @@ def test_each_rank_has_its_part(world: World, size: int, rows: int) -> None:
 @gloo
 @pytest.mark.parametrize(("size", "rows"), [(2, 2), (3, 1)])
 def test_the_gradient_is_that_of_the_whole(world: World, size: int, rows: int) -> None:
-    """For this rank's rows; the scale's is the sum over ranks, as for any weight."""
+    """This rank's rows get the whole gradient; the scale's is the sum over ranks."""
     _, images, captions, scale = whole(size * rows)
     results = world(shared, size, rows, timeout=SOON)
     for rank, (_, mine, ours, _) in enumerate(results):

@@ -124,7 +124,7 @@ def test_a_state_for_each_chunk() -> None:
 
 @two
 def test_the_gradient_of_each() -> None:
-    """For two embeddings, in their order, and the value of the loss."""
+    """`slopes` returns the gradients of two embeddings, in order, and the loss."""
     loss, a, b = Loss(), numbers(4, 2, seed=1), numbers(4, 2, seed=2)
     with unchanged(a=a, b=b):
         value, yours = slopes(loss, a, b)
@@ -152,7 +152,7 @@ def test_the_scale_has_a_gradient() -> None:
 
 @three
 def test_one_chunk_at_a_time() -> None:
-    """In eval mode, and the .grad of a tower is accumulated."""
+    """The tower sees one chunk at a time, in eval mode; its .grad is accumulated."""
     tower, x, gradient = Tower(1).eval(), numbers(7, 3), numbers(7, 2)
     tower(x).backward(gradient)
     expected = [2 * each for each in grads(tower)]

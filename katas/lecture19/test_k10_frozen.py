@@ -38,7 +38,7 @@ def tower() -> Any:
 
 
 def test_features_do_not_depend_on_the_mode() -> None:
-    """They depend on neither the mode of the model around the tower nor other rows."""
+    """Features depend neither on the mode of the model around the tower nor on other rows."""
     x = numbers(6, 3)
     expected = tower().eval()(x).detach()
     model = nn.Sequential(Frozen(tower()), nn.Identity())
@@ -49,7 +49,7 @@ def test_features_do_not_depend_on_the_mode() -> None:
 
 
 def test_the_tower_stays_as_it_is() -> None:
-    """Including its running mean and its count of batches; train mode does not reach it."""
+    """Its running mean and its count of batches stay too; train mode does not reach it."""
     model = nn.Sequential(Frozen(tower()), nn.Linear(2, 2).double())
     model.train()
     before = {name: each.clone() for name, each in model[0].state_dict().items()}
@@ -72,7 +72,7 @@ def test_what_is_around_it_trains() -> None:
 
 
 def test_a_gradient_passes_through_the_tower() -> None:
-    """To x, which a layer before it may have made."""
+    """The gradient reaches x, which an earlier layer may have computed."""
     x, same = numbers(5, 3).requires_grad_(), numbers(5, 3).requires_grad_()
     features = Frozen(tower()).train()(x)
     assert features.requires_grad, "the features have no graph: no gradient can pass to x"
@@ -178,7 +178,7 @@ def encoder() -> Any:
 
 
 def test_a_prompt_learns() -> None:
-    """Its gradient comes through the frozen encoder, from every sample."""
+    """The prompt's gradient comes through the frozen encoder, from every sample."""
     model, x, prompt = encoder(), numbers(3, 4, 2), numbers(2, 2).requires_grad_()
     with unchanged(model, x=x, prompt=prompt):
         yours = prompted(model, prompt, x)
@@ -252,7 +252,7 @@ def test_a_table_has_its_own_padding() -> None:
 
 
 def test_a_thawed_table_learns() -> None:
-    """Its gradient is there, and a look-up still does not write to it; word 3 is too long."""
+    """A thawed table gets a gradient, and a look-up still does not write to it."""
     made, tokens = table().requires_grad_(), torch.tensor([3, 3, 1])
     before = made.weight.detach().clone()
     words(made, tokens).sum().backward()

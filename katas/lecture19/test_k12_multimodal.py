@@ -68,7 +68,7 @@ def words_of(*lengths: int) -> list[torch.Tensor]:
 
 @two
 def test_sentences() -> None:
-    """Words of all sentences, one below the other, and where each begins."""
+    """The words of all sentences follow each other; offsets say where each sentence begins."""
     made, tokens = table(), words_of(*LENGTHS)
     with unchanged(made, tokens=tokens):
         yours: Any = sentences(made, tokens)
@@ -108,7 +108,7 @@ class LookUps(TorchDispatchMode):
 
 @two
 def test_one_look_up() -> None:
-    """For all words of three sentences."""
+    """All words of three sentences take one look-up."""
     made, tokens = table(), words_of(*LENGTHS)
     with LookUps() as looked_up:
         sentences(made, tokens)
@@ -166,7 +166,7 @@ def test_what_is_found_can_be_added_to_the_words() -> None:
 
 @three
 def test_gradients_of_look() -> None:
-    """For words, keys and values."""
+    """Words, keys and values get the gradients of attention sample by sample."""
     leaves, _, yours = looked(LENGTHS, 2)
     mine = torch.autograd.grad(yours.values().square().sum(), leaves)
     theirs, expected = attention(LENGTHS, 2)

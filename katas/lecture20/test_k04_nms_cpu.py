@@ -205,5 +205,5 @@ def test_only_for_the_cpu(extension: Extension) -> None:
     ]
     assert keys == ["CPU"], (
         f"your kernel is registered for {keys}, expected only CPU: a function given to m.def runs"
-        " for every device, and cannot read the memory of the others"
+        " for every device, and cannot read other devices' memory"
     )

@@ -233,7 +233,7 @@ def test_what_a_mended_operator_returns() -> None:
 
 
 def test_a_mended_operator() -> None:
-    """One survivor, or none, and the program runs; so does the operator itself."""
+    """With one survivor or none the program runs, and so does the operator itself."""
     with old_library("mended") as model:
         before = model(BOXES, SCORES)
         mend(f"{OLD}::mended")

@@ -106,7 +106,7 @@ def test_the_highest_bit(extension: CudaExtension, device: str) -> None:
 @two
 @pytest.mark.parametrize("n", [65, 128, 129, 200])
 def test_several_blocks(extension: CudaExtension, device: str, n: int) -> None:
-    """Words right of the diagonal have all bits, and the last block is not full."""
+    """Words right of the diagonal use all bits, and the last block is not full."""
     check_masks(extension, scene(n).to(device))
 
 

@@ -107,7 +107,7 @@ def test_points_of_one_box() -> None:
 
 
 def test_points_of_a_short_box() -> None:
-    """Not aligned, it is made one pixel long; aligned, all points of an empty box coincide."""
+    """If not aligned, it becomes one pixel long; if aligned, an empty box's points coincide."""
     expected = [[3.125, 3.375, 3.625, 3.875]]
     close(on_line(3, 3, 2, 2, aligned=False), expected, "3 to 3, not aligned: 3 to 4 is read")
     close(on_line(3, 3.5, 2, 2, aligned=False), expected, "3 to 3.5, not aligned")

@@ -122,7 +122,9 @@ def test_spread_has_no_loop() -> None:
         with watched_operators() as ran:
             kata.spread(numbers(boxes, 2, 2, 2), ROIS[:1].expand(boxes, 5), (1, 2, 6, 6), 1.0)
         counts.append(len(ran))
-    assert counts[0] == counts[1], f"{counts[0]} operators for 3 boxes, {counts[1]} for 30"
+    assert counts[0] == counts[1], (
+        f"your code runs {counts[0]} operators for 3 boxes, and {counts[1]} for 30"
+    )
 
 
 def test_the_operator_computes() -> None:
@@ -177,7 +179,7 @@ def test_boxes_have_no_gradient() -> None:
 
 
 def test_the_formula_calls_the_backward_operator() -> None:
-    """It is one operator in a profile or a graph; a second derivative has no formula."""
+    """A profile or graph shows one operator; a second derivative has no formula."""
     operator, name = built()
     maps = numbers(2, 1, 4, 5).requires_grad_()
     patches = operator(maps, ROIS, 2, 2, 1.0)

@@ -225,7 +225,7 @@ def test_the_alert(extension: CudaExtension) -> None:
             said = str(error).partition("\n")[0]
     assert said, (
         "under torch.use_deterministic_algorithms(True) your operator returns a sum of atomics,"
-        " expected an error: k10_roi_cuda.cpp has to say that the operator is not deterministic"
+        " expected an error: k10_roi_cuda.cpp has to report that the operator is not deterministic"
     )
     assert said.startswith(f"{NAME} does not have a deterministic implementation"), (
         f"the error begins {said[:90]!r}, expected '{NAME} does not have a deterministic"

@@ -190,7 +190,7 @@ def test_the_head_is_dropped() -> None:
     needed = {"stem", "layer1.0", "body.0.0"}
     expected = {f"{layer}.{kind}" for layer in needed for kind in ("weight", "bias")}
     assert yours == expected, (
-        f"more than needed: {sorted(yours - expected)}; missing: {sorted(expected - yours)}"
+        f"not needed: {sorted(yours - expected)}; missing: {sorted(expected - yours)}"
     )
 
 
@@ -209,7 +209,7 @@ return {'layer1': layer1, 'body.0': body_0}""",
 
 
 def test_the_model_stays() -> None:
-    """It has all its layers, still returns logits, and shares its layers with the cut module."""
+    """The model keeps all its layers, returns logits, and shares layers with the cut module."""
     model, x = Classifier().double(), numbers(1, 1, 8, 8)
     before, layers = model(x).detach(), [name for name, _ in model.named_modules()]
     with unchanged(model):
@@ -221,7 +221,7 @@ def test_the_model_stays() -> None:
 
 
 def test_gradients_reach_the_backbone() -> None:
-    """Through the pyramid and the cut: this is how a detector is trained."""
+    """Gradients pass through the pyramid and the cut: this is how a detector is trained."""
     model = Classifier().double()
     maps = cut(model, NAMES)(numbers(1, 1, 9, 9))
     lateral = [nn.Conv2d(c, 2, 1).double() for c in (3, 4)]

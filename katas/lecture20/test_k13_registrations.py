@@ -101,7 +101,7 @@ def test_the_file_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     for key, file in places.items():
         assert yours[key] == "C++", (
             f"{key}, registered at {file}:123: yours {yours[key]!r}, expected 'C++': only a file"
-            " whose name ends in .py is Python, and a path may have spaces"
+            " whose name ends in .py is Python, and a path may contain spaces"
         )
 
 

@@ -47,7 +47,7 @@ def test_corners_aligned() -> None:
 
 
 def test_one_output_pixel() -> None:
-    """It is in the middle of the input; with corners aligned, PyTorch puts it at 0."""
+    """A single output pixel is in the middle; with corners aligned, PyTorch puts it at 0."""
     close(positions(6, 1, align_corners=False), double(2.5), "one output pixel for six")
     close(positions(6, 1, align_corners=True), double(0.0), "align_corners: one output pixel for 6")
 
@@ -61,7 +61,7 @@ def test_between_two_neighbours() -> None:
 
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_interpolate_agrees(*, align_corners: bool) -> None:
-    """From any size to any other, larger or smaller."""
+    """Sizes may be any, larger or smaller."""
     for size in range(1, 9):
         x = torch.linspace(1, 3, size).double().sqrt().sin()
         for length in range(1, 12):

@@ -93,7 +93,7 @@ def test_backward_alone() -> None:
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_an_image(name: str) -> None:
-    """Down the columns and across the rows, with different sizes."""
+    """An image is resized down its columns and across its rows, to different sizes."""
     image = numbers(2, 3, 7, 5)
     down, across = (forward(resizer(m, **MODES[name]), n) for m, n in ((3, 7), (6, 5)))
     expected = interpolate(image, (3, 6), **MODES[name])

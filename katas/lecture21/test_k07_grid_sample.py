@@ -134,7 +134,7 @@ def test_a_coordinate_that_is_nan(extension: Extension) -> None:
     """Pixel 0 where positions are brought back into the image; NaN where they are not."""
     at, slope = extension.op("locate")(torch.tensor([nan]).double(), 4, ZEROS)
     assert at.isnan().all(), f"zeros: your code locates a NaN at {at.item()}, expected NaN"
-    assert slope.item() == 2, f"zeros: the slope of a NaN, yours is {slope.item()}, expected 2"
+    assert slope.item() == 2, f"zeros: for a NaN your slope is {slope.item()}, expected 2"
     for padding in (BORDER, REFLECTION):
         at, slope = extension.op("locate")(torch.tensor([nan]).double(), 4, padding)
         found = (at.item(), slope.item())

@@ -206,7 +206,7 @@ def test_a_single_call() -> None:
 
 @four
 def test_offsets_of_0_are_conv2d() -> None:
-    """With a bias and without one; nothing is changed."""
+    """The results agree with a bias and without one; no input is modified."""
     x, weight, bias = numbers(2, 3, 5, 6), numbers(4, 3, 3, 2), numbers(4)
     offset = torch.zeros(2, 12, 3, 4).double()
     with unchanged(x=x, weight=weight, bias=bias, offset=offset):
@@ -238,7 +238,7 @@ def test_a_mask() -> None:
 
 @four
 def test_gradients() -> None:
-    """Of x, offset, weight, bias and mask, against finite differences."""
+    """Those of x, offset, weight, bias and mask agree with finite differences."""
     x, weight, bias = numbers(1, 2, 3, 4), numbers(2, 2, 2, 2), numbers(2)
     # Well between two pixels: on a pixel the slope jumps.
     offset = 0.2 + 0.6 * torch.sigmoid(numbers(1, 16, 2, 3))

@@ -59,7 +59,7 @@ def test_large_images_in_half_precision() -> None:
 
 
 def test_gradient_of_dice() -> None:
-    """By finite differences; in float16 it is the same, rounded."""
+    """It agrees with finite differences; in float16 it is the same, rounded."""
     p, target = draw(2, 3, 4).requires_grad_(), draw(2, 3, 4, seed=1) < 0.5
     try:
         torch.autograd.gradcheck(lambda z: dice(z, target), p)
@@ -113,7 +113,7 @@ def test_classes_beyond_a_byte() -> None:
 
 
 def test_mean_iou() -> None:
-    """Of class 0: 4 / (4 + 1 + 2). A class that is only predicted has an IoU of 0."""
+    """Class 0 has 4 / (4 + 1 + 2); a class that is only predicted has an IoU of 0."""
     table = torch.tensor([[4, 1, 0, 0], [2, 5, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
     with unchanged(table=table):
         yours = mean_iou(table)

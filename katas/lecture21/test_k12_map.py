@@ -116,7 +116,7 @@ def test_the_closest_free_object() -> None:
 
 
 def test_each_threshold_is_matched_by_itself() -> None:
-    """At .75 the first detection hits nothing, so the object is free; at least is enough."""
+    """At .75 the first detection misses, so the object stays free; equality is enough."""
     yours = match(tensor(0.9, 0.8), tensor([0.5], [0.75]), tensor(0.5, 0.75, 0.8))
     expected = [[True, False], [False, True], [False, False]]
     hit(yours, expected, "IoUs .5 and .75 with one object, thresholds .5, .75, .8")
@@ -159,7 +159,7 @@ def test_all_found() -> None:
 
 
 def test_detections_in_any_order() -> None:
-    """They are sorted by score first."""
+    """Detections are sorted by score first."""
     hits = torch.tensor([[False, True, False, True]])
     scores = tensor(0.6, 0.7, 0.8, 0.9)
     with unchanged(scores=scores, hits=hits):
