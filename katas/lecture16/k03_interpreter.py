@@ -69,7 +69,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
     """Run the nodes in order, and return the graph's outputs.
 
-    `known` contains the inputs, and for an inner graph the outer values. Do not modify it.
+    `known` contains the inputs, and for an inner graph the outer values. Leave it as it is.
     """
     # TODO: step 1: map names to arrays, weights too, and the name "" to None.
     raise NotImplementedError("evaluate")
@@ -98,7 +98,7 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
 ) -> Array:
     """Return a part of x. Without axes, `starts` are for the first dims; without steps, each is 1.
 
-    A start before the first element means the first; in Python only if steps go forward.
+    A start before the first element means the first element; in Python only if steps go forward.
     """
     # TODO: step 2.
     raise NotImplementedError("slice_")

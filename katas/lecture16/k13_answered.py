@@ -56,13 +56,13 @@ class Journal:
     file: BinaryIO
 
     def __init__(self, path: Path) -> None:
-        """Read the entries of a file, which need not exist, and cut off an unfinished last line."""
+        """Read the entries of a file, which need not exist, and cut off a line without its end."""
         self.lock = Lock()
         # TODO: what follows the last newline was never answered.
         raise NotImplementedError("Journal")
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry; put it in `known` once it survives a kill and a power cut.
+        """Append an entry, which survives a kill and a power cut before it is in `known`.
 
         If the disk is full, let Python's error propagate. The half line that it leaves must not
         spoil the next entry.
@@ -81,7 +81,7 @@ def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[flo
     Raises
     ------
     ReusedError
-        If the id is known with a different x. NaN counts as equal to NaN.
+        If the id is known with a different x. A NaN is the same x as a NaN.
     """
     # TODO: within the journal's lock.
     raise NotImplementedError("answer")

@@ -53,7 +53,7 @@ def restored(
 ) -> dict[str, float]:
     """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
-    Record no graph.
+    It records no graph.
     """
     # TODO: len(layers) + 2 forwards, without a graph.
     raise NotImplementedError("restored")

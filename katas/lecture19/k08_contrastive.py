@@ -54,7 +54,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows. Do not modify `grad`."""
+        """Return the gradient of this rank's rows. `grad` keeps its value."""
         # TODO: how do the other ranks' losses depend on this rank's rows? One collective.
         raise NotImplementedError("Gather.backward")
 

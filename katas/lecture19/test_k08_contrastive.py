@@ -144,7 +144,7 @@ def test_each_rank_has_its_part(world: World, size: int, rows: int) -> None:
 @gloo
 @pytest.mark.parametrize(("size", "rows"), [(2, 2), (3, 1)])
 def test_the_gradient_is_that_of_the_whole(world: World, size: int, rows: int) -> None:
-    """This rank's rows get the whole gradient; the scale's is the sum over ranks."""
+    """Rows get the whole gradient; the scale's gradients are summed over ranks."""
     _, images, captions, scale = whole(size * rows)
     results = world(shared, size, rows, timeout=SOON)
     for rank, (_, mine, ours, _) in enumerate(results):

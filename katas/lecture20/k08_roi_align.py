@@ -12,7 +12,7 @@ Sampling between pixels is `grid_sample`, the mean of neighbours is `avg_pool2d`
 functions, about 18 lines:
 
 1. `points`: the coordinates along one side, in pixels of the map: pixel i is at i.
-2. `roi_align`: sample, mask, take the mean. Use no loop.
+2. `roi_align`: sample, mask, take the mean. Loop over nothing.
 
 At the border RoIAlign and `grid_sample` differ. A point up to one pixel outside reads the edge of
 the map, as with padding_mode="border"; a point further out, below -1 or above the number of pixels,
@@ -38,7 +38,7 @@ def points(
     `first` and `last` are where each box begins and ends, already scaled. If `aligned`, both move
     by -0.5, since pixel i covers i to i + 1 and is read at its center. If not, nothing moves, and a
     box shorter than one pixel is made one pixel long, starting at `first`. If aligned, a box may
-    have any length, even a negative one: nothing is clamped.
+    have any length, also a negative one: nothing is clamped.
     """
     # TODO: start and length of each box; then the middle of each of bins * samples equal parts
     raise NotImplementedError("points")

@@ -90,7 +90,7 @@ def spread(
 
     `grad`, the gradient of the patches, is [boxes, channels, height, width]: as many bins as
     forward has. Maps, rois and grad have the same dtype. A pixel that no bin reads has gradient 0;
-    there may be no boxes. Use no loop.
+    there may be no boxes. Loop over nothing.
     """
     # TODO: gradient times weight for each tap, added up where the tap's pixel is
     raise NotImplementedError("spread")

@@ -63,8 +63,8 @@ def sampled(
 ) -> torch.Tensor:
     """Return what the taps read: [batch, channels, taps, out_height, out_width].
 
-    `offset` is [batch, groups * taps * 2, out_height, out_width]: along dim 1 by group, in a
-    group by tap, then y, x. The first of `groups` groups of offsets moves the taps in the first
+    `offset` is [batch, groups * taps * 2, out_height, out_width]: along dim 1 by group, in it by
+    tap, and then y, x. The first of `groups` groups of offsets moves the taps in the first
     channels / groups channels, and so on. Tensors may have any memory layout.
     """
     # TODO: step 3.

@@ -34,8 +34,8 @@ class Batcher:
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Accept a request of 1 to `most` rows, and return a future for its answer.
 
-        First run what is due at `now`. While x does not fit into the batch that is waiting, run
-        that batch. If the batch is full with x, or due because `wait` is 0, run it too.
+        First run what is due at `now`. As long as x does not fit into the batch that is waiting,
+        run that batch. If the batch is full with x, or due because `wait` is 0, run it too.
         """
         self.poll(now)
         while len(x) + sum(len(rows) for rows, _, _ in self.queue) > self.most:

@@ -38,7 +38,7 @@ def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeP
 def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
     """Return the scale and the zero point, the number that represents 0, for this range.
 
-    Widen a range without 0 to include it. 255 steps cover the range; round the zero point, half to
+    A range without 0 is widened to it. 255 steps cover the range; round the zero point, half to
     even. The range from 0 to 0 has scale 1 and zero point 0.
     """
     low, high = min(low, 0), max(high, 0)

@@ -47,7 +47,7 @@ def restored(
 ) -> dict[str, float]:
     """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
-    Record no graph.
+    It records no graph.
     """
     with torch.no_grad():
         best, there = run(model, layers, clean)

@@ -24,7 +24,7 @@ def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
 
     A layer is a module that has ``reset_parameters``; their order is that of ``named_modules``. Set
     the seed only once: two layers of one shape get different weights. A layer that is randomized in
-    one copy has the same weights in all later ones. Do not change the model or the random state;
+    one copy has the same weights in all later ones. Model and random state stay as they are, and
     the same seed gives the same copies again.
     """
     found, network = [], copy.deepcopy(model)

@@ -91,7 +91,7 @@ def spread(
 
     `grad`, the gradient of the patches, is [boxes, channels, height, width]: as many bins as
     forward has. Maps, rois and grad have the same dtype. A pixel that no bin reads has gradient 0;
-    there may be no boxes. Use no loop.
+    there may be no boxes. Loop over nothing.
     """
     index, weight = taps(rois, shape, grad.shape[-2:], scale)
     images, channels, height, width = shape

@@ -51,8 +51,8 @@ class Picture(torch.Tensor):
     ) -> Any:
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
-        Otherwise never wrap the result, even if func returns several tensors or writes in place.
-        Return a result that is not a tensor, such as a shape, unchanged.
+        Otherwise no result is a picture, not even of functions that return several tensors, or that
+        write in place. Return a result that is not a tensor, such as a shape, unchanged.
         """
         with DisableTorchFunctionSubclass():
             result = func(*args, **kwargs or {})
