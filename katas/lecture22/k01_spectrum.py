@@ -1,7 +1,7 @@
 """See the frequencies of a sound, and what a window does to them.
 
-A cosine that turns 3 times in 16 samples puts one number in its spectrum, in bin 3. One that turns
-3.5 times does not end where it began, and puts a number in every bin. A Hann window hides the ends:
+A cosine that turns 3 times in 16 samples fills one bin of its spectrum, bin 3. One that turns 3.5
+times does not end where it began, and fills every bin. A Hann window hides the ends:
 
     bin                   0     1     2     3     4     5
     cosine(3, 16)         .     .     .     8     .     .
@@ -23,7 +23,7 @@ import torch
 def cosine(turns: float, samples: int) -> torch.Tensor:
     """Return a float64 cosine that begins at 1 and makes `turns` turns in `samples` samples.
 
-    The sample after the last one would complete them: sample 16 of ``cosine(3, 16)`` is again 1.
+    The sample after the last would complete the turns: sample 16 of ``cosine(3, 16)`` is again 1.
     """
     # TODO
     raise NotImplementedError("cosine")

@@ -1,8 +1,8 @@
 """Predict what the conventions of ``torch.fft`` do to numbers.
 
-A factor of n, or one bin too few, raises no error: loudness is wrong, or a sample is lost.
+A wrong factor of n, or a missing bin, raises no error: loudness is wrong, or a sample is lost.
 
-    row        what is asked, in this order
+    row        what is asked, in order
     ones       fft(ones(4), norm=...)[0], for "backward", "ortho" and "forward"
     seven      how many bins rfft makes of 7 samples, how many samples irfft makes of those
     complex    the 4 samples of irfft(tensor([4 + 9j, 0, 0]))

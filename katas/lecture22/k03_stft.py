@@ -16,7 +16,7 @@ need no copy: they are the sound with different strides.
 
 About 11 lines. Begin on paper: with center, which sample of the sound is at the middle of frame 0?
 Afterwards read ``stft`` in ``torch/functional.py``, in site-packages. k15 of lecture 06 scales such
-columns; here they may be complex, and k04 goes back.
+columns; here they may be complex, and k04 inverts `stft`.
 """
 
 from __future__ import annotations

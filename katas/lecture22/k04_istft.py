@@ -11,7 +11,7 @@ up where they overlap, and divide by the sum of the squared windows there:
     envelope      the same with frames of window ** 2
 
 1. `overlap_add`, which is to ``unfold`` what a transposed matrix is to the matrix. No loop.
-2. `istft`: transform, window, add, remove what was padded, divide.
+2. `istft`: transform, window, add, remove the padding, divide.
 
 Call the given `refuse_gaps` with the envelope of the samples that you return, and of no others:
 with `center`, leave out the padded ones first.
@@ -39,7 +39,7 @@ def refuse_gaps(envelope: torch.Tensor) -> None:
 
 
 def overlap_add(frames: torch.Tensor, hop: int) -> torch.Tensor:
-    """Return the sums of frames [..., frames, size] that begin `hop` samples apart: [..., samples].
+    """Add up frames [..., frames, size] that begin `hop` samples apart: return [..., samples].
 
     The first frame begins at sample 0, and the last sample is the last one of the last frame.
     """

@@ -9,7 +9,7 @@ PyTorch's is the direction of steepest ascent: the real part's slope plus 1j tim
     z is not 0              z / |z|      1j z / |z|^2
     z is 0                  0            0
 
-1. `parts`: a real view. ``view_as_real`` refuses a conjugate view: its memory has other numbers.
+1. `parts`: a real view. ``view_as_real`` refuses a conjugate view: its memory is not conjugated.
 2. `numeric`: that gradient from differences, as gradcheck finds it.
 3. `Polar`: magnitude and phase with a backward of your own.
 

@@ -1,10 +1,10 @@
 """Weigh bins by ear, and take a log that training survives.
 
-Below 1 kHz, equal steps in hertz sound equal; above it, equal ratios do. The mel scale has both:
+Below 1 kHz, equal steps in hertz sound equal; above it, equal ratios do. The mel scale covers both:
 
     m = 2595 log10(1 + f / 700)          f = 700 (10^(m / 2595) - 1)
 
-A filter is a triangle in hertz over three neighbours of points that are equally spaced in mel:
+A filter is a triangle in hertz over three adjacent points, which are equally spaced in mel:
 
     points      0 Hz    p1      p2      p3       rate / 2
     filter 0     0 ---- 1 ---- 0
@@ -16,9 +16,9 @@ A filter is a triangle in hertz over three neighbours of points that are equally
 
 - Write no loop over bins or filters.
 
-About 10 lines. Begin on paper: why do 128 mels on 201 bins have filters that are all 0?
+About 10 lines. Begin on paper: why are some of 128 mel filters on 201 bins all 0?
 Afterwards see ``clamp`` in ``torch/_torch_docs.py``, in site-packages, and ``melscale_fbanks`` of
-torchaudio, which has these triangles.
+torchaudio, which builds these triangles.
 """
 
 from __future__ import annotations

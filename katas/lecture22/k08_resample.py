@@ -1,6 +1,6 @@
 """Change the sampling rate with one strided convolution.
 
-At 48 kHz, every third sample makes 16 kHz, and a tone of 9 kHz becomes one of 7 kHz: frequencies
+From 48 to 16 kHz, taking every third sample turns a tone of 9 kHz into one of 7 kHz: frequencies
 above 8 kHz fold back. So the waveform must be filtered, and the filter can be evaluated at the new
 times directly. Output j is a sum over all inputs i:
 
@@ -10,7 +10,7 @@ times directly. Output j is a sum over all inputs i:
     inputs     0     1     2     3     4     5     6       old = 3
     outputs    0        1        2        3        4       new = 2
 
-Output 2 sees input 3 at the same distance as output 0 sees input 0. So there are only `new`
+Output 2 is as far from input 3 as output 0 from input 0. So there are only `new`
 filters, and the next `new` outputs use them again, `old` inputs later.
 
 1. `filters`: the weights, a row for each of the first `new` outputs.
@@ -34,13 +34,13 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and which share of the band it passes.
+# How many zeros of the sinc a filter keeps on each side, and what share of the band it passes.
 ZEROS = 6
 ROLLOFF = 0.99
 
 
 def lowpass(t: torch.Tensor) -> torch.Tensor:
-    """Return sinc(t) under a Hann window that ends at its sixth zero. Given."""
+    """Return sinc(t) times a Hann window that ends at its sixth zero. Given."""
     t = t.clamp(-ZEROS, ZEROS)
     return torch.sinc(t) * torch.cos(t * math.pi / (2 * ZEROS)) ** 2
 
@@ -70,7 +70,7 @@ def filters(old: int, new: int) -> torch.Tensor:
 def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return x, [..., samples], resampled to [..., ceil(samples * new / old)], in x's dtype.
 
-    There are zeros before and after x. `samples` may be 0.
+    Treat samples outside x as 0. `samples` may be 0.
     """
     # TODO
     raise NotImplementedError("resample")

@@ -14,7 +14,7 @@ around the labels, and each path moves to the right through these states:
    each frame which class the matching paths emit.
 4. `CTC`: the gradient of logsumexp is NaN where all its inputs are -inf, so write backward
    yourself.
-5. `pytorchs`: what F.ctc_loss returns as gradient, which is different: gradcheck fails on
+5. `pytorchs`: the gradient that F.ctc_loss returns, which is different: gradcheck fails on
    log_probs, and passes on scores before log_softmax. What may be added to the gradient there?
 
 Do not call `ctc_loss`. About 30 lines, 75 minutes. Begin on paper: which states may be the first,
@@ -49,7 +49,7 @@ def extend(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, states]: the log of the sum over all prefixes that end in this state.
+    """Return [frames, states]: the log of the sum over all path prefixes that end in each state.
 
     A prefix's probability is the product over all its frames, the last included. log_probs is
     [frames, classes], with at least one frame, and finite; the probabilities of a frame need not
@@ -66,7 +66,7 @@ def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: the share of paths giving `labels` that emit the class there.
+    """Return [frames, classes]: the share of `labels`' paths that emit each class in each frame.
 
     The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
     least one path.
@@ -92,7 +92,7 @@ class CTC(torch.autograd.Function):
 
 
 def pytorchs(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return what ``F.ctc_loss(..., reduction="sum")`` returns as gradient for log_probs.
+    """Return the gradient for log_probs that ``F.ctc_loss(..., reduction="sum")`` returns.
 
     There is at least one path.
     """

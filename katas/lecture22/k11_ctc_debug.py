@@ -1,7 +1,7 @@
-"""Debug: five CTC trainings that stall.
+"""Debug: five CTC training runs that stall.
 
 F.ctc_loss raises nothing when it gets the wrong inputs. Each of these functions belongs to a
-training that stalls, or worse. The tickets:
+run that stalls, or worse. The tickets:
 
     total       "The loss is far below 0 by now, it goes on falling, and all transcripts are empty."
     fits        "Rows with fewer frames than labels are dropped. Still, one row in ten thousand has
@@ -11,7 +11,7 @@ training that stalls, or worse. The tickets:
                  one in its batch."
     letters     "No model of ours has ever written an a."
 
-Find and mend them, a line or two each; `sentences` has two bugs. Return what the docstrings say.
+Fix them, a line or two each; `sentences` has two bugs. Return what the docstrings say.
 
 Begin with `fits`: which path gives [1, 1], and how long is it? And what is the gradient of inf?
 Afterwards read ``ctc_loss`` in ``aten/src/ATen/native/LossCTC.cpp``: what does "mean" divide by?
@@ -37,12 +37,12 @@ class Batch(NamedTuple):
     sizes: torch.Tensor
 
 
-# TODO: find and mend the bugs. Nothing raises NotImplementedError here: the code is written, and
+# TODO: find and fix the bugs. Nothing raises NotImplementedError here: the code is complete, but
 # wrong.
 
 
 def total(batch: Batch) -> torch.Tensor:
-    """Return the sum over rows of minus the log-probability of the row's labels, []."""
+    """Return the sum over rows of the negative log-probability of the row's labels, []."""
     return F.ctc_loss(batch.scores, batch.labels, batch.frames, batch.sizes, reduction="sum")
 
 
@@ -52,7 +52,7 @@ def fits(batch: Batch) -> torch.Tensor:
 
 
 def found(batch: Batch) -> torch.Tensor:
-    """Return the mean of minus the log-probability over the rows that fit; 0 if none does.
+    """Return the mean negative log-probability over the rows that fit; 0 if none fits.
 
     The gradient is finite, and 0 for scores of rows that do not fit.
     """
@@ -69,7 +69,7 @@ def found(batch: Batch) -> torch.Tensor:
 
 
 def sentences(batch: Batch) -> torch.Tensor:
-    """Return the mean over rows of minus the log-probability of all labels of a row; all rows fit.
+    """Return the mean over rows of the negative log-probability of a row's labels; all rows fit.
 
     Scores after a row's frames do not count.
     """
@@ -80,6 +80,6 @@ def sentences(batch: Batch) -> torch.Tensor:
 
 
 def letters(batch: Batch) -> torch.Tensor:
-    """Return what `total` returns, for labels that count from 0: the blank is the last class."""
+    """Return what `total` returns, for labels that start at 0: the blank is the last class."""
     log_probs = batch.scores.log_softmax(-1)
     return F.ctc_loss(log_probs, batch.labels, batch.frames, batch.sizes, reduction="sum")

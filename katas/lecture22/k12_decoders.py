@@ -5,7 +5,7 @@ nothing, with 0.36. But three paths give "a":
 
     a -   0.24        Keep for each text two sums: over paths that end with a blank,
     - a   0.24        and over those that end with a label. In the next frame, an "a"
-    a a   0.16        makes "aa" of the first, and leaves "a" of the second.
+    a a   0.16        turns the first into "aa"; the second stays "a".
           0.64
 
 1. `greedy`: the best class of each frame, without repeats, then without blanks.

@@ -48,7 +48,7 @@ def test_the_window_is_periodic() -> None:
 
 
 def test_a_window_spreads_a_pure_tone() -> None:
-    """The window is three frequencies, 0 and 1 and -1, and each moves the tone."""
+    """The window consists of three frequencies, 0, 1 and -1; each shifts the tone."""
     close(
         magnitudes(cosine(3, 16), hann(16)),
         [0, 0, 2, 4, 2, 0, 0, 0, 0],
@@ -57,7 +57,7 @@ def test_a_window_spreads_a_pure_tone() -> None:
 
 
 def test_three_and_a_half_turns_leak() -> None:
-    """Each bin has something, even far away."""
+    """No bin is 0, even far from the tone."""
     assert_expected_inline(
         picture(magnitudes(cosine(3.5, 16))),
         """\
@@ -74,7 +74,7 @@ def test_three_and_a_half_turns_leak() -> None:
 
 
 def test_a_window_keeps_the_leak_near() -> None:
-    """Four bins have nearly everything."""
+    """Four bins hold nearly all of the tone."""
     assert_expected_inline(
         picture(magnitudes(cosine(3.5, 16), hann(16))),
         """\
@@ -100,10 +100,10 @@ def test_the_last_dim_is_time() -> None:
     for yours in (plain, windowed):
         found = (tuple(yours.shape), yours.dtype)
         expected = ((2, 2, 9), torch.float32)
-        assert found == expected, f"of [2, 2, 16], float32: yours is {found}, expected {expected}"
+        assert found == expected, f"for float32 [2, 2, 16]: yours is {found}, expected {expected}"
         peaks = yours.argmax(-1).flatten().tolist()
         assert peaks == [2, 3, 4, 5], (
-            f"peaks of 2 to 5 turns: yours are in bins {peaks}, expected 2 to 5"
+            f"for 2 to 5 turns, your peaks are in bins {peaks}, expected 2 to 5"
         )
 
 

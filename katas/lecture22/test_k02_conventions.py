@@ -55,7 +55,7 @@ def test_every_row_is_there() -> None:
     """Each row has as many numbers as the brief asks for."""
     rows, right = predicted(), computed()
 
-    assert {*rows} == {*RULES}, f"yours has rows {sorted(rows)}, expected {sorted(RULES)}"
+    assert {*rows} == {*RULES}, f"your rows are {sorted(rows)}, expected {sorted(RULES)}"
     for name, row in right.items():
         found = len(rows[name])
         assert found == len(row), f"{name}: expected {len(row)} numbers; yours has {found}"

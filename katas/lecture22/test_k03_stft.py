@@ -65,7 +65,7 @@ def test_three_frames_of_nine_samples() -> None:
 
 
 def test_frames_are_a_view() -> None:
-    """Even if the signal is itself one column of two, and does not begin at offset 0."""
+    """They are a view even of a signal that is one column of two and begins at offset 1."""
     stereo = sound(20, 2)
     signal = stereo[3:, 1]
     yours = frames(signal, 4, 3)
@@ -77,7 +77,7 @@ def test_frames_are_a_view() -> None:
 
 
 def test_frames_of_a_batch() -> None:
-    """Dims before the last stay."""
+    """Dims before the last are kept."""
     signal = sound(2, 3, 11)
     yours = frames(signal, 5, 2)
     expected = torch.stack([signal[..., k : k + 5] for k in (0, 2, 4, 6)], -2)
@@ -144,7 +144,7 @@ def test_a_complex_signal_has_all_bins() -> None:
 
 
 def test_single_precision() -> None:
-    """A float32 sound and window have a complex64 spectrum."""
+    """A float32 sound and window give a complex64 spectrum."""
     signal, window = sound(23, dtype=torch.float32), fade(6).float()
     yours = stft(signal, 8, 3, window).dtype
 

@@ -59,7 +59,7 @@ def test_two_frames() -> None:
     yours = overlap_add(frames, 4).tolist()
     assert yours == [1, 2, 3, 4, 10, 20, 30, 40], f"frames that only touch: yours {yours}"
     yours = overlap_add(frames, 5).tolist()
-    assert yours == [1, 2, 3, 4, 0, 10, 20, 30, 40], f"a gap between frames is 0: yours {yours}"
+    assert yours == [1, 2, 3, 4, 0, 10, 20, 30, 40], f"expected 0 between frames: yours {yours}"
     yours = overlap_add(frames[:1], 3).tolist()
     assert yours == [1, 2, 3, 4], (
         f"with a single frame, the result should be that frame: yours {yours}"
@@ -168,7 +168,7 @@ def test_only_what_is_returned_may_have_no_gap() -> None:
 
 
 def test_single_precision() -> None:
-    """A complex64 spectrum has a float32 sound."""
+    """A complex64 spectrum gives a float32 sound."""
     edited = numbers(5, 7, dtype=torch.complex64)
     yours = istft(edited, 8, 3, hann(8).float()).dtype
 

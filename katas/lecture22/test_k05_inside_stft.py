@@ -31,7 +31,7 @@ class Small(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Calls an operator that is not in ATen, as your own library may have."""
+    """Calls an operator that is not in ATen, as your own library might."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return a result of an operator of prims and one of aten."""
@@ -39,7 +39,7 @@ class Mixed(nn.Module):
 
 
 class Columns(nn.Module):
-    """A front end, as a model may have."""
+    """A front end, such as a model may have."""
 
     def forward(self, x: torch.Tensor, window: torch.Tensor) -> torch.Tensor:
         """Return the spectrum."""
@@ -47,7 +47,7 @@ class Columns(nn.Module):
 
 
 def graph(module: nn.Module, *args: Any) -> list[str]:
-    """Return your list, without warnings of torch.export about itself."""
+    """Return your list, without torch.export's warnings about itself."""
     __tracebackhide__ = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -69,7 +69,7 @@ def test_two_operators() -> None:
     yours = eager(lambda x: ((x + 1) * x + 1).relu(), SOUND)
 
     expected = ["aten.add", "aten.mul", "aten.add", "aten.relu"]
-    assert yours == expected, f"of ((x + 1) * x + 1).relu(): yours {yours}, expected {expected}"
+    assert yours == expected, f"for ((x + 1) * x + 1).relu(): yours {yours}, expected {expected}"
 
 
 def test_the_call_still_computes() -> None:
@@ -108,7 +108,7 @@ def test_a_small_graph() -> None:
 
 
 def test_operators_that_are_not_of_aten() -> None:
-    """Another namespace counts too."""
+    """Operators from other namespaces are listed too."""
     expected = ["prims.sin", "aten.add"]
     yours = eager(Mixed(), SOUND)
     assert yours == expected, f"for prims.sin(x) + 1, eager: yours {yours}, expected {expected}"
@@ -117,13 +117,13 @@ def test_operators_that_are_not_of_aten() -> None:
 
 
 def test_what_stft_runs_in_eager() -> None:
-    """Frames are a view of what was padded; one product, one transform."""
+    """Frames are a view of the padded sound; one product and one transform follow."""
     yours = eager(Columns(), SOUND, WINDOW)
 
     order = ["aten.reflection_pad1d", "aten.as_strided", "aten.mul", "aten._fft_r2c"]
     found = [each for each in yours if each in order]
     assert found == order, (
-        f"expected pad, frames, window, transform in this order: yours {found} of {yours}"
+        f"expected pad, frames, window, transform in that order: yours {found} of {yours}"
     )
 
 

@@ -53,7 +53,7 @@ def test_parts_are_a_view() -> None:
 
 
 def test_parts_of_a_conjugate_view() -> None:
-    """Its memory has the imaginary parts that were there before."""
+    """Its memory still holds the imaginary parts from before the conjugation."""
     z = torch.tensor([[1 + 2j, 3 - 4j]])
     with unchanged(z=z):
         yours = parts(z.mH)
@@ -72,7 +72,7 @@ def test_the_steepest_way_up() -> None:
 
 
 def test_numeric_is_what_autograd_has() -> None:
-    """For matrices, transposed and conjugate, and functions that mix their numbers."""
+    """Compare for transposed and conjugate matrices, and for functions that mix their numbers."""
     weights = numbers(2, 3)
     for z, what in (
         (numbers(2, 3), "a matrix"),
@@ -88,7 +88,7 @@ def test_numeric_is_what_autograd_has() -> None:
 
 
 def test_numeric_leaves_z_alone() -> None:
-    """Even if z requires a gradient; the result has no graph, and `eps` is the step."""
+    """z may require a gradient; the result has no graph, and `eps` is the step."""
     z = numbers(3).requires_grad_()
     seen: list[float] = []
 
@@ -131,7 +131,7 @@ def test_both_come_from_one_backward() -> None:
 
 
 def test_gradients_on_paper() -> None:
-    """At 3 + 4j: r grows along z, phi across."""
+    """At 3 + 4j, r grows along z, and phi perpendicular to it."""
     z = torch.tensor(3 + 4j, dtype=torch.complex128, requires_grad=True)
     yours = slope(Polar.apply(z)[0], z)
     compare(yours, exact(0.6 + 0.8j), "the gradient of r at 3 + 4j: z / |z|")
@@ -143,7 +143,7 @@ def test_gradients_on_paper() -> None:
 
 
 def test_gradcheck() -> None:
-    """Differences agree with your backward, even for a conjugate view."""
+    """Finite differences agree with your backward, even for a conjugate view."""
     z = numbers(2, 3).requires_grad_()
     passed = torch.autograd.gradcheck(Polar.apply, z)
     assert passed, "gradcheck: your backward differs from finite differences"
@@ -152,18 +152,18 @@ def test_gradcheck() -> None:
 
 
 def test_gradgradcheck() -> None:
-    """Your backward is itself made of operators that can be differentiated."""
+    """Your backward itself consists of operators that can be differentiated."""
     z = numbers(3).requires_grad_()
     passed = torch.autograd.gradgradcheck(Polar.apply, z, raise_exception=False)
 
     assert passed, (
         "gradgradcheck: the second derivative differs from finite differences. Your backward must"
-        " be differentiable in z: r and phi, if saved as numbers, are constants there"
+        " be differentiable in z: if you save the values of r and phi, they are constants there"
     )
 
 
 def test_silence() -> None:
-    """A bin of 0 has gradient 0, and the others have theirs."""
+    """A bin of 0 has gradient 0, and the other bins keep their gradients."""
     values = numbers(4)
     values[1] = 0
     z, other = values.clone().requires_grad_(), values.clone().requires_grad_()
@@ -187,8 +187,8 @@ def test_silence_in_a_second_backward() -> None:
     yours = slope(first.abs().square().sum(), z)
 
     assert yours.isfinite().all(), (
-        f"the second backward has {yours.tolist()}: divide by a number that is never 0; do not"
-        " choose after you have divided"
+        f"the second backward returns {yours.tolist()}: replace a divisor of 0 before you divide;"
+        " do not replace the quotient afterwards"
     )
 
 
@@ -227,12 +227,14 @@ def test_numeric_agrees_with_polar() -> None:
 
 @pytest.mark.given
 def test_where_the_nan_comes_from() -> None:
-    """In PyTorch, the root of squares has NaN in silence, and abs has 0."""
+    """In PyTorch, the square root of a sum of squares has gradient NaN at 0, and abs has 0."""
     z = torch.zeros(1, dtype=torch.complex128, requires_grad=True)
     root = torch.view_as_real(z).square().sum(-1).sqrt()
     found = slope(root.sum(), z)
 
-    assert found.isnan().all(), f"the root of squares at 0 has gradient {found}, expected NaN"
+    assert found.isnan().all(), (
+        f"the square root of a sum of squares has gradient {found} at 0, expected NaN"
+    )
     assert slope(z.abs().sum(), z).item() == 0, "the gradient of abs at 0 should be 0"
     with pytest.raises(RuntimeError, match="view_as_real"):
         torch.view_as_real(z.conj())

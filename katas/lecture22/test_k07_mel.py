@@ -53,7 +53,7 @@ def compare(yours: torch.Tensor, right: torch.Tensor, why: str, tolerance: float
 
 
 def test_one_filter() -> None:
-    """From 0 Hz to 1400: the middle is half of the mels, at 700 (sqrt(3) - 1) Hz."""
+    """From 0 Hz to 1400, the middle is at half of the mels, 700 (sqrt(3) - 1) Hz."""
     yours = filters(5, 1, 2800)
 
     peak = 700 * (math.sqrt(3) - 1)
@@ -74,7 +74,7 @@ def test_triangles(bins: int, mels: int, rate: int) -> None:
 
 
 def test_neighbours_share() -> None:
-    """Between the first peak and the last one the filters of a bin sum to 1."""
+    """Between the first peak and the last, the filters sum to 1 at each bin."""
     yours = filters(201, 40, 16000)
     peaks = yours.argmax(0)
     sums = yours.sum(1)[peaks[0] + 1 : peaks[-1]]
@@ -86,7 +86,7 @@ def test_neighbours_share() -> None:
 
 
 def test_filters_between_bins_are_empty() -> None:
-    """128 mels are too many for 201 bins: a triangle may fall between two of them."""
+    """128 mels are too many for 201 bins: a triangle may fall between two bins."""
     yours = filters(201, 128, 16000)
     empty = (yours.sum(0) == 0).nonzero().flatten().tolist()
 
@@ -106,7 +106,7 @@ def test_no_loop() -> None:
     many, few = counts
     assert few == many, f"your code runs {few} operators for 4 filters, {many} for 40: do not loop"
     assert few > 5, (
-        f"your code runs {few} operators, expected more than 5: Python arithmetic is a loop too"
+        f"your code runs {few} operators, expected more than 5: plain Python loops count too"
     )
 
 
@@ -121,7 +121,7 @@ def test_logs_of_products() -> None:
 
 
 def test_a_batch() -> None:
-    """Dims before bins stay."""
+    """Dims before the bins are kept."""
     power, matrix = numbers(2, 3, 5, 7), numbers(5, 4)
     with unchanged(power=power, matrix=matrix):
         yours = log_mel(power, matrix)
@@ -131,7 +131,7 @@ def test_a_batch() -> None:
 
 
 def test_the_floor() -> None:
-    """Silence has the log of the floor, which is 1e-10 unless you say otherwise."""
+    """Silence gives the log of the floor, which is 1e-10 by default."""
     matrix, power = torch.eye(3).double(), torch.tensor([[0.0], [1e-12], [0.5]]).double()
     least = math.log(1e-10)
     expected = torch.tensor([[least], [least], [math.log(0.5)]], dtype=torch.float64)
@@ -141,7 +141,7 @@ def test_the_floor() -> None:
 
 
 def test_gradients_in_silence() -> None:
-    """What is below the floor has gradient 0, not 1 / floor."""
+    """Values below the floor have gradient 0, not 1 / floor."""
     power = torch.tensor([[0.0], [1e-12], [0.5]], dtype=torch.float64, requires_grad=True)
     yours = torch.autograd.grad(log_mel(power, torch.eye(3).double()).sum(), power)[0]
 
@@ -150,7 +150,7 @@ def test_gradients_in_silence() -> None:
 
 
 def test_gradcheck() -> None:
-    """Through power and matrix, above the floor and below it."""
+    """Check the gradients of power and matrix, above the floor and below it."""
     power, matrix = numbers(3, 4), numbers(3, 2)
     power[:, 1] = 1e-3
     inputs = (power.requires_grad_(), matrix.requires_grad_())

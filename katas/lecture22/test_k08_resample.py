@@ -80,7 +80,7 @@ def test_one_filter() -> None:
 
 @pytest.mark.parametrize(("old", "new", "reach"), [(3, 2, 10), (2, 3, 7), (5, 4, 8), (1, 4, 7)])
 def test_filters(old: int, new: int, reach: int) -> None:
-    """A row for each of the first outputs; reach depends on whether the rate falls."""
+    """There is a row for each of the first outputs; reach depends on whether the rate falls."""
     yours = filters(old, new)
 
     cutoff = 0.99 * min(old, new)
@@ -99,7 +99,7 @@ def test_rates_are_reduced() -> None:
     [(2, 1, 40), (1, 2, 20), (3, 2, 41), (2, 3, 40), (48000, 32000, 37), (441, 160, 300)],
 )
 def test_the_sum_of_the_brief(old: int, new: int, samples: int) -> None:
-    """All inputs, all outputs, at both ends too."""
+    """Compare all outputs, including those at both ends."""
     x = numbers(samples)
     with unchanged(x=x):
         yours = resample(x, old, new)
@@ -117,16 +117,16 @@ def test_every_length() -> None:
 
 
 def test_how_many_outputs() -> None:
-    """147 samples, from 147 to 160, make 160; in floats, 147 * (160 / 147) is above 160."""
+    """From 147 to 160, 147 samples give 160; in floats, 147 * (160 / 147) is above 160."""
     yours = resample(numbers(147), 147, 160).shape[-1]
     assert yours == 160, (
-        f"147 samples, from 147 to 160: your code returns {yours}, expected 160. Round up in"
+        f"from 147 to 160, your code returns {yours} for 147 samples, expected 160. Round up in"
         f" integers: as a float, 147 * (160 / 147) is {147 * (160 / 147)}"
     )
 
 
 def test_dims_in_front() -> None:
-    """[2, 3, samples] and [1, samples]: each row by itself. x may be any view."""
+    """Each row of [2, 3, samples] or [1, samples] is resampled by itself. x may be any view."""
     x = numbers(2, 30, 3).transpose(1, 2)
     with unchanged(x=x):
         yours = resample(x, 3, 2)
@@ -136,7 +136,7 @@ def test_dims_in_front() -> None:
 
 
 def test_no_samples() -> None:
-    """There is nothing to hear, and the dims in front stay."""
+    """The result is empty, and the leading dims are kept."""
     for shape in ((0,), (2, 3, 0)):
         yours = resample(numbers(*shape), 3, 2)
         assert yours.shape == shape, f"for shape {[*shape]}, your shape is {[*yours.shape]}"
@@ -152,7 +152,7 @@ def test_dtype() -> None:
 
 
 def test_one_convolution() -> None:
-    """However many rows and filters."""
+    """One call is enough for any number of rows and filters."""
     with Convolutions() as mode:
         resample(numbers(4, 60), 5, 4)
 
@@ -161,18 +161,20 @@ def test_one_convolution() -> None:
 
 
 def test_ten_kilohertz() -> None:
-    """Below 8 kHz a tone keeps its level. Above, every third sample folds it to 6 kHz."""
+    """A tone below 8 kHz keeps its level; every third sample would fold 10 kHz to 6 kHz."""
     middle = slice(200, 1400)
     low, high = tone(1000, 48000, 4800), tone(10000, 48000, 4800)
     kept = resample(low, 48000, 16000)[middle]
     close(kept, tone(1000, 16000, 1600)[middle], "a tone of 1 kHz", 2e-3)
     level = float(resample(high, 48000, 16000)[middle].abs().max())
     folded = float(high[::3].abs().max())
-    assert level < 0.02, f"10 kHz at 16 kHz: level {level:.4f}, expected nearly 0 ([::3]: {folded})"
+    assert level < 0.02, (
+        f"10 kHz resampled to 16 kHz has level {level:.4f}, expected nearly 0 ([::3]: {folded})"
+    )
 
 
 def test_listen(tmp_path: Path) -> None:
-    """The files that the module writes hold what it says."""
+    """The files that the module writes contain the sounds that it promises."""
     paths = kata.main(tmp_path)
 
     found = {}
@@ -197,7 +199,7 @@ def test_listen(tmp_path: Path) -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
-    """The default method of torchaudio is this one."""
+    """torchaudio resamples this way by default."""
     x = numbers(2, 300)
     yours = [resample(x, old, new) for old, new in ((3, 2), (48000, 44100), (8000, 16000))]
     from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing

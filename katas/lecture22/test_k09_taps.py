@@ -64,7 +64,7 @@ def summed(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
     [(1, 1, [-6, -5, -4], 14), (1, 2, [-6, -6, -5], 14), (3, 2, [-9, -8, -6], 20)],
 )
 def test_neighbours(old: int, new: int, first: list[int], taps: int) -> None:
-    """Outputs 0, 1, 2: the first of `reach` inputs up to the output, and how many there are."""
+    """Compare the indices for outputs 0, 1 and 2: each first one, and how many there are."""
     j = torch.arange(3)
     with unchanged(j=j):
         yours = neighbours(j, old, new)
@@ -77,7 +77,7 @@ def test_neighbours(old: int, new: int, first: list[int], taps: int) -> None:
 
 
 def test_neighbours_far_away() -> None:
-    """Output 10 ** 12 too: a division of floats is off by more than one input there."""
+    """At output 10 ** 12, float division is off by more than one input."""
     for j in (16_777_217, 10**12, 10**12 + 1):
         yours = neighbours(torch.tensor([j]), 16001, 15999)[0].tolist()
         middle = j * 16001 // 15999
@@ -108,16 +108,16 @@ def test_every_length() -> None:
 
 
 def test_how_many_outputs() -> None:
-    """147 samples, from 147 to 160, make 160; in floats, 147 * (160 / 147) is above 160."""
+    """From 147 to 160, 147 samples give 160; in floats, 147 * (160 / 147) is above 160."""
     yours = resample(numbers(147), 147, 160).shape[-1]
     assert yours == 160, (
-        f"147 samples, from 147 to 160: your code returns {yours}, expected 160. Round up in"
+        f"from 147 to 160, your code returns {yours} for 147 samples, expected 160. Round up in"
         f" integers: as a float, 147 * (160 / 147) is {147 * (160 / 147)}"
     )
 
 
 def test_dims_in_front() -> None:
-    """[2, 3, samples] and [1, samples]; x may be any view."""
+    """x may be [2, 3, samples] or [1, samples], and any view."""
     x = numbers(2, 30, 3).transpose(1, 2)
     with unchanged(x=x):
         yours = resample(x, 3, 2)
@@ -127,7 +127,7 @@ def test_dims_in_front() -> None:
 
 
 def test_no_samples() -> None:
-    """The leading dims stay."""
+    """The leading dims are kept."""
     for shape in ((0,), (2, 3, 0)):
         yours = resample(numbers(*shape), 3, 2)
         assert yours.shape == shape, f"for shape {[*shape]}, your shape is {[*yours.shape]}"
@@ -144,7 +144,7 @@ def test_dtype() -> None:
 
 @pytest.mark.parametrize("rows", [1, 5])
 def test_numbers_made(rows: int) -> None:
-    """From 2000 to 1999 there are 1999 outputs of 14 taps; a matrix has 144 times as many."""
+    """From 2000 to 1999 there are 1999 outputs of 14 taps; a full matrix is 144 times as large."""
     x = numbers(rows, 2000)
     with Made() as made:
         yours = resample(x, 2000, 1999)
@@ -186,7 +186,7 @@ def test_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
-    """The result of torchaudio, which multiplies by all the zeros."""
+    """torchaudio gives the same result, but multiplies by all the zeros."""
     x = numbers(2, 300)
     rates = ((100, 99), (48000, 44100), (8000, 16000))
     yours = [resample(x, old, new) for old, new in rates]

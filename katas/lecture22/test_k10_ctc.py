@@ -61,7 +61,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str, gap: float = 1
 
 @cache
 def paths(frames: int, classes: int) -> dict[tuple[int, ...], torch.Tensor]:
-    """Return all paths, [paths, frames], by the labels that they collapse to."""
+    """Return all paths, [paths, frames], keyed by the labels that they collapse to."""
     found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for path in product(range(classes), repeat=frames):
         left = tuple(label for label, _ in groupby(path) if label)
@@ -78,7 +78,7 @@ def enumerated(log_probs: torch.Tensor, labels: list[int]) -> tuple[torch.Tensor
 
 
 def beginnings(log_probs: torch.Tensor, labels: list[int]) -> torch.Tensor:
-    """Return what `alphas` should, walk by walk."""
+    """Return what `alphas` should return, walk by walk."""
     states = [0]
     for label in labels:
         states += [label, 0]
@@ -114,14 +114,14 @@ def why(jumps: list[int], right: list[int]) -> str:
 
 @one
 def test_states() -> None:
-    """A blank before, between and after."""
+    """There is a blank before, between and after the labels."""
     labels = ids([1, 1, 2])
     with unchanged(labels=labels):
         states, _ = extend(labels)
 
     assert states.dtype == torch.int64, f"your states are {states.dtype}, expected int64"
     right = [0, 1, 0, 1, 0, 2, 0]
-    assert states.tolist() == right, f"states of 1 1 2: yours {states.tolist()}, expected {right}"
+    assert states.tolist() == right, f"states for 1 1 2: yours {states.tolist()}, expected {right}"
 
 
 @one
@@ -134,7 +134,7 @@ def test_jumps(labels: list[int], right: list[int]) -> None:
     states, jumps = extend(ids(labels))
 
     assert len(states) == len(jumps) == 2 * len(labels) + 1, (
-        f"{labels}: {len(states)} states, {len(jumps)} jumps"
+        f"for labels {labels}, your code returns {len(states)} states and {len(jumps)} jumps"
     )
     assert jumps.dtype == torch.bool, f"your jumps are {jumps.dtype}, expected bool"
     yours = jumps.nonzero().flatten().tolist()
@@ -156,7 +156,7 @@ def test_one_frame() -> None:
 
 @two
 def test_two_frames() -> None:
-    """Labels 2 1: the last state is out of reach."""
+    """For labels 2 1, the last state cannot be reached."""
     log_probs = scores(2)
     yours = alphas(log_probs, ids([2, 1]))
 
@@ -166,7 +166,7 @@ def test_two_frames() -> None:
 @two
 @pytest.mark.parametrize("labels", LABELS)
 def test_all_beginnings(labels: list[int]) -> None:
-    """Each state at each frame, as a walk through all states finds them."""
+    """Compare each state at each frame with a sum over all walks to it."""
     log_probs = scores(5).log_softmax(-1)
     with unchanged(log_probs=log_probs):
         yours = alphas(log_probs, ids(labels))
@@ -177,7 +177,7 @@ def test_all_beginnings(labels: list[int]) -> None:
 @three
 @pytest.mark.parametrize("labels", LABELS)
 def test_loss_of_all_paths(labels: list[int]) -> None:
-    """Of 4096 paths, those that collapse to the labels."""
+    """Sum over those of 4096 paths that collapse to the labels."""
     log_probs = scores().log_softmax(-1)
     with unchanged(log_probs=log_probs):
         yours = loss(log_probs, ids(labels))
@@ -187,15 +187,15 @@ def test_loss_of_all_paths(labels: list[int]) -> None:
 
 @three
 def test_no_path() -> None:
-    """1 1 needs a blank between: two frames are too short, and three are not."""
+    """Labels 1 1 need a blank in between: two frames are too few, and three are enough."""
     yours = [float(loss(scores(frames), ids([1, 1]))) for frames in (2, 3)]
     assert yours[0] == INF, f"labels 1 1 in two frames: yours {yours[0]}, expected inf"
-    assert yours[1] < INF, f"labels 1 1 in three frames: yours {yours[1]}, expected a number"
+    assert yours[1] < INF, f"labels 1 1 in three frames: yours {yours[1]}, expected a finite number"
 
 
 @three
 def test_long() -> None:
-    """Probabilities of 2000 frames are below the smallest float: keep their logarithms."""
+    """The probability of 2000 frames is below the smallest float: keep logarithms."""
     log_probs = scores(2000).log_softmax(-1)
     labels = ids([1, 2, 3] * 30)
     close(loss(log_probs, labels), theirs(log_probs, labels), "2000 frames, 90 labels", 1e-8)
@@ -204,7 +204,7 @@ def test_long() -> None:
 @three
 @pytest.mark.parametrize("labels", LABELS)
 def test_occupancy_of_all_paths(labels: list[int]) -> None:
-    """Which class the matching paths emit in each frame; a class may be in several states."""
+    """Compare which class the matching paths emit in each frame; states may share a class."""
     log_probs = scores(seed=3).log_softmax(-1)
     with unchanged(log_probs=log_probs):
         yours = occupancy(log_probs, ids(labels))
@@ -212,8 +212,8 @@ def test_occupancy_of_all_paths(labels: list[int]) -> None:
     sums = yours.sum(-1)
     worst = float(sums[(sums - 1).abs().argmax()])
     assert abs(worst - 1) < 1e-9, (
-        f"occupancy for labels {labels}: a row adds up to {worst:.2f}, expected 1. A class gets the"
-        " shares of all its states; `out[:, states] += shares` leaves it only one of them"
+        f"occupancy for labels {labels}: a row adds up to {worst:.2f}, expected 1. Add up the"
+        " shares of all states of a class; `out[:, states] += shares` keeps only one of them"
     )
     close(yours, enumerated(log_probs, labels)[1], f"occupancy for labels {labels}")
 
@@ -238,7 +238,7 @@ def test_apply_is_the_loss() -> None:
 @four
 @pytest.mark.parametrize("labels", [[1, 1], [1, 2, 1], []])
 def test_gradcheck(labels: list[int]) -> None:
-    """The gradient of log_probs themselves, each changed on its own."""
+    """Check the gradient of log_probs themselves, each changed on its own."""
     log_probs = scores().log_softmax(-1).requires_grad_()
     try:
         gradcheck(lambda x: CTC.apply(x, ids(labels)), log_probs)
@@ -262,7 +262,7 @@ def test_two_losses() -> None:
 @five
 @pytest.mark.parametrize("labels", [[1, 1], [1, 2, 1], []])
 def test_what_pytorch_returns(labels: list[int]) -> None:
-    """On log_probs, and on scores that are not normalised."""
+    """Compare on log_probs, and on scores that are not normalised."""
     normal = scores(seed=5).log_softmax(-1), "log_probs"
     for raw, what in (normal, (scores(seed=6), "log_probs that do not add up to 1")):
         log_probs = raw.clone().requires_grad_()
@@ -301,4 +301,4 @@ def test_no_ctc_loss() -> None:
         value = fresh.CTC.apply(raw, ids([1, 2]))
         value.backward()
         fresh.pytorchs(raw.detach(), ids([1, 2]))
-    assert value > 0 or value <= 0, f"your loss is {value}, expected a number"
+    assert value > 0 or value <= 0, f"your loss is {value}, expected a finite number"

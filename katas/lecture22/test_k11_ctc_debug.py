@@ -108,7 +108,7 @@ def test_total() -> None:
 
 @pytest.mark.parametrize("padding", [1, 2])
 def test_what_fits(padding: int) -> None:
-    """Equal neighbours need a blank between; entries after a row's labels do not count."""
+    """Equal neighbours need a blank in between; entries after a row's labels do not count."""
     rows = [([1, 1], 2), ([1, 1], 3), ([1, 2], 2), ([1, 2, 1], 3), ([2, 2, 2], 4), ([2, 2, 2], 5)]
     rows += [([1], 1), ([2], 1), ([1, 2], 1)]
     batch = batch_of(rows, padding=padding)
@@ -136,9 +136,9 @@ def test_mean_of_what_fits() -> None:
     nothing = batch_of([([1, 1], 2), ([2, 2], 1)])
     scores = nothing.scores.requires_grad_()
     yours = found(nothing._replace(scores=scores))
-    assert yours == 0, f"no row fits: yours is {float(yours.detach())}, expected 0"
+    assert yours == 0, f"if no row fits: yours is {float(yours.detach())}, expected 0"
     (mine,) = torch.autograd.grad(yours, scores)
-    assert (mine == 0).all(), f"no row fits: your gradient is {mine.tolist()}, expected zeros"
+    assert (mine == 0).all(), f"if no row fits: your gradient is {mine.tolist()}, expected zeros"
 
 
 def test_a_certain_row_counts() -> None:
@@ -151,7 +151,7 @@ def test_a_certain_row_counts() -> None:
 
 
 def test_long_sentences_count() -> None:
-    """A row of three labels counts with its whole loss; all rows have the same number of frames."""
+    """A row of three labels contributes its whole loss; all rows have the same number of frames."""
     batch = batch_of([([1, 1, 2], 5), ([2], 5)])
     batch = batch._replace(scores=batch.scores[:5])
     compare(sentences, batch, lambda each: losses(each).mean(), "three labels and one")

@@ -31,7 +31,7 @@ def chances(frames: int, classes: int = 3, seed: int = 0) -> torch.Tensor:
 
 @cache
 def paths(frames: int, classes: int) -> dict[tuple[int, ...], torch.Tensor]:
-    """Return all paths, [paths, frames], by the labels that they collapse to."""
+    """Return all paths, [paths, frames], keyed by the labels that they collapse to."""
     found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for path in product(range(classes), repeat=frames):
         left = tuple(label for label, _ in groupby(path) if label)
@@ -83,13 +83,13 @@ def test_greedy() -> None:
 
 
 def test_greedy_is_not_the_best() -> None:
-    """The brief's example: greedy finds no label, and "a" has 0.64."""
+    """The brief's example: greedy finds no label, and "a" has probability 0.64."""
     log_probs = torch.tensor([logs(0.6, 0.4)] * 2, dtype=torch.float64)
     yours = greedy(log_probs), search(log_probs, 3)
     assert yours[0] == [], f"greedy: yours {yours[0]}, expected no label"
     (labels, log_p), *_ = yours[1]
     assert labels == (1,), f"search: your best labels are {labels}, expected (1,)"
-    assert abs(math.exp(log_p) - 0.64) < 1e-12, f"yours has {math.exp(log_p)}, expected 0.64"
+    assert abs(math.exp(log_p) - 0.64) < 1e-12, f"yours is {math.exp(log_p)}, expected 0.64"
 
 
 def test_first_frame() -> None:
@@ -110,18 +110,18 @@ def test_the_same_label_again() -> None:
         (1, 2): (-INF, math.log(0.375 * 0.2)),
     }
     agree(yours, right, "one frame after text 1")
-    assert dict(beams) == before, f"your step modified the beams that it gets: {dict(beams)}"
+    assert dict(beams) == before, f"your step modified the beams that it got: {dict(beams)}"
 
 
 def test_beams_meet() -> None:
-    """Text 1 and one more 2, and text 1 2 itself: their sums are added."""
+    """A 2 after text 1 and text 1 2 itself give the same text: add their sums."""
     beams = Beams({(1,): (math.log(0.25), -INF), (1, 2): (-INF, math.log(0.5))})
     yours = step(beams, logs(0.5, 0.3, 0.2))
-    assert (1, 2) in yours, f"yours has {[*yours]}, but not (1, 2)"
+    assert (1, 2) in yours, f"your beams are {[*yours]}, without (1, 2)"
     mine = [math.exp(x) for x in yours[1, 2]]
     right = [0.5 * 0.5, 0.25 * 0.2 + 0.5 * 0.2]
     gap = max(abs(a - b) for a, b in zip(mine, right, strict=True))
-    assert gap < 1e-12, f"text 1 2, after a blank and a label: yours {mine}, expected {right}"
+    assert gap < 1e-12, f"text 1 2, ending with a blank or a label: yours {mine}, expected {right}"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -164,7 +164,7 @@ def test_align_one_frame() -> None:
 
 @pytest.mark.parametrize("labels", [[1], [1, 2], [1, 1], [2, 1, 2], [2, 2, 2], [1, 2, 1, 2, 1], []])
 def test_align(labels: list[int]) -> None:
-    """Of all paths that give the labels, the likeliest."""
+    """Your path is the likeliest of all paths that give the labels."""
     for seed in range(12):
         log_probs = chances(6, seed=seed)
         with unchanged(log_probs=log_probs):
@@ -189,7 +189,7 @@ def test_align_long() -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_aligns_alike() -> None:
-    """Its `forced_align` takes a batch of one."""
+    """`forced_align` takes a batch of one."""
     cases = [([1, 2, 1], 9), ([2, 2], 7), ([1], 5)]
     yours = [align(chances(frames, seed=frames), labels) for labels, frames in cases]
     from torchaudio.functional import forced_align  # noqa: PLC0415 - may be missing

@@ -119,7 +119,7 @@ def test_each_bin_turns_by_itself() -> None:
 
 @pytest.mark.parametrize("rate", [2.0, 1.25, 0.75, 1.3, 3.0, 0.25])
 def test_number_by_number(rate: float) -> None:
-    """Every bin and every output, both faster and slower."""
+    """Compare every bin of every output, both faster and slower."""
     spec = columns(9, 8)
     with unchanged(spec=spec):
         yours = vocode(spec, rate)
@@ -128,7 +128,7 @@ def test_number_by_number(rate: float) -> None:
 
 
 def test_dims_in_front() -> None:
-    """Channels and rows, each by itself."""
+    """Each channel and each row is handled by itself."""
     spec = columns(2, 3, 5, 7)
     yours = vocode(spec, 1.25)
     rows = [walked(each, 1.25) for each in spec.flatten(0, 1)]
@@ -137,7 +137,7 @@ def test_dims_in_front() -> None:
 
 
 def test_complex64() -> None:
-    """The dtype stays."""
+    """The dtype is kept."""
     spec = columns(5, 7)
     yours = vocode(spec.to(torch.complex64), 0.75)
 
@@ -158,7 +158,7 @@ def test_no_loop() -> None:
 
 
 def test_stretch_at_rate_one() -> None:
-    """Transformed and back, each row on its own."""
+    """Each row is transformed and comes back unchanged."""
     x = numbers(2, 3000)
     with unchanged(x=x):
         yours = stretch(x, 1.0)
@@ -169,7 +169,7 @@ def test_stretch_at_rate_one() -> None:
 
 @pytest.mark.parametrize("rate", [0.75, 1.5])
 def test_stretch(rate: float) -> None:
-    """Noise, at both ends too, with a periodic Hann window."""
+    """Compare on noise, including both ends, with a periodic Hann window."""
     x = numbers(2501)
     yours = stretch(x, rate)
     window = torch.hann_window(1024, dtype=torch.float64)
@@ -182,22 +182,22 @@ def test_stretch(rate: float) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 2.0, 1.3])
 def test_the_pitch_stays(rate: float) -> None:
-    """470 Hz, and its level; with every second column it would be 440 at a fifth."""
+    """470 Hz and its level are kept; every second column gives 440 Hz at a fifth of the level."""
     x = cosine(470).float()
     yours = stretch(x, rate)
 
     assert yours.dtype == torch.float32, f"for float32, your result is {yours.dtype}"
     length = round(16000 / rate)
-    assert yours.shape == (length,), f"rate {rate}: yours has shape {[*yours.shape]}, not {length}"
+    assert yours.shape == (length,), f"rate {rate}: yours is {[*yours.shape]}, expected {[length]}"
     hertz, level = loudest(yours)
-    assert abs(hertz - 470) < 1, f"470 Hz at rate {rate}: your output has {hertz:.1f} Hz"
+    assert abs(hertz - 470) < 1, f"470 Hz at rate {rate}: your output is at {hertz:.1f} Hz"
     assert abs(level - 1) < 0.02, (
         f"rate {rate}: a tone of level 1 has level {level:.3f} in your output"
     )
 
 
 def test_listen(tmp_path: Path) -> None:
-    """The files that the module writes hold what it says."""
+    """The files that the module writes contain the sounds that it promises."""
     found = {}
     for path in kata.main(tmp_path):
         with wave.open(str(path)) as file:
@@ -214,7 +214,7 @@ def test_listen(tmp_path: Path) -> None:
     chord = {name: loudness(x) for name, (_, x) in found.items()}
     assert chord["before.wav"] > 0.7, f"levels of the chord: {chord}"
     assert chord["after.wav"] > 0.7, (
-        f"levels of the chord: {chord}; your output has a different chord"
+        f"levels of the chord: {chord}; your output contains a different chord"
     )
 
 
@@ -232,7 +232,7 @@ def loudness(x: torch.Tensor) -> float:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_stretches_alike() -> None:
-    """The one in torchaudio takes an advance for each bin, which cancels: any value works."""
+    """torchaudio's version takes an advance for each bin, which cancels: any value works."""
     spec = columns(2, 513, 9)
     rates = (0.5, 1.3, 2.0)
     yours = [vocode(spec, rate) for rate in rates]

@@ -12,13 +12,13 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and which share of the band it passes.
+# How many zeros of the sinc a filter keeps on each side, and what share of the band it passes.
 ZEROS = 6
 ROLLOFF = 0.99
 
 
 def lowpass(t: torch.Tensor) -> torch.Tensor:
-    """Return sinc(t) under a Hann window that ends at its sixth zero. Given."""
+    """Return sinc(t) times a Hann window that ends at its sixth zero. Given."""
     t = t.clamp(-ZEROS, ZEROS)
     return torch.sinc(t) * torch.cos(t * math.pi / (2 * ZEROS)) ** 2
 
@@ -53,7 +53,7 @@ def filters(old: int, new: int) -> torch.Tensor:
 def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return x, [..., samples], resampled to [..., ceil(samples * new / old)], in x's dtype.
 
-    There are zeros before and after x. `samples` may be 0.
+    Treat samples outside x as 0. `samples` may be 0.
     """
     divisor = math.gcd(old, new)
     old, new = old // divisor, new // divisor

@@ -28,7 +28,7 @@ def extend(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def alphas(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, states]: the log of the sum over all prefixes that end in this state.
+    """Return [frames, states]: the log of the sum over all path prefixes that end in each state.
 
     A prefix's probability is the product over all its frames, the last included. log_probs is
     [frames, classes], with at least one frame, and finite; the probabilities of a frame need not
@@ -52,7 +52,7 @@ def loss(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def occupancy(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return [frames, classes]: the share of paths giving `labels` that emit the class there.
+    """Return [frames, classes]: the share of `labels`' paths that emit each class in each frame.
 
     The paths are weighted by their probabilities, so the shares of a frame add up to 1. There is at
     least one path.
@@ -81,7 +81,7 @@ class CTC(torch.autograd.Function):
 
 
 def pytorchs(log_probs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return what ``F.ctc_loss(..., reduction="sum")`` returns as gradient for log_probs.
+    """Return the gradient for log_probs that ``F.ctc_loss(..., reduction="sum")`` returns.
 
     There is at least one path.
     """

@@ -1,4 +1,4 @@
-"""Debug: five CTC trainings that stall."""
+"""Debug: five CTC training runs that stall."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Batch(NamedTuple):
 
 
 def total(batch: Batch) -> torch.Tensor:
-    """Return the sum over rows of minus the log-probability of the row's labels, []."""
+    """Return the sum over rows of the negative log-probability of the row's labels, []."""
     log_probs = batch.scores.log_softmax(-1)
     return F.ctc_loss(log_probs, batch.labels, batch.frames, batch.sizes, reduction="sum")
 
@@ -34,7 +34,7 @@ def fits(batch: Batch) -> torch.Tensor:
 
 
 def found(batch: Batch) -> torch.Tensor:
-    """Return the mean of minus the log-probability over the rows that fit; 0 if none does.
+    """Return the mean negative log-probability over the rows that fit; 0 if none fits.
 
     The gradient is finite, and 0 for scores of rows that do not fit.
     """
@@ -51,7 +51,7 @@ def found(batch: Batch) -> torch.Tensor:
 
 
 def sentences(batch: Batch) -> torch.Tensor:
-    """Return the mean over rows of minus the log-probability of all labels of a row; all rows fit.
+    """Return the mean over rows of the negative log-probability of a row's labels; all rows fit.
 
     Scores after a row's frames do not count.
     """
@@ -61,7 +61,7 @@ def sentences(batch: Batch) -> torch.Tensor:
 
 
 def letters(batch: Batch) -> torch.Tensor:
-    """Return what `total` returns, for labels that count from 0: the blank is the last class."""
+    """Return what `total` returns, for labels that start at 0: the blank is the last class."""
     log_probs = batch.scores.log_softmax(-1)
     blank = batch.scores.shape[-1] - 1
     return F.ctc_loss(

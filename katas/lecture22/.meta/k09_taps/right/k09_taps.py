@@ -8,13 +8,13 @@ import torch
 from torch.nn import functional as F
 
 
-# How many zeros of the sinc a filter keeps on each side, and which share of the band it passes.
+# How many zeros of the sinc a filter keeps on each side, and what share of the band it passes.
 ZEROS = 6
 ROLLOFF = 0.99
 
 
 def lowpass(t: torch.Tensor) -> torch.Tensor:
-    """Return sinc(t) under a Hann window that ends at its sixth zero. Given."""
+    """Return sinc(t) times a Hann window that ends at its sixth zero. Given."""
     t = t.clamp(-ZEROS, ZEROS)
     return torch.sinc(t) * torch.cos(t * math.pi / (2 * ZEROS)) ** 2
 
@@ -22,9 +22,9 @@ def lowpass(t: torch.Tensor) -> torch.Tensor:
 def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return the indices of the inputs that outputs j, int64 [outputs], need: [outputs, 2 * reach].
 
-    These inputs are the last `reach` that are not after the output, and the first `reach` after it,
-    in order; reach is the smallest integer that is at least ZEROS * old / cutoff. They may be
-    outside the waveform. Use integers: j may be 10 ** 12.
+    These are, in order, the last `reach` inputs that are not after the output, and the first
+    `reach` after it; reach is the smallest integer that is at least ZEROS * old / cutoff. They may
+    be outside the waveform. Use integers: j may be 10 ** 12.
     """
     reach = math.ceil(ZEROS * old / (ROLLOFF * min(old, new)))
     return (j * old // new)[:, None] + torch.arange(1 - reach, reach + 1)
@@ -33,7 +33,7 @@ def neighbours(j: torch.Tensor, old: int, new: int) -> torch.Tensor:
 def resample(x: torch.Tensor, old: int, new: int) -> torch.Tensor:
     """Return x, [..., samples], resampled to [..., ceil(samples * new / old)], in x's dtype.
 
-    There are zeros before and after x. `samples` may be 0. Take the distances exactly, or in
+    Treat samples outside x as 0. `samples` may be 0. Take the distances exactly, or in
     float64: float32 cannot hold i / old - j / new.
     """
     divisor = math.gcd(old, new)
