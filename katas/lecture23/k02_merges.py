@@ -7,7 +7,7 @@ again and again. "ababcab" is 97 98 97 98 99 97 98, and
     pair (256, 256), once, becomes 257:           257 99 256
 
 A loop visits token after token. Written as a few operators on all tokens at once, a merge raises a
-question that no loop asks: in `aaa` the pair (a, a) occurs twice, and only one can be merged.
+question that a loop avoids: in `aaa` the pair (a, a) occurs twice, and only one can be merged.
 
 1. `most_frequent`: count all pairs at once.
 2. `merge`: tokens merge from left to right, `aaa` to `X a`.
@@ -15,7 +15,7 @@ question that no loop asks: in `aaa` the pair (a, a) occurs twice, and only one 
 
 `train` and `vocabulary` are given. Do not call ``tolist`` or ``numpy``.
 
-Begin on paper: for `aaaa b aaa`, which positions match (a, a), and which of them count?
+Begin on paper: for `aaaa b aaa`, which positions match (a, a), and which are merged?
 Afterwards see ``unique`` in ``torch/functional.py``, in site-packages. Real life differs: text is
 first split into words, and no merge crosses a split.
 """
@@ -28,7 +28,7 @@ import torch
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
     """Return the pair of neighbours that occurs most often.
 
-    Overlapping pairs count too: `aaa` has two. In a tie, return the one with the smallest left id,
+    Overlapping pairs count too: `aaa` has two. In a tie, return the pair with the smallest left id,
     and then the smallest right. `ids` has at least two ids, int64, none negative.
     """
     # TODO: compute one number from each pair.
@@ -42,7 +42,7 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 
 
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
-    """Return the ids (int64) of these bytes after the merges, in their order.
+    """Return the ids (int64) of these bytes after the merges, applied in order.
 
     Merge n creates the id 256 + n. `ids` may be uint8 or int64, and may be empty.
     """
@@ -51,7 +51,7 @@ def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
 
 
 def train(ids: torch.Tensor, count: int) -> list[tuple[int, int]]:
-    """Return the pairs of `count` merges, in their order. Given."""
+    """Return the pairs of `count` merges, in order. Given."""
     merges: list[tuple[int, int]] = []
     while len(merges) < count and len(ids) > 1:
         pair = most_frequent(ids)

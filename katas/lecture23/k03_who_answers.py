@@ -1,13 +1,13 @@
 """Find the operator that answers scaled_dot_product_attention.
 
 One function, several implementations: a fused operator that never writes down the score matrix, or
-"math", about twenty operators that do. Each call chooses one, and does not say which.
+"math", about twenty operators that do. Each call chooses one silently.
 
 1. `Names`: a mode that records what runs.
-2. `answer`: which one answered?
+2. `answer`: which operator ran?
 3. `fast`: one key head for all queries loses the fused operator. Win it back.
 
-Begin with dropout, a mask that requires a gradient, q without a batch.
+Begin with dropout, a mask that requires a gradient, or q without a batch.
 Afterwards read ``torch/utils/_python_dispatch.py``, in site-packages.
 """
 
@@ -36,9 +36,9 @@ class Names(TorchDispatchMode):
 
 
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
-    """Return the full name of the operator that ran and has "scaled_dot_product" in it, or "math".
+    """Return the full name of the "scaled_dot_product" operator that ran, or "math".
 
-    Inference mode is excluded: there the function arrives whole.
+    Inference mode is excluded: there the function is not decomposed.
     """
     # TODO
     raise NotImplementedError("answer")

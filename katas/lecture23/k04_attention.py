@@ -1,7 +1,7 @@
 """Attention by hand, to the twelfth digit.
 
 Everybody can write softmax(q k' / sqrt(d)) v. That agrees with PyTorch until somebody passes a
-padded row, eight query heads for two key heads, or a scale of their own:
+padded row, eight query heads for two key heads, or a custom scale:
 
     q     [..., H, L, E]
     k     [..., G, S, E]       S keys for L queries
@@ -15,7 +15,7 @@ Write `attend`, about 12 lines, to match ``scaled_dot_product_attention`` in flo
 
 Begin on paper: what is softmax of [-inf, -inf], and what should you divide by instead?
 Afterwards see ``scaled_dot_product_attention`` in ``torch/nn/functional.py``, in site-packages: its
-docstring has a version of these lines.
+docstring contains a version of these lines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def attend(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Return what each query [..., H, L, E] reads from v: weights over S keys, times the values.
+    """Return what each query [..., H, L, E] reads from v: the values, weighted over the S keys.
 
     `mask` is broadcast to [..., H, L, S]; `scale` is 1 / sqrt(E) unless it is given. Without
     `enable_gqa`, leading dims broadcast.

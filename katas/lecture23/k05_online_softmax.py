@@ -2,7 +2,7 @@
 
 For 32,000 tokens the matrix of scores has a billion elements for each head, and backward needs it
 again. But a softmax can be computed block by block, if each block of keys also reports its
-log-sum-exp: how large its weights were before the division.
+log-sum-exp: how large its weights were before normalising.
 
     keys     | 0 1 2 3 | 4 5 6 7 | 8 9         size = 4
     each     out, lse    out, lse  out, lse    lse = log of the sum of exp(scores)
@@ -23,7 +23,7 @@ The gradients, where P are the weights, S the scaled scores and D = (grad * out)
     of q     G k * scale
     of k     G' q * scale
 
-Begin on paper: two blocks with lse 0 and log 3. What is the lse of both, and what weight does each
+Begin on paper: two blocks with lse 0 and log 3. What is their common lse, and what weight does each
 get? Afterwards see ``_scaled_dot_product_flash_attention_for_cpu`` in
 ``aten/src/ATen/native/native_functions.yaml``, in PyTorch's repository. Real life differs: a kernel
 keeps a block in registers or shared memory, and splits the queries into blocks, too.
@@ -61,7 +61,7 @@ def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
 
 
 def join(a: Pair, b: Pair) -> Pair:
-    """Return out and lse over the keys of both.
+    """Return out and lse over the keys of both parts.
 
     A part whose lse is -inf has no weight; both may be -inf.
     """
@@ -70,7 +70,7 @@ def join(a: Pair, b: Pair) -> Pair:
 
 
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
-    """Return attention of q to k and v, and its lse, by blocks of `size` keys.
+    """Return attention of q to k and v, and its lse, in blocks of `size` keys.
 
     The last block may be shorter. Create no tensor of shape [..., L, S].
     """

@@ -5,7 +5,7 @@ value j is the number j, so a result is the mean of the indices of the keys that
 
     q, k, v = torch.zeros(L, 1), torch.zeros(S, 1), torch.arange(float(S)).view(S, 1)
 
-On paper, fill in `means`, a number for each query; your rows cannot call torch.
+On paper, fill in `means`, one number per query; your rows cannot call torch.
 
 Begin with "square". Afterwards read ``CausalBias`` in ``torch/nn/attention/bias.py``, in
 site-packages.
@@ -25,6 +25,6 @@ CALLS = {
 
 
 def means() -> dict[str, list[float]]:
-    """For each of CALLS, return the results of its queries."""
+    """Return the results of the queries, for each call in CALLS."""
     # TODO: return {"square": [..., ..., ...], "step": [...], ...}
     raise NotImplementedError("means")

@@ -4,12 +4,12 @@ A rotary embedding rotates pairs of a query by angles, position times frequency.
 float32. Then the model moved to bfloat16, prompts grew to 4,096 tokens, and four tickets arrived:
 
     table     "On long documents the bfloat16 model mixes up neighbours. Float32 does not."
-    grid      "Training is worse under autocast, but only on long rows."
-    rotate    "Our cache is twice as large as planned, and SDPA refuses q and v together."
-    Rotary    "We call model.bfloat16() before serving. Since then far tokens are lost, and
-               model.float() does not bring them back."
+    grid      "Training is worse under autocast, but only on long inputs."
+    rotate    "Our cache is twice as large as planned, and SDPA refuses our q and v."
+    Rotary    "We call model.bfloat16() before serving. Since then it loses distant tokens,
+               and model.float() does not bring them back."
 
-Find and mend the bugs, a line or two each. Make each function do what its docstring says.
+Find and fix the bugs, a line or two each. Make each function do what its docstring says.
 
 Begin with the first: print ``torch.arange(250, 270).to(torch.bfloat16)``. What do you expect to
 see at 257?
@@ -28,7 +28,7 @@ def frequencies(dim: int, base: float = 10000.0) -> torch.Tensor:
     return base ** -(torch.arange(0, dim, 2) / dim)
 
 
-# TODO: find and mend the bugs. Nothing raises NotImplementedError here: the code is written, and
+# TODO: find and fix the bugs. Nothing raises NotImplementedError here: the code is complete, but
 # wrong.
 
 

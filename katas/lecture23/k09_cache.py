@@ -1,7 +1,7 @@
 """A key/value cache that does not copy itself for each token.
 
 A decoder keeps the keys and values of all tokens so far. With ``torch.cat`` each new token copies
-them all: a thousand tokens write half a million. Leave room instead, and write into it:
+them all: a thousand tokens cost half a million copies. Leave room instead, and write there:
 
     grown by cat   a | a b | a b c | a b c d | a b c d e              15 tokens allocated
     with room      a . . .                   | a b c d e . . .        12 tokens allocated
@@ -35,7 +35,7 @@ class Cache:
     def __init__(self, room: int) -> None:
         self.room = room
         self.length = 0
-        # TODO: what else do you keep? Nothing can be allocated yet: no shape is known.
+        # TODO: what else do you keep? Nothing can be allocated yet: the shapes are unknown.
 
     def append(self, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add n tokens, [batch, heads, n, dim] each, and return all keys, and all values.

@@ -1,4 +1,4 @@
-"""Compile a decode step once, and not for each token.
+"""Compile a decode step once, not for each token.
 
 ``torch.compile`` guards on what it treated as a constant: sizes, and Python numbers. A decode step
 grows by one token each time. Count what that costs: a backend is a function, so it can count.
@@ -7,7 +7,7 @@ grows by one token each time. Count what that costs: a backend is a function, so
 
 Write `step` so that it compiles once for all tokens: keep one shape, and the position in a tensor.
 
-Which number does each of the two given functions show the compiler?
+Which number does the compiler see in each given function?
 Afterwards run it with ``TORCH_LOGS=recompiles``; the limit is in ``torch/_dynamo/config.py``.
 """
 
@@ -59,7 +59,7 @@ def by_cat(
 def by_int(
     cache: list[torch.Tensor], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, position: int
 ) -> torch.Tensor:
-    """Attend from one token to all so far, with room, and a Python position. Given."""
+    """Attend from one token to all so far, with room, and an int as position. Given."""
     cache[0][:, :, position : position + 1] = k
     cache[1][:, :, position : position + 1] = v
     keys, values = (x[:, :, : position + 1] for x in cache)
@@ -78,5 +78,5 @@ def step(
     The cache is two tensors [1, heads, room, dim]: write to them in place. `position` is int64 [1].
     Slots after that position have not been written yet: ignore them.
     """
-    # TODO: write by index, and mask what comes after.
+    # TODO: write by index, and mask the later slots.
     raise NotImplementedError("step")

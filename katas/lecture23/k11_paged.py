@@ -1,8 +1,8 @@
 """Keys and values in pages, the way an operating system keeps memory.
 
 A cache with room for the longest sequence wastes most of it on short ones. Paged attention splits
-the memory into pages of a few tokens. A block table says which pages a sequence has, in order, and
-pages of a finished sequence are reused by the next:
+the memory into pages of a few tokens. A block table lists the pages of each sequence, in order, and
+pages of a finished sequence are reused by the next one:
 
     pages of 2 tokens     0: a0 a1   1: b0 b1   2: a2 a3   3: b2 .    4: a4 .    5: . .
 
@@ -15,7 +15,7 @@ pages of a finished sequence are reused by the next:
 3. `attend`: one query for each sequence; gather by the table, mask the rest, one call of
    ``F.scaled_dot_product_attention``. About 18 lines in all.
 
-Begin on paper: which page and slot does b3 get, and which b4? What does ``keys[-1]`` mean to
+Begin on paper: which page and slot do b3 and b4 get? What does ``keys[-1]`` mean to
 PyTorch?
 Afterwards see ``PagedAttention`` in ``torch/nn/attention/experimental/_paged_attention.py``.
 Real life differs: a fused kernel reads pages where they are, and gathers nothing.
@@ -87,5 +87,5 @@ class Pages:
 
         The result of a sequence without tokens is 0.
         """
-        # TODO: [sequences, heads, tokens, dim] is what attention wants.
+        # TODO: attention expects [sequences, heads, tokens, dim].
         raise NotImplementedError("Pages.attend")

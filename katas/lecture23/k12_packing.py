@@ -16,7 +16,7 @@ would get alone. A row comes with each token's document number, and -1 for paddi
 
 Begin on paper: what would ``tokens.roll(-1)`` write into the last column?
 Afterwards read about `reduction` in ``cross_entropy``, in ``torch/nn/functional.py``, and try the
-mean of nothing.
+mean of no labels.
 Real life differs: FlexAttention takes a rule instead of a mask, and skips blocks.
 """
 
@@ -31,8 +31,8 @@ IGNORED = -100
 def pack(documents: list[list[int]], room: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return tokens and document numbers, int64 [rows, room]: given.
 
-    Documents stay in order; one that does not fit begins the next row. Document numbers index
-    the list, and -1 is padding, after the last document of a row.
+    Documents stay in order; a document that does not fit begins the next row. Document numbers
+    index the list, and -1 marks padding, after the last document of a row.
     """
     rows: list[list[int]] = [[]]
     numbers: list[list[int]] = [[]]

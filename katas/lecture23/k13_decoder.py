@@ -2,7 +2,7 @@
 
 Put the lecture together from PyTorch's own parts: ``nn.RMSNorm``, SDPA with `enable_gqa`, and a
 cache of fixed size, written at positions held in a tensor. The layers and their names are Llama's,
-so weights of Transformers fit once "model." is cut off. `rotate` and all ``__init__`` are given.
+so weights from Transformers fit once "model." is removed. `rotate` and all ``__init__`` are given.
 
     prompt  7 3 8 5   in one call     positions 0 1 2 3   ->  logits of the last: 2
             2         a call for      position  4         ->  9
@@ -10,7 +10,7 @@ so weights of Transformers fit once "model." is cut off. `rotate` and all ``__in
 
 1. `Attention.forward` without a cache: causal, and each key head serves several query heads.
 2. `Block.forward` and `Decoder.forward`: normalise, compute, add.
-3. `StaticCache`, and `Attention.forward` with it: write, read all, mask what comes after.
+3. `StaticCache`, and `Attention.forward` with it: write, read all, mask later slots.
 4. `generate`: greedy, with one call for the prompt.
 
 About 45 lines. Begin on paper: which keys may the query at position 4 see, if the cache has room
@@ -92,7 +92,7 @@ class Attention(nn.Module):
     def forward(
         self, x: torch.Tensor, positions: torch.Tensor, cache: StaticCache | None
     ) -> torch.Tensor:
-        """Return [rows, n, width] of x [rows, n, width], at int64 positions [n].
+        """Return attention over x [rows, n, width], at int64 positions [n], in the shape of x.
 
         Columns of a projection are heads of `dim` columns each. Without a cache, keys and values
         are those of x; with one, use what the cache returns.
@@ -111,7 +111,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(config.inner, config.width, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the gate lets through."""
+        """Return the gated result."""
         y: torch.Tensor = self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
         return y
 
@@ -129,7 +129,7 @@ class Block(nn.Module):
     def forward(
         self, x: torch.Tensor, positions: torch.Tensor, cache: StaticCache | None
     ) -> torch.Tensor:
-        """Return x after both; the second norm reads x after attention has been added."""
+        """Return x after both parts; the second norm reads x after attention has been added."""
         # TODO: step 2.
         raise NotImplementedError("Block.forward")
 

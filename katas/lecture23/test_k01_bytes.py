@@ -33,13 +33,13 @@ def test_you_may_write_to_them() -> None:
     yours[0] = 126
 
     assert again == [126], (
-        f'after a write to the codes of "~", those of the next "~" are {again}, expected [126]: a'
+        f'after a write to the codes of "~", a second "~" has codes {again}, expected [126]: a'
         " bytes object must never change, because Python shares it. Copy it to a bytearray"
     )
 
 
 def test_lower_writes_to_the_buffer() -> None:
-    """The bytes just before A and just after Z stay, and so do lowercase letters."""
+    """The bytes just before A and just after Z are unchanged, and so are lowercase letters."""
     buffer = bytearray(b"@AZ[ Kata \xc3\x89`az{")
     lower_(buffer)
     expected = bytearray(b"@az[ kata \xc3\x89`az{")
@@ -61,7 +61,7 @@ class Count(TorchDispatchMode):
 
 
 def test_lower_by_operators() -> None:
-    """Through a tensor, and a long buffer takes as many operators as a short one."""
+    """A tensor is used, and a long buffer takes as many operators as a short one."""
     counts = []
     for times in (2, 50):
         buffer = bytearray(b"aBCd" * times)
@@ -77,7 +77,7 @@ def test_lower_by_operators() -> None:
 
 
 def test_a_row_for_each_byte() -> None:
-    """As many codes as rows, so that a mask fits too; a mask would select rows 1 and 2."""
+    """There are as many codes as rows, so a mask would fit too, and select rows 1 and 2."""
     codes, table = torch.tensor([2, 0, 1], dtype=torch.uint8), numbers(3, 2)
     with unchanged(codes=codes, table=table):
         yours = embed(codes, table)
@@ -86,10 +86,10 @@ def test_a_row_for_each_byte() -> None:
 
 
 def test_codes_of_any_shape() -> None:
-    """A batch of texts; no text at all; bytes above 127."""
+    """Codes may be a batch of texts, empty, or above 127."""
     codes, table = torch.tensor([[255, 0, 128], [7, 7, 200]], dtype=torch.uint8), numbers(256, 5)
     close(embed(codes, table), table[codes.long()], "codes of [2, 3], above 127 too")
-    assert embed(codes[:0], table).shape == (0, 3, 5), "codes of [0, 3]: expected [0, 3, 5]"
+    assert embed(codes[:0], table).shape == (0, 3, 5), "codes of shape [0, 3]: expected [0, 3, 5]"
 
 
 def test_a_byte_that_comes_twice_learns_twice() -> None:

@@ -46,7 +46,7 @@ def loop(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
 
 
 def by_rank(ids: list[int], merges: list[tuple[int, int]]) -> list[int]:
-    """Of the pairs that are present, merge the one learned first, until none is left."""
+    """Merge the pair that was learned first among those present, until none is left."""
     ranks = {pair: number for number, pair in enumerate(merges)}
     while there := [ranks[p] for p in pairwise(ids) if p in ranks]:
         ids = loop(ids, merges[min(there)], 256 + min(there))
@@ -63,7 +63,7 @@ def merged(ids: list[int], pair: tuple[int, int], new: int = 9) -> None:
 
 
 def test_two_pairs() -> None:
-    """The text of the brief, and its second merge; the right token of a pair is gone."""
+    """The text of the brief, and its second merge; the right token of a pair is removed."""
     merged([97, 98, 97, 98, 99, 97, 98], (97, 98), 256)
     merged([256, 256, 99, 256], (256, 256), 257)
 
@@ -74,20 +74,20 @@ def test_a_pair_has_an_order() -> None:
 
 
 def test_three_in_a_row() -> None:
-    """From left to right: `aaa` is X a, four are X X, five are X X a."""
+    """From left to right, `aaa` becomes X a, four become X X, and five X X a."""
     for count in (2, 3, 4, 5, 6):
         merged([1] * count, (1, 1))
 
 
 def test_each_run_counts_from_its_own_start() -> None:
-    """Runs that begin at an odd or an even index, of odd and of even length."""
+    """Runs may begin at an odd or an even index, and have an odd or an even length."""
     merged([0, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 1], (1, 1))
     merged([1, 0, 1, 1, 0, 1, 1, 1], (1, 1))
 
 
 @pytest.mark.parametrize("ids", [[], [1], [1, 1], [2, 3, 4]], ids=["none", "one", "two", "three"])
 def test_short_texts(ids: list[int]) -> None:
-    """No id, one id, a pair, and nothing to merge; the input stays."""
+    """No id, one id, a pair, and nothing to merge; the input is not modified."""
     x = torch.tensor(ids, dtype=torch.int64)
     with unchanged(x=x):
         yours = merge(x, (1, 1), 9)
@@ -101,7 +101,7 @@ def test_short_texts(ids: list[int]) -> None:
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(0, 2), st.integers(0, 2))
 @example([1, 1, 1, 2, 1, 1], 1, 1)
 def test_as_a_loop_merges(ids: list[int], left: int, right: int) -> None:
-    """Any text of four ids, any pair."""
+    """Compare with a loop for any text of four ids and any pair."""
     merged(ids, (left, right))
 
 
@@ -117,7 +117,7 @@ def test_the_most_frequent_pair() -> None:
     ):
         yours = most_frequent(torch.tensor(ids))
         assert yours == expected, (
-            f"for {ids} your code returns {yours}, expected {expected}; an id may be large: does"
+            f"for {ids} your code returns {yours}, expected {expected}; ids may be large: does"
             " each pair get a number of its own?"
         )
         kinds = {type(each) for each in yours}
@@ -131,14 +131,14 @@ def test_of_equally_frequent_pairs() -> None:
     for ids, expected in (([9, 1, 3, 9, 1, 3], (1, 3)), ([4, 8, 0, 4, 2, 0, 5, 6], (0, 4))):
         yours = most_frequent(torch.tensor(ids))
         assert yours == expected, (
-            f"in {ids} pairs are equally frequent: yours {yours}, expected {expected}"
+            f"in {ids} several pairs are equally frequent: yours {yours}, expected {expected}"
         )
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30))
 def test_as_a_counter_counts(ids: list[int]) -> None:
-    """Any text of five ids."""
+    """Compare with a Counter for any text of five ids."""
     counts = Counter(pairwise(ids))
     right = min(counts, key=lambda pair: (-counts[pair], pair))
     yours = most_frequent(torch.tensor(ids))
@@ -146,7 +146,7 @@ def test_as_a_counter_counts(ids: list[int]) -> None:
 
 
 def test_the_merges_of_a_text() -> None:
-    """Trained by your functions: each merge with its bytes."""
+    """Train with your functions, and show each merge with its bytes."""
     merges = train(ids_of(TEXT), 12)
     words = vocabulary(merges)[256:]
     lines = (
@@ -172,7 +172,7 @@ def test_the_merges_of_a_text() -> None:
 
 
 def test_encode_another_text() -> None:
-    """The same as always merging the pair learned first; from uint8 bytes too."""
+    """The result is that of always merging the pair learned first; ids may be uint8 bytes."""
     for kind in (torch.int64, torch.uint8):
         none = encode(torch.tensor([97], dtype=kind), [])
         assert none.dtype == torch.int64, (
@@ -221,7 +221,7 @@ def test_as_many_operators_for_a_long_text() -> None:
 
 @pytest.mark.backend("tiktoken")
 def test_tiktoken_agrees() -> None:
-    """An Encoding of your merges, for texts that are not split into words."""
+    """Compare with an Encoding of your merges, for texts that are not split into words."""
     import tiktoken  # noqa: PLC0415 - optional
 
     merges = train(ids_of(TEXT), 40)

@@ -41,7 +41,7 @@ def fused(names: list[str]) -> str:
 
 
 def test_names_of_operators() -> None:
-    """Names are in order, results are PyTorch's, and keyword arguments arrive."""
+    """Names are in order, results are PyTorch's, and keyword arguments are passed on."""
     x = numbers(2, 3)
     with Names() as mode:
         y = torch.add(x, x, alpha=3).sum(1, keepdim=True)
@@ -85,7 +85,7 @@ def cases() -> dict[str, tuple[Three, dict[str, Any]]]:
 
 
 def test_who_answers() -> None:
-    """For twelve calls, as this PyTorch decides now."""
+    """Compare for twelve calls with what this PyTorch runs now."""
     for name, (inputs, options) in cases().items():
         with Seen() as seen:
             attention(*inputs, **options)
@@ -93,7 +93,7 @@ def test_who_answers() -> None:
             yours = answer(*inputs, **options)
 
         ran = fused(seen.names)
-        assert yours == ran, f"{name}: yours {yours!r}, but {ran!r} ran, in {seen.names}"
+        assert yours == ran, f"{name}: yours {yours!r}, but {ran!r} ran, out of {seen.names}"
 
 
 def test_an_error_is_no_answer() -> None:
@@ -114,7 +114,7 @@ def test_one_head_of_keys_for_all() -> None:
     wanted = fused(full.names)
 
     assert fused(seen.names) == wanted, (
-        f"{fused(seen.names)!r} answered your call, expected {wanted!r}"
+        f"your call ran {fused(seen.names)!r}, expected {wanted!r}"
     )
     copies = [n for n in seen.names if n.startswith(("aten.clone", "aten.copy", "aten.repeat"))]
     assert not copies, f"your code copies the keys with {copies}: a view with 4 heads is enough"

@@ -37,7 +37,7 @@ def agrees(
 
 
 def test_one_query_and_two_keys() -> None:
-    """Scores 0 and log 3, so weights 1/4 and 3/4."""
+    """Scores 0 and log 3 give weights 1/4 and 3/4."""
     q = torch.tensor([[1.0]]).double()
     k = torch.tensor([[1.0], [3.0]]).double().log()
     v = torch.tensor([[8.0, 0.0], [0.0, 4.0]]).double()
@@ -77,7 +77,7 @@ def test_a_mask_is_broadcast() -> None:
 
 
 def test_a_query_that_may_look_nowhere() -> None:
-    """Such a query gets 0; the others are as they were."""
+    """Such a query gets 0; other queries are unchanged."""
     mask = torch.ones(5, 7, dtype=torch.bool).tril(-2)
     yours = attend(*qkv(), mask=mask)
     close(
@@ -96,7 +96,7 @@ def test_large_scores() -> None:
 
 
 def test_neighbours_share_a_head() -> None:
-    """Six query heads, two key heads: heads 0, 1, 2 read the first."""
+    """Of six query heads, 0, 1 and 2 read the first of two key heads."""
     why = "6 heads of queries, 2 of keys: heads 0 to 2 read key head 0"
     agrees(qkv(heads=6, groups=2), why, enable_gqa=True)
     agrees(qkv(heads=6, groups=6), "6 heads of both", enable_gqa=True)
@@ -104,7 +104,7 @@ def test_neighbours_share_a_head() -> None:
 
 
 def test_without_gqa_heads_broadcast() -> None:
-    """One key head, or one text for the batch; four heads and two do not fit."""
+    """One key head or one text broadcasts; four heads and two do not."""
     q, k, v = qkv()
     agrees((q, k[:, :1], v[:, :1]), "one head of keys")
     agrees((q, k[:1], v[:1]), "one text of keys")
@@ -113,14 +113,14 @@ def test_without_gqa_heads_broadcast() -> None:
 
 
 def test_other_numbers_of_dims() -> None:
-    """No batch, no heads."""
+    """There may be no batch, and no heads."""
     q, k, v = qkv()
     agrees((q[0], k[0], v[0]), "[heads, queries, 8]")
     agrees((q[0, 0], k[0, 0], v[0, 0]), "[queries, 8]", mask=numbers(5, 7))
 
 
 def test_the_inputs_are_left_alone() -> None:
-    """And float32 stays float32."""
+    """The inputs are not modified, and float32 stays float32."""
     (q, k, v), mask = qkv(), numbers(5, 7)
     hidden = mask > 0
     with unchanged(q=q, k=k, v=v, mask=mask, hidden=hidden):
@@ -133,7 +133,7 @@ def test_the_inputs_are_left_alone() -> None:
 
 
 def test_gradients() -> None:
-    """By finite differences, for q, k, v and a float mask; a fully masked row has 0."""
+    """Finite differences agree for q, k, v and a float mask; a fully masked row has gradient 0."""
     inputs = [numbers(3, 2, seed=1), numbers(4, 2, seed=2), numbers(4, 2, seed=3), numbers(3, 4)]
     mask = torch.ones(3, 4, dtype=torch.bool).tril(-1)
     for each in inputs:

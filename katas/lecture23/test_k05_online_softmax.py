@@ -102,7 +102,7 @@ def test_two_keys() -> None:
 
 @one
 def test_part_in_general() -> None:
-    """Softmax and logsumexp, for scores beyond 1,000 too."""
+    """Compare with softmax and logsumexp, for scores beyond 1,000 too."""
     s, v = numbers(2, 3, 5, 7) * 1000, numbers(2, 3, 7, 4)
     with unchanged(s=s, v=v):
         out, lse = part(s, v)
@@ -126,7 +126,7 @@ def test_a_row_that_sees_nothing() -> None:
 
 @two
 def test_join_two_on_paper() -> None:
-    """Sums of 1 and 3: their weights are 1/4 and 3/4."""
+    """Sums of 1 and 3 have weights 1/4 and 3/4."""
     a = (torch.tensor([[8.0, 0.0]]).double(), torch.tensor([1.0]).double().log())
     b = (torch.tensor([[0.0, 4.0]]).double(), torch.tensor([3.0]).double().log())
     with unchanged(a=a, b=b):
@@ -137,7 +137,7 @@ def test_join_two_on_paper() -> None:
 
 @two
 def test_join_is_as_if_never_cut() -> None:
-    """Wherever the keys are split, in either order, and for an lse beyond 1,000."""
+    """The split point and the order do not matter, even for an lse beyond 1,000."""
     for factor in (1.0, 1000.0):
         s, v = numbers(2, 5, 7) * factor, numbers(2, 7, 3)
         whole = part(s, v)
@@ -151,7 +151,7 @@ def test_join_is_as_if_never_cut() -> None:
 
 @two
 def test_nothing_joined() -> None:
-    """An empty part joined to another part, from the left and right; and to an empty part."""
+    """Join an empty part to another part, from the left and the right, and to an empty part."""
     some = numbers(3, 2), numbers(3, seed=1)
     nothing = torch.zeros(3, 2).double(), torch.full((3,), -torch.inf).double()
     for why, pair, right in (
@@ -166,7 +166,7 @@ def test_nothing_joined() -> None:
 @three
 @pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
 def test_online(causal: bool) -> None:  # noqa: FBT001
-    """Blocks that divide the keys, that do not, and that are larger than all of them."""
+    """Blocks may divide the keys, may not, and may be larger than all keys together."""
     inputs = qkv()
     right = flash(inputs, causal=causal)
     for size in (1, 4, 5, 10, 64):
@@ -179,7 +179,7 @@ def test_online(causal: bool) -> None:  # noqa: FBT001
 
 @three
 def test_other_sizes() -> None:
-    """Fewer queries than keys, or more; values of another size; float32."""
+    """Compare with fewer or more queries than keys, values of another size, and float32."""
     for queries, keys, values in ((3, 10, 4), (10, 3, 4), (5, 9, 2)):
         inputs = qkv(queries, keys, values)
         for causal in (False, True):
@@ -196,7 +196,7 @@ def test_other_sizes() -> None:
 
 @three
 def test_no_matrix_of_scores() -> None:
-    """The largest tensor has a block of scores, or is as large as q."""
+    """The largest tensor is as large as a block of scores, or as q."""
     inputs = qkv(64, 64, texts=1)
     with Largest() as mode:
         online(*inputs, 8, causal=True)
@@ -236,7 +236,7 @@ def test_gradcheck() -> None:
 
 @four
 def test_lse_has_no_gradient() -> None:
-    """It does not require one: a loss on it would be silently wrong."""
+    """lse does not require a gradient: a loss on it would be silently wrong."""
     _, lse = applied(wanting(qkv()), 4, causal=False)
     assert not lse.requires_grad, "lse requires a gradient, but backward ignores it"
 
@@ -267,7 +267,7 @@ def test_what_is_saved() -> None:
 
 @four
 def test_backward_by_blocks() -> None:
-    """In backward too, no score matrix is created, and no input changes."""
+    """In backward too, no full score matrix is created, and no input changes."""
     inputs = wanting(qkv(64, 64, texts=1))
     out, _ = applied(inputs, 8, causal=True)
     grad = numbers(*out.shape)

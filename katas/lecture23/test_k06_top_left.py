@@ -59,14 +59,14 @@ def test_every_call_has_its_queries() -> None:
     """Each call has a number for each query."""
     rows = predicted()
 
-    assert {*rows} == {*OPTIONS}, f"yours has rows {sorted(rows)}, expected {sorted(OPTIONS)}"
+    assert {*rows} == {*OPTIONS}, f"your rows are {sorted(rows)}, expected {sorted(OPTIONS)}"
     odd = [name for name, row in rows.items() if len(row) != OPTIONS[name][0]]
-    assert not odd, f"expected a number for each query; these rows of yours differ: {odd}"
+    assert not odd, f"expected a number for each query; your rows {odd} differ"
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_means(name: str) -> None:
-    """The mean of the keys that each query of a call sees."""
+    """Each number is the mean of the keys that the query sees."""
     yours, right = predicted()[name], computed(name)
     missed = [
         i for i, pair in enumerate(zip(yours, right, strict=True)) if abs(pair[0] - pair[1]) > 1e-9

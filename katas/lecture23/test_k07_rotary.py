@@ -13,7 +13,7 @@ from plugins.kit import unchanged
 
 
 def turned(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
-    """Return x, its pairs as complex numbers, times numbers of magnitude 1."""
+    """Return x, with its pairs as complex numbers multiplied by numbers of magnitude 1."""
     size = x.shape[-1]
     speeds = torch.tensor([base ** (-2 * i / size) for i in range(size // 2)], dtype=torch.float64)
     angles = positions.double()[..., None] * speeds
@@ -27,7 +27,7 @@ def order(size: int) -> list[int]:
 
 
 def test_two_numbers() -> None:
-    """One pair, which rotates by 1 for each position: the layouts agree on two numbers."""
+    """One pair rotates by 1 for each position: the layouts agree on two numbers."""
     c, s = torch.tensor(2.0).double().cos().item(), torch.tensor(2.0).double().sin().item()
     right = [[1.0, 0.0], [c, s], [-s, c]]
     for layout in ("pairs", "halves"):
@@ -44,7 +44,7 @@ def test_pairs() -> None:
 
 
 def test_halves() -> None:
-    """The same numbers in a different order, which is the default."""
+    """This layout has the same numbers in a different order; it is the default."""
     x, positions = numbers(7, 6), torch.arange(7)
     right = torch.empty_like(x)
     right[:, order(6)] = x
@@ -54,7 +54,7 @@ def test_halves() -> None:
 
 
 def test_the_base() -> None:
-    """The base is 10,000 unless it is given."""
+    """The base is 10,000 by default."""
     x, positions = numbers(5, 8), torch.tensor([3, 1, 4, 1, 5])
     for base in (10000.0, 500000.0, 1.0):
         yours = rotate(x, positions, layout="pairs", base=base)
@@ -62,7 +62,7 @@ def test_the_base() -> None:
 
 
 def test_heads_and_texts() -> None:
-    """One position for each token, for all heads; then different ones for each text."""
+    """First all texts have the same positions, then each has its own."""
     x = numbers(2, 3, 5, 4)
     for positions in (torch.arange(5), torch.arange(10).view(2, 1, 5), torch.tensor(7)):
         close(
@@ -85,7 +85,7 @@ def test_scores_depend_on_the_distance(layout: str) -> None:
     close(score(105, 100), score(9, 4), f"{layout}: both are five apart", 1e-11)
     close(score(7, 7), q @ k, f"{layout}: at the same position nothing changes")
     assert abs(score(4, 9) - score(9, 4)) > 1e-3, (
-        f"{layout}: a key before and a key after have the same score, expected different ones"
+        f"{layout}: a key before and a key after have the same score, expected different scores"
     )
 
 
@@ -100,7 +100,7 @@ def test_backward_turns_back() -> None:
 
 
 def test_far_away() -> None:
-    """At position 1,000,000, in float32 and bfloat16: no angle is rounded to that dtype."""
+    """At position 1,000,000, no angle is rounded to float32 or bfloat16."""
     positions = torch.tensor([1_000_000, 999_999])
     for dtype, tolerance in ((torch.float32, 1e-6), (torch.bfloat16, 2e-2)):
         x = torch.tensor([[1.0, 0.0, 0.5, 2.0], [0.5, 1.0, 0.0, 1.0]], dtype=dtype)
@@ -119,7 +119,7 @@ def test_weights_for_halves() -> None:
 
 
 def test_the_scores_stay() -> None:
-    """A model that was trained with pairs scores the same, with other weights and halves."""
+    """A model trained with pairs gives the same scores with reordered weights and halves."""
     x, positions = numbers(5, 7), torch.arange(5)
     w, u = numbers(24, 7, seed=1), numbers(24, 7, seed=2)
 
@@ -134,7 +134,7 @@ def test_the_scores_stay() -> None:
 
 @pytest.mark.backend("transformers")
 def test_llama_agrees() -> None:
-    """The rotation of a model built from a configuration."""
+    """Compare with the rotation in a model built from a configuration."""
     from transformers.models.llama import modeling_llama as llama  # noqa: PLC0415 - optional
     from transformers.models.llama.configuration_llama import LlamaConfig  # noqa: PLC0415
 

@@ -54,23 +54,23 @@ def same_angle(yours: torch.Tensor, right: torch.Tensor, bar: float, what: str) 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_the_table_is_right_at_each_position(dtype: torch.dtype) -> None:
-    """Rounded cos and sin, not cos and sin of something rounded."""
+    """The table holds rounded cos and sin, not cos and sin of rounded angles."""
     yours = table(COUNT, DIM, dtype)
     right = exact(torch.arange(COUNT))
 
     for name, found, wanted in zip(("cos", "sin"), yours, (right.cos(), right.sin()), strict=True):
-        assert found.dtype == dtype, f"your {name} has {found.dtype}, expected {dtype}"
+        assert found.dtype == dtype, f"your {name} is {found.dtype}, expected {dtype}"
         bar = HALVES[dtype] + FLOAT32
         same_angle(found, wanted, bar, f"{name} as [position, frequency], in {dtype}")
 
 
 def test_the_table_leaves_the_default_alone() -> None:
-    """No default is changed, and float32 is as good as float32 can be."""
+    """The default dtype is not changed, and float32 is as exact as float32 can be."""
     with unchanged():
         cos, _ = table(COUNT, DIM, torch.bfloat16)
         cos32, _ = table(COUNT, DIM, torch.float32)
 
-    assert cos.dtype == torch.bfloat16, f"your cos has {cos.dtype}, expected torch.bfloat16"
+    assert cos.dtype == torch.bfloat16, f"your cos is {cos.dtype}, expected torch.bfloat16"
     same_angle(cos32, exact(torch.arange(COUNT)).cos(), FLOAT32, "cos in float32")
     rows = len(cos[:, :8].unique(dim=0))
     assert rows > COUNT - 50, (
@@ -80,7 +80,7 @@ def test_the_table_leaves_the_default_alone() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_the_grid_under_autocast(dtype: torch.dtype) -> None:
-    """The same angles as without, in float32."""
+    """The angles are those without autocast, in float32."""
     with torch.autocast("cpu", dtype), unchanged(positions=FAR):
         yours = grid(FAR, DIM)
 
@@ -112,13 +112,13 @@ def test_turned_in_its_own_dtype(dtype: torch.dtype) -> None:
     assert y64.dtype == torch.float64, f"x has dtype torch.float64, but your result has {y64.dtype}"
     off64 = (y64 - x64).abs().max().item()
     assert off64 == 0, (
-        f"a float64 x, and angles of 0: yours is up to {off64:.1e} from x, expected 0; was x"
+        f"for a float64 x and angles of 0, yours is up to {off64:.1e} from x, expected 0; was x"
         " rounded to float32?"
     )
 
 
 def test_a_converted_module_knows_far_positions() -> None:
-    """``.bfloat16()`` converts parameters and buffers; the positions are as before."""
+    """``.bfloat16()`` converts parameters and buffers, but far positions stay distinct."""
     plain, served = Rotary(DIM), Rotary(DIM).bfloat16()
     for module, dtype in ((served, torch.bfloat16), (plain, torch.float32)):
         x = queries(dtype)
@@ -140,7 +140,7 @@ def test_there_and_back() -> None:
     same_angle(module(x, FAR), turned(x, exact(FAR)), 8 * FLOAT32, what)
 
     assert not module.state_dict(), (
-        f"the state dict has {list(module.state_dict())}, expected nothing"
+        f"the state dict contains {list(module.state_dict())}, expected nothing"
     )
     try:
         moved = Rotary(DIM).to("meta")(x.to("meta"), FAR.to("meta"))
@@ -150,7 +150,7 @@ def test_there_and_back() -> None:
 
 
 def test_one_module_and_two_devices() -> None:
-    """On the CPU, on another device, and on the CPU again."""
+    """The module works on the CPU, on another device, and on the CPU again."""
     module, x = Rotary(DIM), queries(torch.float32)
     right = turned(x, exact(FAR))
     for device in ("cpu", "meta", "cpu"):

@@ -14,7 +14,7 @@ from plugins.kit import freed
 from plugins.kit import unchanged
 
 
-# Of one token: keys and values, batch 2, 3 heads, dim 4, float64.
+# Bytes of one token: keys and values, batch 2, 3 heads, dim 4, float64.
 TOKEN = 2 * 2 * 3 * 4 * 8
 
 
@@ -83,7 +83,7 @@ def test_one_after_the_other() -> None:
 
 
 def test_no_copy_where_there_is_room() -> None:
-    """Room for 16: 16 tokens are one allocation of keys and one of values, and both are views."""
+    """With room for 16, 16 tokens take one storage for keys and one for values."""
     cache, parts = Cache(16), [tokens(1, seed=i) for i in range(16)]
     with Allocated() as made:
         results = [cache.append(*part) for part in parts]
@@ -101,7 +101,7 @@ def test_no_copy_where_there_is_room() -> None:
 
 
 def test_room_doubles() -> None:
-    """Room for 2: 64 tokens, one by one, take storages of 2, 4, ... and 64 tokens."""
+    """With room for 2, 64 tokens, one by one, take storages of 2, 4, ... and 64 tokens."""
     cache, parts = Cache(2), [tokens(1, seed=i) for i in range(64)]
     with Allocated() as made:
         for part in parts:
@@ -122,7 +122,7 @@ def test_many_tokens_at_once() -> None:
         yours = cache.append(*prompt)
     same(yours, grown(first, prompt), "1 token and 9")
     assert made.bytes == 16 * TOKEN, (
-        f"10 tokens, room for 2: you allocated {made.bytes} bytes, expected {16 * TOKEN}, room 16"
+        f"10 tokens, room for 2: you allocated {made.bytes} bytes, expected {16 * TOKEN}: room 16"
     )
     full, eight = Cache(8), tokens(8)
     with Allocated() as made:
@@ -155,7 +155,7 @@ def test_crop_takes_tokens_back() -> None:
 
 
 def test_crop_and_who_still_looks() -> None:
-    """The token after a crop has a slot that was handed out: the old view must not change."""
+    """After a crop, the next token's slot was handed out before: the old view must not change."""
     cache, first, more = Cache(8), tokens(5), tokens(1, seed=2)
     seen = cache.append(*first)
     cache.crop(3)
@@ -197,7 +197,7 @@ def test_crop_to_the_end_moves_nothing() -> None:
 
 
 def test_crop_and_no_room() -> None:
-    """A long guess after crop: the old tokens come first, and old views stay."""
+    """After a crop, many tokens arrive: old tokens come first, and old views do not change."""
     cache, first, more = Cache(4), tokens(4), tokens(6, seed=1)
     seen = cache.append(*first)
     cache.crop(1)

@@ -41,7 +41,7 @@ def static(tokens: int, room: int, dtype: torch.dtype = torch.float64) -> Iterat
 
 @pytest.mark.parametrize("room", [TOKENS, 20])
 def test_each_token_reads_what_it_reads_by_cat(room: int) -> None:
-    """The same values, at each position up to a full cache."""
+    """Values are the same at each position, up to a full cache."""
     grown: list[Any] = [torch.zeros(1, HEADS, 0, DIM, dtype=torch.float64) for _ in "kv"]
     for cache, q, k, v, position in static(TOKENS, room):
         with unchanged(q=q, k=k, v=v, position=position):
@@ -90,7 +90,7 @@ def test_it_compiles_once() -> None:
 
 @pytest.mark.given
 def test_given_ways_compile_again() -> None:
-    """A size that grows, and a Python number that changes."""
+    """A size that grows and a Python number that changes both recompile."""
     for way, room in ((by_cat, 0), (by_int, 16)):
         found = compilations(way, by_hand(TOKENS, room))
         assert found > 1, f"{way.__name__} calls the backend {found} times for {TOKENS} tokens"

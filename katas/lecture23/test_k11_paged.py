@@ -61,7 +61,7 @@ def test_one_token() -> None:
 
 
 def test_the_plan() -> None:
-    """Two sequences grow by turns; a page is taken when its first token comes."""
+    """Two sequences grow by turns; a page is taken when its first token arrives."""
     pages = Pages(3, 8, 2, HEADS, DIM)
     for row, count in ((0, 2), (1, 2), (0, 3), (1, 1), (2, 4)):
         pages.append(row, *tokens(count, row))
@@ -80,7 +80,7 @@ def test_the_plan() -> None:
 
 
 def test_freed_pages_are_reused() -> None:
-    """The lowest page first, whoever had it; a released sequence begins at 0 again."""
+    """The lowest free page is taken first, whoever had it; a released sequence restarts at 0."""
     pages = Pages(3, 6, 2, HEADS, DIM)
     for row, count in ((0, 3), (1, 3), (2, 3)):
         pages.append(row, *tokens(count, row))
@@ -111,7 +111,7 @@ def test_freed_pages_are_reused() -> None:
 
 
 def test_each_token_is_in_its_slot() -> None:
-    """Tokens that begin in the middle of a page, and extend over two more."""
+    """New tokens begin in the middle of a page, and extend over two more."""
     pages = Pages(2, 8, 3, HEADS, DIM)
     parts = [tokens(count, seed) for seed, count in enumerate((1, 4, 0, 2, 1))]
     for k, v in parts:
@@ -129,7 +129,7 @@ def test_each_token_is_in_its_slot() -> None:
 
 
 def test_a_full_page_takes_no_next_one() -> None:
-    """Four tokens on pages of two: two pages, and the third comes with the fifth token."""
+    """Four tokens fill two pages of two; the fifth token takes the third page."""
     pages = Pages(1, 2, 2, HEADS, DIM)
     for seed in range(4):
         pages.append(0, *tokens(1, seed))
@@ -156,7 +156,7 @@ def test_attention_of_one_sequence() -> None:
 
 
 def test_attention_is_that_of_each_alone() -> None:
-    """Lengths 5, 1 and 4 on scattered pages, with others' old tokens in free slots."""
+    """Lengths are 5, 1 and 4, pages are scattered, and free slots hold old tokens of others."""
     pages = Pages(3, 9, 2, HEADS, DIM)
     pages.append(0, *(100 * x for x in tokens(18, 30)))
     pages.release(0)
@@ -175,7 +175,7 @@ def test_attention_is_that_of_each_alone() -> None:
 
 
 def test_a_sequence_without_tokens() -> None:
-    """Such a sequence reads 0, and disturbs no other."""
+    """Such a sequence reads 0, and does not affect other sequences."""
     pages = Pages(2, 3, 2, HEADS, DIM)
     part = tokens(3, 1)
     pages.append(1, *part)
@@ -190,7 +190,7 @@ def test_a_sequence_without_tokens() -> None:
 
 
 def test_one_call_for_all_sequences() -> None:
-    """As many operators for seven sequences as for two: no loop over rows, pages or tokens."""
+    """Seven sequences take as many operators as two: no loop over rows, pages or tokens."""
     counts = []
     for count in (2, 7):
         pages = Pages(count, 20, 2, HEADS, DIM)

@@ -84,7 +84,7 @@ def shown(values: torch.Tensor) -> str:
 
 
 def test_positions_restart() -> None:
-    """Documents of 3, 2 and 1 tokens, then padding; a row that begins with a different number."""
+    """One row holds documents of 3, 2 and 1 tokens, and padding; one begins with a different number."""
     document = torch.tensor([[0, 0, 0, 1, 1, 2, -1, -1], [7, 7, 7, 7, 7, 3, 3, 3]])
     with unchanged(document=document):
         yours = positions(document)
@@ -92,7 +92,7 @@ def test_positions_restart() -> None:
 
 
 def test_labels_do_not_cross() -> None:
-    """The last token of a document, the last column, and padding have none."""
+    """The last token of a document, the last column, and padding have no label."""
     document = torch.tensor([[0, 0, 0, 1, 1, 2, -1, -1], [7, 7, 7, 7, 7, 7, 7, 7]])
     tokens = torch.tensor([[7, 3, 8, 5, 9, 4, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8]])
     with unchanged(document=document, tokens=tokens):
@@ -114,7 +114,7 @@ def test_word_0_is_a_word() -> None:
 
 
 def test_the_mask_of_a_row() -> None:
-    """Two tokens, one, and padding."""
+    """A row holds documents of two tokens and of one, and padding."""
     document = torch.tensor([[0, 0, 1, -1]])
     with unchanged(document=document):
         yours = mask(document)
@@ -155,7 +155,7 @@ def test_each_document_is_alone(documents: list[list[int]]) -> None:
 @given(documents=DOCUMENTS)
 @example(documents=EDGES)
 def test_each_pair_is_learned_once(documents: list[list[int]]) -> None:
-    """Tokens and labels are neighbours within documents, and no other pairs count."""
+    """The loss covers neighbours within documents, and no other pairs."""
     tokens, document = pack(documents, ROOM)
     label = labels(tokens, document)
     pairs = zip(tokens.flatten().tolist(), label.flatten().tolist(), strict=True)
@@ -190,11 +190,11 @@ def test_the_packed_loss_is_that_of_all_documents() -> None:
 
 
 def test_no_label_at_all() -> None:
-    """Documents of one token have no labels: 0, not NaN, and gradients of 0."""
+    """Documents of one token have no labels: the loss is 0, not NaN, with gradients of 0."""
     tokens, document = pack([[4], [2]], 3)
     logits = numbers(*tokens.shape, WORDS, seed=4).requires_grad_()
     yours = loss(logits, labels(tokens, document))
-    assert yours.item() == 0, f"no label: your loss is {yours.item()}, expected 0"
+    assert yours.item() == 0, f"without labels your loss is {yours.item()}, expected 0"
     assert yours.requires_grad, "your loss does not require grad: backward would raise"
     yours.backward()
     assert logits.grad is not None, "no gradient reached the logits"
@@ -210,7 +210,7 @@ def test_one_label() -> None:
 
 
 def test_label_0_counts() -> None:
-    """Labels 0 and 2: a mean of two, as only -100 means no label."""
+    """Labels 0 and 2 both count, since only -100 means no label."""
     logits, label = numbers(1, 3, WORDS, seed=7), torch.tensor([[0, 2, -100]])
     yours = loss(logits, label)
     right = cross_entropy(logits[0, :2], label[0, :2])

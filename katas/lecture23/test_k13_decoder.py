@@ -86,7 +86,7 @@ def expected(model: Any, tokens: torch.Tensor) -> torch.Tensor:
 
 
 def slowly(model: Any, text: torch.Tensor, new: int) -> torch.Tensor:
-    """Return the greedy continuation, each token from all before it."""
+    """Return the greedy continuation, computing each token from all before it."""
     for _ in range(new):
         text = torch.cat([text, expected(model, text)[:, -1:].argmax(-1)], 1)
     return text
@@ -127,7 +127,7 @@ def by_token(yours: torch.Tensor, right: torch.Tensor, what: str, bar: float = 1
 
 @one
 def test_one_token_reads_itself() -> None:
-    """One key: its value is what each query head of its group gets."""
+    """With one key, each query head of a group gets its value."""
     module, x = filled(Attention(CONFIG, 0)), numbers(2, 1, 16, seed=3)
     yours = module(x, torch.tensor([5]), None)
     v = module.v_proj(x).unflatten(2, (2, 4)).repeat_interleave(2, 2).flatten(2)
@@ -139,7 +139,7 @@ def test_one_token_reads_itself() -> None:
 
 @one
 def test_attention_over_a_row() -> None:
-    """Heads, groups and order, against a loop."""
+    """Compare heads, groups and order with a loop."""
     module, x = filled(Attention(CONFIG, 0)), numbers(2, 6, 16, seed=4)
     with unchanged(module, x=x):
         yours = module(x, torch.arange(6), None)
@@ -202,7 +202,7 @@ def test_gradients_reach_every_weight() -> None:
 
 @three
 def test_update_writes_one_layer() -> None:
-    """The update writes at its positions, in place, and returns all of that layer."""
+    """The update writes at its positions, in place, and returns the whole layer."""
     cache, k, v = new_cache(5), numbers(2, 2, 2, 4), numbers(2, 2, 2, 4, seed=1)
     keys, values = cache.keys, cache.values
     right = [torch.full((2, 2, 2, 5, 4), 1000.0, dtype=torch.float64) for _ in "kv"]
@@ -212,7 +212,7 @@ def test_update_writes_one_layer() -> None:
     for name, found, kept, before, wanted in zip(
         ("keys", "values"), yours, (cache.keys, cache.values), (keys, values), right, strict=True
     ):
-        assert kept is before, f"the cache no longer has the same tensor of {name}"
+        assert kept is before, f"the cache no longer holds the same tensor of {name}"
         same(kept, wanted, f"all {name} in the cache, after positions 3 and 1 of layer 1")
         same(found, wanted[1], f"{name} that update returned, of layer 1")
 
@@ -238,7 +238,7 @@ def test_a_prompt_into_the_cache() -> None:
 @three
 @pytest.mark.parametrize("parts", [[1, 1, 1, 1, 1], [3, 2], [2, 1, 2]])
 def test_part_by_part(parts: list[int]) -> None:
-    """Tokens in several calls have the logits of one call."""
+    """Tokens read in several calls give the same logits as in one call."""
     model, cache, start, logits = decoder(), new_cache(6), 0, []
     for count in parts:
         tokens = PROMPT[:, start : start + count]
@@ -263,7 +263,7 @@ def test_greedy_tokens() -> None:
 
 @four
 def test_each_token_is_read_once() -> None:
-    """A prompt of 5 and 4 new tokens: the model reads 5 at once, then one by one."""
+    """With a prompt of 5 and 4 new tokens, the model reads 5 at once, then one by one."""
     model, read, graphs = decoder(), [], []
 
     def seen(_module: Any, inputs: Any, output: torch.Tensor) -> None:
@@ -305,7 +305,7 @@ def test_a_hundred_tokens() -> None:
         text = generate(model, PROMPT[:1], 100)
     except (IndexError, RuntimeError) as error:
         raise AssertionError(
-            f"a prompt of 5 and 100 new tokens: {error}; how much room has your cache?"
+            f"a prompt of 5 and 100 new tokens: {error}; how much room does your cache have?"
         ) from None
     assert text.shape == (1, 105), f"5 tokens and 100 new: your shape is {list(text.shape)}"
     right = expected(model, text)[:, 4:-1].argmax(-1)
@@ -332,7 +332,7 @@ def test_stop(rows: list[int]) -> None:
 
 @four
 def test_stop_may_be_word_0() -> None:
-    """Word 0 is a word, and None means that there is no stop word."""
+    """Word 0 may stop a row; only None means that there is no stop word."""
     model = decoder(3)
     free = slowly(model, PROMPT, 6)[:, 5:].tolist()
     ends = [row.index(0) for row in free]

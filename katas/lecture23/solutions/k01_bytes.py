@@ -6,7 +6,7 @@ import torch
 
 
 def codes_of(text: str) -> torch.Tensor:
-    """Return the bytes of the text in UTF-8, uint8 of [bytes], in memory that you may write to.
+    """Return the text's UTF-8 bytes as uint8 [bytes], in memory that you may write to.
 
     An empty text has no bytes.
     """

@@ -34,7 +34,7 @@ def part(s: torch.Tensor, v: torch.Tensor) -> Pair:
 
 
 def join(a: Pair, b: Pair) -> Pair:
-    """Return out and lse over the keys of both.
+    """Return out and lse over the keys of both parts.
 
     A part whose lse is -inf has no weight; both may be -inf.
     """
@@ -46,7 +46,7 @@ def join(a: Pair, b: Pair) -> Pair:
 
 
 def online(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, size: int, *, causal: bool) -> Pair:
-    """Return attention of q to k and v, and its lse, by blocks of `size` keys.
+    """Return attention of q to k and v, and its lse, in blocks of `size` keys.
 
     The last block may be shorter. Create no tensor of shape [..., L, S].
     """

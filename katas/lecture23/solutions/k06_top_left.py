@@ -14,7 +14,7 @@ CALLS = {
 
 
 def means() -> dict[str, list[float]]:
-    """For each of CALLS, return the results of its queries."""
+    """Return the results of the queries, for each call in CALLS."""
     return {
         "square": [0, 0.5, 1],
         "step": [0],

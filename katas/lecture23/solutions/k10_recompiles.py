@@ -1,4 +1,4 @@
-"""Compile a decode step once, and not for each token."""
+"""Compile a decode step once, not for each token."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def by_cat(
 def by_int(
     cache: list[torch.Tensor], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, position: int
 ) -> torch.Tensor:
-    """Attend from one token to all so far, with room, and a Python position. Given."""
+    """Attend from one token to all so far, with room, and an int as position. Given."""
     cache[0][:, :, position : position + 1] = k
     cache[1][:, :, position : position + 1] = v
     keys, values = (x[:, :, : position + 1] for x in cache)

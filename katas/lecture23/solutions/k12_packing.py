@@ -12,8 +12,8 @@ IGNORED = -100
 def pack(documents: list[list[int]], room: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return tokens and document numbers, int64 [rows, room]: given.
 
-    Documents stay in order; one that does not fit begins the next row. Document numbers index
-    the list, and -1 is padding, after the last document of a row.
+    Documents stay in order; a document that does not fit begins the next row. Document numbers
+    index the list, and -1 marks padding, after the last document of a row.
     """
     rows: list[list[int]] = [[]]
     numbers: list[list[int]] = [[]]

@@ -73,7 +73,7 @@ class Attention(nn.Module):
     def forward(
         self, x: torch.Tensor, positions: torch.Tensor, cache: StaticCache | None
     ) -> torch.Tensor:
-        """Return [rows, n, width] of x [rows, n, width], at int64 positions [n].
+        """Return attention over x [rows, n, width], at int64 positions [n], in the shape of x.
 
         Columns of a projection are heads of `dim` columns each. Without a cache, keys and values
         are those of x; with one, use what the cache returns.
@@ -102,7 +102,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(config.inner, config.width, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the gate lets through."""
+        """Return the gated result."""
         y: torch.Tensor = self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
         return y
 
@@ -120,7 +120,7 @@ class Block(nn.Module):
     def forward(
         self, x: torch.Tensor, positions: torch.Tensor, cache: StaticCache | None
     ) -> torch.Tensor:
-        """Return x after both; the second norm reads x after attention has been added."""
+        """Return x after both parts; the second norm reads x after attention has been added."""
         x = x + self.self_attn(self.input_layernorm(x), positions, cache)
         y: torch.Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return y

@@ -8,7 +8,7 @@ import torch
 def most_frequent(ids: torch.Tensor) -> tuple[int, int]:
     """Return the pair of neighbours that is there most often.
 
-    Overlapping pairs count too: `aaa` has two. In a tie, return the one with the smallest left id,
+    Overlapping pairs count too: `aaa` has two. In a tie, return the pair with the smallest left id,
     and then the smallest right. `ids` has at least two ids, int64, none negative.
     """
     pairs, counts = torch.stack([ids[:-1], ids[1:]], 1).unique(dim=0, return_counts=True)
@@ -27,7 +27,7 @@ def merge(ids: torch.Tensor, pair: tuple[int, int], new: int) -> torch.Tensor:
 
 
 def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
-    """Return the ids (int64) of these bytes after the merges, in their order.
+    """Return the ids (int64) of these bytes after the merges, applied in order.
 
     Merge n creates the id 256 + n. `ids` may be uint8 or int64, and may be empty.
     """
@@ -38,7 +38,7 @@ def encode(ids: torch.Tensor, merges: list[tuple[int, int]]) -> torch.Tensor:
 
 
 def train(ids: torch.Tensor, count: int) -> list[tuple[int, int]]:
-    """Return the pairs of `count` merges, in their order. Given."""
+    """Return the pairs of `count` merges, in order. Given."""
     merges: list[tuple[int, int]] = []
     while len(merges) < count and len(ids) > 1:
         pair = most_frequent(ids)

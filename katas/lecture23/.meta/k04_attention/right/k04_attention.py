@@ -14,7 +14,7 @@ def attend(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Return what each query [..., H, L, E] reads from v: weights over S keys, times the values.
+    """Return what each query [..., H, L, E] reads from v: the values, weighted over the S keys.
 
     `mask` is broadcast to [..., H, L, S]; `scale` is 1 / sqrt(E) unless it is given. Without
     `enable_gqa`, leading dims broadcast.
