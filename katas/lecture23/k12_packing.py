@@ -16,7 +16,7 @@ would get alone. A row comes with each token's document number, and -1 for paddi
 
 Begin on paper: what would ``tokens.roll(-1)`` write into the last column?
 Afterwards read about `reduction` in ``cross_entropy``, in ``torch/nn/functional.py``, and try the
-mean of no labels.
+mean of nothing.
 Real life differs: FlexAttention takes a rule instead of a mask, and skips blocks.
 """
 

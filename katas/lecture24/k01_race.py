@@ -1,7 +1,7 @@
 """Draw tokens by letting them race.
 
 `torch.multinomial` does not loop over the probabilities to draw one token. Each token runs for a
-time drawn from Exp(1), divided by its probability, and the first to arrive is drawn:
+time drawn from Exp(1), divided by its probability, and the first to arrive wins:
 
     times = torch.empty_like(p).exponential_(generator=dice)      # dice: a torch.Generator
     (p / times).argmax()                                           # the fastest
@@ -40,5 +40,5 @@ def chance(p: torch.Tensor, order: list[int]) -> float:
 
     Return 0 if a token of probability 0 is named, also when nothing is left.
     """
-    # TODO: once a token has arrived, the others share what is left.
+    # TODO: once a token has arrived, the others share the remaining probability.
     raise NotImplementedError("chance")

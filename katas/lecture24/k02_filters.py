@@ -1,21 +1,21 @@
 """Keep some tokens, and sample from those.
 
 Many examples say "temperature 0.7, top-k 50, top-p 0.9", and it is easy to get a corner wrong:
-equal logits, or no token left. A filter returns the logits with -inf for what is dropped:
+equal logits, or no token left. A filter returns the logits with -inf for dropped tokens:
 
     probabilities         0.4   0.3   0.2   0.1
     top_k(2)              0.4   0.3    .     .
     top_p(0.8)            0.4   0.3   0.2    .      0.4 + 0.3 do not reach 0.8
     top_p(0.3)            0.4    .     .     .
 
-1. `top_k`: tokens that equal the last of the k stay too.
+1. `top_k`: keep tokens that equal the last of the k.
 2. `top_p`: keep the fewest most probable tokens whose probabilities add up to at least p; the rest
    get -inf.
-3. `filtered`: temperature, top-k and top-p, in this order; top-p sees what top-k kept.
+3. `filtered`: temperature, top-k and top-p, in this order; top-p sees only what top-k kept.
 
 `generate` is given. Do not change the inputs. About 15 lines.
 
-Begin on paper: in `top_p`, which sum decides about a token: with its own probability or without?
+Begin on paper: does `top_p` decide about a token by the sum with its own probability or without?
 Afterwards see ``sort`` in ``torch/_torch_docs.py``, in site-packages. Real life differs: libraries
 have a dozen more filters, and each is a function of logits.
 """
@@ -35,7 +35,7 @@ INF = float("inf")
 
 
 def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
-    """Return logits [..., n] with -inf for those below the k-th largest of their row.
+    """Return logits [..., n] with -inf in place of those below the k-th largest in their row.
 
     `k` is at least 1, and may be larger than n.
     """
@@ -44,7 +44,7 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
-    """Return logits [..., n] with -inf for those beyond the fewest that reach p, 0 < p < 1.
+    """Return logits [..., n], and -inf for all but the fewest tokens that reach p, 0 < p < 1.
 
     Among equal tokens, the one with the smaller index comes first.
     """

@@ -2,7 +2,7 @@
 
 A large model reads one token or five in about the same time. So a small one drafts four, the large
 one reads them at once, and says of each "I might have said that". The output follows the large
-model's distribution: not nearly, exactly. p is its distribution of the next token, q the draft's:
+model's distribution exactly. p is its distribution of the next token, q the draft's:
 
     q        0.6   0.3   0.1      the draft proposes 0 too often,
     p        0.3   0.5   0.2
@@ -14,7 +14,7 @@ model's distribution: not nearly, exactly. p is its distribution of the next tok
 3. `verify`: a whole draft; the first rejection ends it, and without one an extra token follows.
 4. `generate`: draft, read once, verify, repeat.
 
-All chance goes through `Dice`, which is given: tests replace it by one that tries every outcome,
+All chance goes through `Dice`, which is given: tests replace it with one that tries every outcome,
 and add up exact distributions. About 25 lines.
 
 Begin on paper: 0.6 times 0.5, plus what is rejected times 0.
@@ -61,7 +61,7 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 
 def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> list[int]:
-    """Return the drafted tokens that stay, and one more token.
+    """Return the accepted tokens of the draft, and one more token.
 
     p is [len(draft) + 1, n], one row more than q [len(draft), n].
     """
@@ -72,7 +72,7 @@ def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> li
 def generate(
     models: tuple[Model, Model], ids: list[int], new: int, ahead: int, dice: Dice
 ) -> list[int]:
-    """Return ids followed by `new` tokens; models are the large one and the draft.
+    """Return ids followed by `new` tokens; the models are the large one and the draft.
 
     Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Drop
     surplus tokens. `ids` has at least one token; do not change it.

@@ -8,10 +8,10 @@ A beam may have two children and another none, so the cache of keys and values h
 
 Copied row by row, in place, it becomes b b b b: row 0 is overwritten before row 2 reads it.
 
-1. `reorder_`: move the rows of the cache within its own memory, which a compiled step knows.
+1. `reorder_`: move the rows of the cache within its memory, which a compiled step uses.
 2. `best`: the best continuations of all beams together.
-3. `search`: the loop. A sequence that has ended goes on with `end`, with log-probability 0 (all
-   other tokens -inf). About 20 lines.
+3. `search`: the loop. A sequence that has ended goes on with `end`, at log-probability 0 (all
+   other tokens at -inf). About 20 lines.
 
 Begin on paper: all beams start out equal. What keeps them from finding the same sequence?
 Afterwards see ``topk`` in ``torch/_torch_docs.py``, in site-packages. Real life differs: scores are
@@ -28,7 +28,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # The last tokens [beams] to log-probabilities [beams, n] of the next; appends to the cache.
+    # Maps last tokens [beams] to log-probabilities [beams, n] of the next; appends to the cache.
     Step = Callable[[torch.Tensor], torch.Tensor]
 
 

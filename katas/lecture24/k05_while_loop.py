@@ -6,7 +6,7 @@ export refuses such a loop, and ``torch.jit.trace`` records the steps of one run
 
     while_loop(cond, body, (x, y))     # as:  while cond(x, y): x, y = body(x, y)
 
-Both are traced once, for tokens without a value. So `W[tok]` with a 0-d `tok` fails: indexing by a
+Both are traced once, with tokens without values. So `W[tok]` with a 0-d `tok` fails: indexing by a
 0-d integer reads its value. `index_select` takes the index as a tensor.
 
 1. `next_token`: the best token after `tok`, without reading its value.

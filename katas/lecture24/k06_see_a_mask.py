@@ -1,12 +1,12 @@
 """See which blocks of a mask are full, partial and empty.
 
 FlexAttention takes a mask as a function of batch, head, query and key. `create_block_mask` calls it
-in advance, and records for each block of pairs: all allowed, none, or some. Only for the last kind
-is the function called again. Print one:
+in advance, and records whether it allows all, none or some pairs of each block. Only in the last
+kind is it called again. Print one:
 
     print(create_block_mask(causal, None, None, 256, 256, device="cpu", BLOCK_SIZE=64))
 
-1. `window`: a mask function, in which `if` and `and` fail.
+1. `window`: a mask function, where `if` and `and` fail.
 2. `kinds`: read what a BlockMask records.
 
 Afterwards read ``BlockMask`` in ``torch/nn/attention/flex_attention.py``, in site-packages.

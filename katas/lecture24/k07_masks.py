@@ -1,6 +1,6 @@
 """Write masks and scores for FlexAttention.
 
-A mask is a function that says for (batch, head, query, key) whether the pair counts; a score
+A mask is a function that says for (batch, head, query, key) whether the pair is allowed; a score
 function changes a pair's score. So a new kind of attention is a few lines of Python, and no new
 kernel:
 
@@ -10,9 +10,9 @@ kernel:
 Each function below returns such a function; `causal` is given.
 
 1. `window`, `prefix`, `document`: three masks.
-2. `alibi`: a score function. It subtracts a slope times the distance, so far keys count less.
+2. `alibi`: a score function. It subtracts a slope times the distance: distant keys weigh less.
 3. `shifted`: the mask of a decode step, whose query 0 is the token at a position held in a tensor.
-About 15 lines. q, k, b and h are tensors without a value: no `if`, no `and`.
+About 15 lines. q, k, b and h are tensors without values: no `if`, no `and`.
 
 Begin on paper: a cache of 16 keys, and one query. What does `causal` let it see?
 Afterwards read ``torch/nn/attention/flex_attention.py``, in site-packages. Real life differs: masks
@@ -74,8 +74,8 @@ def alibi(slopes: torch.Tensor) -> Score:
 def shifted(mask: Mask, offset: torch.Tensor) -> Mask:
     """Return a mask whose query i is query ``offset + i`` of `mask`; `offset` has no dims.
 
-    The function reads `offset` when it is called: if `offset` was changed in place, the new value
-    counts.
+    The function reads `offset` when it is called: if `offset` was changed in place, use the new
+    value.
     """
     # TODO
     raise NotImplementedError("shifted")

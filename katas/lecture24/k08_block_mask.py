@@ -1,18 +1,18 @@
 """Build the block mask that FlexAttention reads.
 
-A ``mask_mod`` says for one query and one key whether they may meet. Asking it for every pair would
-slow a kernel down, so it is asked once, in advance, and the answers are kept per block. A kernel
-skips empty blocks, computes full ones without asking, and asks ``mask_mod`` again only in partial
+A ``mask_mod`` decides whether one query may see one key. Calling it for every pair would slow a
+kernel down, so it is called once, in advance, and the results are kept per block. A kernel
+skips empty blocks, computes full ones without calling it, and calls it again only in partial
 ones. A causal mask of 10 tokens, in blocks of 4:
 
-    + . .        + partial: mask_mod is asked
-    # + .        # full: nothing is asked
+    + . .        + partial: mask_mod is called
+    # + .        # full: mask_mod is not called
     # # +        . neither: not even read
 
 1. `blocks`: which are partial, and which are full. The last block of 10 tokens is ragged: it has
    places without a token, and these are never allowed.
-2. `indices`: for each row, how many such blocks it has, and block numbers, theirs first. About 12
-   lines in all.
+2. `indices`: for each row, the count of such blocks, and a list that begins with their numbers.
+   About 12 lines in all.
 
 Begin on paper: everything is allowed, 10 queries, 8 keys. Which blocks are full?
 Afterwards read ``_convert_mask_to_block_mask`` in ``torch/nn/attention/flex_attention.py``.
@@ -39,7 +39,7 @@ def blocks(
     batch and head be 0. It may index tables, so call it only for queries and keys that exist. A
     result may also depend on only one of them, and then has a dim of size 1.
     """
-    # TODO: ask for all pairs at once, pad the edge, and count in each block.
+    # TODO: call it for all pairs at once, pad the edge, and count in each block.
     raise NotImplementedError("blocks")
 
 

@@ -3,7 +3,7 @@
 Two helpers combine block masks. All tests in eager were green. Compiled, `both(causal, document)`
 lets tokens see other documents, and with `either(causal, prefix)` some queries miss the prefix.
 
-Eager FlexAttention computes all scores, asks ``mask_mod`` for each pair, and never looks at the
+Eager FlexAttention computes all scores, calls ``mask_mod`` for each pair, and ignores the
 blocks. A compiled kernel obeys them:
 
     block     keys are read   mask_mod is asked
@@ -12,8 +12,8 @@ blocks. A compiled kernel obeys them:
     neither   no              no
 
 1. `obeyed`: the mask that a compiled kernel would apply. You need not compile anything for it.
-2. Compare it with `asked` for a mask from `both`, and from `either`. Mend the two functions, so
-   that they agree: read no block that need not be read, and ask in none that is full anyway. About
+2. Compare it with `asked` for a mask from `both`, and from `either`. Fix the two functions, so
+   that they agree: read no block needlessly, and do not call ``mask_mod`` in a full one. About
    12 lines.
 
 Begin on paper: a block is full in one mask, and partial in the other. What is it in `both`?
@@ -29,7 +29,7 @@ from torch.nn.attention.flex_attention import or_masks
 
 
 def asked(block_mask: BlockMask) -> torch.Tensor:
-    """Return what eager applies, bool [queries, keys]: ``mask_mod`` for all pairs. Given."""
+    """Return the mask eager applies, bool [queries, keys]: ``mask_mod`` of each pair. Given."""
     queries, keys = block_mask.seq_lengths
     zero = torch.zeros((), dtype=torch.int64)
     allowed = block_mask.mask_mod(zero, zero, torch.arange(queries)[:, None], torch.arange(keys))
@@ -70,9 +70,9 @@ def obeyed(block_mask: BlockMask) -> torch.Tensor:
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what both masks allow; they have the same sizes.
 
-    A block that one of them does not read is not read. A block that is full in both is full.
+    Do not read a block that either mask does not read. A block that is full in both is full.
     """
-    # TODO: mend it.
+    # TODO: fix it.
     partial, full = tables(left)
     return made(partial, full, left, and_masks(left.mask_mod, right.mask_mod))
 
@@ -80,8 +80,8 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what either mask allows, or both; they have the same sizes.
 
-    A block that neither reads is not read. A block that is full in one of them is full.
+    Do not read a block that neither mask reads. A block that is full in either mask is full.
     """
-    # TODO: mend it.
+    # TODO: fix it.
     partial, full = tables(left)
     return made(partial, full, left, or_masks(left.mask_mod, right.mask_mod))

@@ -1,7 +1,7 @@
 """Find your mods in the graph.
 
 FlexAttention takes two Python functions, and becomes one kernel. In between is a graph, and a graph
-has no functions in it. Where did they go? Look at one:
+contains no functions. Where did they go? Look at one:
 
     graph = graph_of(lambda q: flex_attention(q, q, q, score_mod=lambda s, *_: s / 2), x)
     graph.print_readable()

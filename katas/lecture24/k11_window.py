@@ -1,6 +1,6 @@
 """Change the width of a window, and compile nothing.
 
-The layers of a model alternate between narrow and wide windows, and each of them is compiled. How
+The layers of a model alternate between narrow and wide windows, and each width is compiled. How
 often? A backend is a function, so it can count its calls:
 
     print(compilations(by_int, [1, 2, 3, 4]), compilations(by_int, [4, 4, 4]))
@@ -61,6 +61,6 @@ def by_int(width: int, tokens: int) -> BlockMask:
 
 
 def window(width: int, tokens: int) -> BlockMask:
-    """Return the mask of `by_int`, built from a ``mask_mod`` that need not be recompiled."""
+    """Return the mask of `by_int`, built from a ``mask_mod`` that is not recompiled."""
     # TODO: what may mask_mod capture?
     raise NotImplementedError("window")

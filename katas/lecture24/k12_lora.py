@@ -6,11 +6,11 @@ freezes it, and learns an update, as a product of rank r:
     y = x @ (W + scale * B @ A).T        A is [r, in], B is [out, r]
 
 A is random and B is 0, so nothing changes at first. As it is a parametrization, the layer's own
-forward need not know of it.
+forward does not change.
 
 1. `LoRA.forward` and `adapt`: only A and B are trained. Remember what required gradients before.
 2. `apart`: the same result, and no matrix as large as W is ever made.
-3. `remove`: keep what was learned in the weight, or drop it. About 15 lines in all.
+3. `remove`: merge the update into the weight, or drop it. About 15 lines in all.
 
 Begin on paper: B is 0. What is the gradient of A in the first step, and what is B's?
 Afterwards read ``remove_parametrizations`` in ``torch/nn/utils/parametrize.py``.
@@ -67,7 +67,7 @@ def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
 def remove(layer: nn.Linear, *, merge: bool) -> None:
     """Turn an adapted layer back into a plain one.
 
-    The same parameters require gradients as before. With `merge` its weight is the adapted one,
+    The same parameters require gradients as before. With `merge`, keep the adapted weight,
     otherwise the original one, bit for bit.
     """
     # TODO: remove the parametrization, and look at requires_grad.

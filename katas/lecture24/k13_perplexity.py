@@ -1,6 +1,6 @@
 """Measure a language model without its logits.
 
-The largest tensor of a language model is often not in the model: 8,192 tokens times 128,000 words
+The largest tensor of a language model is often not a weight: 8,192 tokens times 128,000 words
 are a billion logits. The loss is one number for each token, and does not need all tokens at once.
 
     hidden [n, dim] -> logits [n, words] -> loss [n] -> one number

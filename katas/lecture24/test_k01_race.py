@@ -55,14 +55,14 @@ def test_one_token() -> None:
 
 
 def test_a_token_for_each_row() -> None:
-    """Rows race on their own: of [3, 5], and of [2, 3, 5]; in float32 too."""
+    """Each row has its own race, in p of [3, 5] and of [2, 3, 5]; float32 works too."""
     rows = torch.stack([P, P.flip(0), P.roll(2)])
     for p in (rows, rows.float()):
         with only_dice(p):
             yours = one(p, dice(4))
         right = torch.multinomial(p, 1, generator=dice(4))
         assert yours.tolist() == right.tolist(), (
-            f"p of [3, 5], {p.dtype}: yours {yours.tolist()}, multinomial {right.tolist()}"
+            f"p of [3, 5], {p.dtype}: yours {yours.tolist()}, multinomial's {right.tolist()}"
         )
     yours = one(torch.stack([rows, rows]), dice(4))
     assert yours.shape == (2, 3, 1), f"p [2, 3, 5]: yours {[*yours.shape]}, expected [2, 3, 1]"
@@ -77,7 +77,7 @@ def test_a_generator_goes_on() -> None:
 
 
 def test_several_in_order_of_arrival() -> None:
-    """Without replacement, as multinomial draws: 3 of 4 tokens, for rows too."""
+    """Draw 3 of 4 tokens without replacement, as multinomial does, for rows too."""
     rows = torch.stack([P, P.flip(0)])
     for seed in range(8):
         for p in (P, rows):
@@ -85,12 +85,12 @@ def test_several_in_order_of_arrival() -> None:
                 yours = several(p, 3, dice(seed))
             right = torch.multinomial(p, 3, generator=dice(seed))
             assert yours.tolist() == right.tolist(), (
-                f"seed {seed}: yours {yours.tolist()}, multinomial {right.tolist()}"
+                f"seed {seed}: yours {yours.tolist()}, multinomial's {right.tolist()}"
             )
 
 
 def test_no_token_is_left() -> None:
-    """Three tokens of two: multinomial silently returns one of probability 0; you return -1."""
+    """Asked for 3 of 2, multinomial silently returns a token of probability 0; you return -1."""
     p = torch.tensor([[0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1e-300]], dtype=torch.float64)
     with only_dice(p):
         yours = several(p, 3, dice(1))
@@ -103,7 +103,7 @@ def test_no_token_is_left() -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_chances(length: int) -> None:
-    """Chances of all orders of a length add up to 1; those of one first token, to its own."""
+    """Chances of all orders of a length sum to 1; those with one first token, to its own chance."""
     p = P / P.sum()
     all_orders = [[*order] for order in permutations([0, 2, 3, 4], length)]
     total = sum(chance(p, order) for order in all_orders)
@@ -128,7 +128,7 @@ def test_the_chance_of_an_order() -> None:
     try:
         yours = chance(p, [1, 2, 0])
     except ZeroDivisionError:
-        message = f"[1, 2, 0] of {p.tolist()}: yours divides by the 0 that is left, expected 0.0"
+        message = f"[1, 2, 0] of {p.tolist()}: yours divides by the remaining 0, expected 0.0"
         raise AssertionError(message) from None
     assert yours == 0, (
         f"[1, 2, 0] of {p.tolist()}: {yours}, expected 0.0: after 1 and 2 nothing is left, so 0"

@@ -33,13 +33,13 @@ def kept(yours: torch.Tensor, logits: torch.Tensor, right: list[int], what: str)
     found = [i for i, value in enumerate(yours.tolist()) if value > -INF]
     assert found == right, f"{what} of {logits.tolist()} keeps {found}, expected {right}"
     assert yours[right].tolist() == logits[right].tolist(), (
-        f"{what}: the kept logits are {yours[right].tolist()}, expected unchanged,"
+        f"{what}: the kept logits are {yours[right].tolist()}, expected them unchanged,"
         f" {logits[right].tolist()}"
     )
 
 
 def k_of(logits: list[float], k: int) -> list[int]:
-    """Return the tokens that fewer than k others exceed."""
+    """Return each token that fewer than k others exceed."""
     return [i for i, x in enumerate(logits) if sum(y > x for y in logits) < k and x > -INF]
 
 
@@ -57,7 +57,7 @@ def p_of(logits: torch.Tensor, p: float) -> list[int]:
 
 
 def test_top_k() -> None:
-    """The example of the brief, and k from 1 to all."""
+    """The example of the brief, with every k from 1 on."""
     logits = log(0.2, 0.4, 0.1, 0.3)
     for k, right in ((2, [1, 3]), (1, [1]), (3, [0, 1, 3]), (4, [0, 1, 2, 3])):
         with unchanged(logits=logits):
@@ -66,7 +66,7 @@ def test_top_k() -> None:
 
 
 def test_equals_stay_with_the_last_of_k() -> None:
-    """Two tokens tie for second: top-2 keeps three, and top-1 of equals keeps all."""
+    """If two tokens tie for second, top-2 keeps three; top-1 of equal tokens keeps all."""
     logits = log(0.2, 0.5, 0.2, 0.1)
     kept(top_k(logits, 2), logits, [0, 1, 2], "top_k(2)")
     kept(top_k(logits[[0, 2]], 1), logits[[0, 2]], [0, 1], "top_k(1)")
@@ -131,7 +131,7 @@ NUMBERS = st.lists(
 @given(NUMBERS, st.integers(1, 8), st.floats(0.01, 0.98))
 @example([-INF, -INF, 1.0], 2, 0.9)
 def test_as_defined(values: list[float], k: int, p: float) -> None:
-    """Any logits, some equal and some already -inf."""
+    """Compare with the definitions for any logits, some equal and some already -inf."""
     logits = torch.tensor([*values, 1.0], dtype=torch.float64)
     sums = torch.softmax(logits, -1).sort(descending=True).values.cumsum(0)
     assume((sums - p).abs().min() > 1e-9)

@@ -45,7 +45,7 @@ class Every(Dice):
 
     def coin(self, chance: float) -> bool:
         """Follow heads first."""
-        assert -1e-12 <= chance <= 1 + 1e-12, f"a coin with probability {chance}, expected 0 to 1"
+        assert -1e-12 <= chance <= 1 + 1e-12, f"your coin has probability {chance}, expected 0 to 1"
         return self._next([chance, 1 - chance]) == 0
 
     def choice(self, law: torch.Tensor) -> int:
@@ -53,7 +53,7 @@ class Every(Dice):
         assert law.dim() == 1, f"a choice from a distribution of shape {[*law.shape]}, expected [n]"
         values = law.tolist()
         assert abs(sum(values) - 1) < 1e-9, (
-            f"a choice from {values}, which sums to {sum(values)}, not 1"
+            f"your choice is from {values}, which sums to {sum(values)}, expected 1"
         )
         return self._next(values)
 
@@ -124,7 +124,7 @@ def test_accept() -> None:
 
 @pytest.mark.step(1, "accept")
 def test_accept_where_nothing_is_proposed() -> None:
-    """No 0 / 0, and no x / 0."""
+    """A q of 0 gives 0, not 0 / 0 or x / 0."""
     p, q = torch.tensor([0.0, 0.5, 0.5]), torch.tensor([0.0, 0.0, 1.0])
     yours = accept(p, q).tolist()
     assert yours == [0, 0, 0.5], f"p {p.tolist()}, q {q.tolist()}: yours {yours}"
@@ -142,7 +142,7 @@ def test_residual() -> None:
 
 @pytest.mark.step(2, "residual")
 def test_residual_of_equal_laws() -> None:
-    """Nothing is missing from q, and no distribution is 0 / 0."""
+    """Nothing is missing from q, so the residual would be 0 / 0."""
     yours = residual(P, P.clone())
     assert yours.tolist() == P.tolist(), f"p equals q: yours {yours.tolist()}, expected p"
 
@@ -164,7 +164,7 @@ def test_one_token_has_the_law(seed: int) -> None:
 
 @pytest.mark.step(3, "verify")
 def test_verify_a_draft_of_one() -> None:
-    """0 stays with 0.5, and then a token of p[1] follows; or 1 or 2 replaces it."""
+    """0 stays with probability 0.5, and a token from p[1] follows; otherwise 1 or 2 replaces it."""
     p = torch.stack([P, torch.tensor([0.1, 0.2, 0.7], dtype=torch.float64)])
     yours = law_of(lambda dice: verify([0], p, Q[None], dice))
     same(yours, {(0, 0): 0.05, (0, 1): 0.1, (0, 2): 0.35, (1,): 1 / 3, (2,): 1 / 6})
@@ -172,14 +172,14 @@ def test_verify_a_draft_of_one() -> None:
 
 @pytest.mark.step(3, "verify")
 def test_verify_nothing() -> None:
-    """An empty draft: a token of p[0]."""
+    """An empty draft gives one token from p[0]."""
     yours = law_of(lambda dice: verify([], P[None], Q[None][:0], dice))
     same(yours, {(0,): 0.3, (1,): 0.5, (2,): 0.2})
 
 
 @pytest.mark.step(3, "verify")
 def test_the_first_refusal_ends_a_draft() -> None:
-    """Certain cases, token by token: kept, kept, rejected, and the fourth is not looked at."""
+    """All coins are certain: two tokens stay, the third is rejected, the fourth is not reached."""
     p = torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]).double()
     q = torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]).double()
     draft = [1, 0, 1, 1]
@@ -190,7 +190,7 @@ def test_the_first_refusal_ends_a_draft() -> None:
 
 @pytest.mark.step(3, "verify")
 def test_verify_follows_the_law() -> None:
-    """A draft of two tokens of q, then verified: the first token has the distribution p[0]."""
+    """Draft two tokens from q, and verify them: the first token has the distribution p[0]."""
     p, q = laws(3, 4, seed=5), laws(2, 4, seed=6)
 
     def program(dice: Dice) -> list[int]:
@@ -220,7 +220,7 @@ def test_generate_follows_the_law(new: int, ahead: int, size: int) -> None:
     assert ids == [1, 0], f"your code changed the ids [1, 0] to {ids}: copy them"
     yours = law_of(lambda dice: generate((target, Table(small)), [1, 0], new, ahead, dice))
     lengths = {len(result) for result in yours}
-    assert lengths == {2 + new}, f"{new} tokens after 2: yours have lengths {sorted(lengths)}"
+    assert lengths == {2 + new}, f"{new} tokens after 2: your lengths are {sorted(lengths)}"
     same(yours, target.exact([1, 0], new))
 
 
@@ -234,7 +234,7 @@ def greedy(values: torch.Tensor) -> Table:
 @pytest.mark.time_limit(10)
 @pytest.mark.parametrize("ahead", [1, 3, 8])
 def test_greedy_is_greedy(ahead: int) -> None:
-    """Deterministic models: the result is that of the large model alone."""
+    """With deterministic models, the result is that of the large model alone."""
     large, small = greedy(laws(40, 5, 5, seed=3)), greedy(laws(40, 5, 5, seed=4))
     alone = [2]
     for _ in range(20):
@@ -246,7 +246,7 @@ def test_greedy_is_greedy(ahead: int) -> None:
 @pytest.mark.step(4, "generate")
 @pytest.mark.time_limit(10)
 def test_a_good_draft_is_read_once() -> None:
-    """The draft is the large model itself: 12 tokens, 3 ahead, take 3 calls, 4 tokens each."""
+    """If the draft is the large model itself, 12 tokens, 3 ahead, take 3 calls of 4 tokens each."""
     large, small = Table(laws(40, 5, 5, seed=3)), Table(laws(40, 5, 5, seed=3))
     torch.manual_seed(0)
     generate((large, small), [2], 12, 3, Dice())
@@ -259,7 +259,7 @@ def test_a_good_draft_is_read_once() -> None:
 @pytest.mark.step(4, "generate")
 @pytest.mark.time_limit(10)
 def test_a_hopeless_draft_costs_a_call_per_token() -> None:
-    """The draft never agrees with the large model: one token for each call."""
+    """If the draft never agrees with the large model, each call gives one token."""
     large = torch.zeros(40, 3, 3).double()
     large[..., 1] = 1
     small = torch.zeros_like(large)

@@ -35,7 +35,7 @@ class Model:
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
         """Write the tokens to the cache, and read everything in it."""
         assert tokens.shape == self.cache[1].shape[:1], (
-            f"you call `step` with tokens of shape {[*tokens.shape]}, expected one for each beam"
+            f"you call `step` with tokens of shape {[*tokens.shape]}, expected one token per beam"
         )
         self.asked.append(tokens.tolist())
         self.cache[0][:, self.position, 1] = tokens.double()
@@ -112,7 +112,7 @@ def test_rows_move() -> None:
 
 
 def test_rows_move_any_way() -> None:
-    """A rotation, all rows from the last, and no move."""
+    """Orders are rotations, copies of the last row, and no move at all."""
     for order in ([3, 0, 1, 2], [3, 3, 3, 3], [0, 1, 2, 3], [1, 2, 3, 0]):
         one = torch.arange(4) + 0.5
         reorder_([one], torch.tensor(order))
@@ -123,7 +123,7 @@ def test_rows_move_any_way() -> None:
 
 
 def test_best_of_all_beams() -> None:
-    """Two beams, three tokens: both winners may come from one beam, the best first."""
+    """With two beams and three tokens, both winners may come from one beam, the best first."""
     scores = torch.tensor([-1.0, -0.25]).double()
     log_p = torch.tensor([[-4.0, -2, -3], [-1, -5, -0.5]]).double()
     with unchanged(scores=scores, log_p=log_p):
@@ -142,7 +142,7 @@ def test_best_of_either_beam() -> None:
 
 
 def test_one_beam_is_greedy() -> None:
-    """The most probable token, each time."""
+    """With one beam, each step takes the most probable token."""
     for seed in range(4):
         model = Model(4, 1, 5, seed)
         yours = search(model, model.cache, 2, beams=1, length=5, end=-1)
@@ -151,7 +151,7 @@ def test_one_beam_is_greedy() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_enough_beams_find_the_best(seed: int) -> None:
-    """27 beams over three tokens: the best of all 81 sequences of four."""
+    """27 beams over three tokens find the best of all 81 sequences of four."""
     model = Model(3, 27, 4, seed)
     yours = search(model, model.cache, 1, beams=27, length=4, end=-1)
     agree(yours, brute(model, 1, 4, end=-1)[:27], f"model {seed}, against all sequences")
@@ -159,14 +159,14 @@ def test_enough_beams_find_the_best(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_few_beams(seed: int) -> None:
-    """Three beams: the same as a search without a cache, which reads its rows again each time."""
+    """Three beams find the same as a search without a cache, which rereads its rows each time."""
     model = Model(5, 3, 6, seed)
     yours = search(model, model.cache, 0, beams=3, length=6, end=-1)
     agree(yours, narrow(model, 0, 3, 6, end=-1), f"model {seed}, three beams")
 
 
 def test_beams_are_different() -> None:
-    """Two steps, four beams, four tokens: no sequence is found twice."""
+    """In two steps with four beams and four tokens, no sequence is found twice."""
     model = Model(4, 4, 2, 9)
     rows, scores = search(model, model.cache, 0, beams=4, length=2, end=-1)
     assert len({tuple(row) for row in rows.tolist()}) == 4, (
@@ -202,7 +202,7 @@ def test_calls_of_the_model() -> None:
         return law
 
     rows, _ = search(step, model.cache, 2, beams=2, length=3, end=1)
-    assert len(model.asked) == 3, f"{len(model.asked)} calls for three tokens, expected 3"
+    assert len(model.asked) == 3, f"your code calls `step` {len(model.asked)} times, expected 3"
     assert model.asked[0] == [2, 2], f"the first call is for {model.asked[0]}, expected [2, 2]"
     assert rows.shape == (2, 3), f"your shape is {[*rows.shape]}, expected [2, 3], without `start`"
     odd = [i for i, (law, old) in enumerate(results) if not torch.equal(law, old)]

@@ -46,13 +46,13 @@ def exported() -> Any:
 
 @pytest.mark.given
 def test_by_python() -> None:
-    """The given loop."""
+    """The given loop stops at an end."""
     found = by_python(TABLE, torch.tensor(0), 6, END).tolist()
     assert found == [1, 2, 3, 3, 3, 3], f"after 0: {found}, expected [1, 2, 3, 3, 3, 3]"
 
 
 def test_the_next_token() -> None:
-    """An int64 tensor without dims."""
+    """The result is an int64 tensor without dims."""
     for token in range(8):
         tok = torch.tensor(token)
         with unchanged(table=TABLE, tok=tok):
@@ -64,20 +64,20 @@ def test_the_next_token() -> None:
 
 
 def test_the_number_of_a_token_is_not_read() -> None:
-    """On the meta device tensors have no values: asking for one raises."""
+    """On the meta device tensors have no values: reading one raises."""
     try:
         yours = next_token(TABLE.to("meta"), torch.tensor(1, device="meta"))
     except (NotImplementedError, RuntimeError) as error:
         if "next_token" in str(error):
             raise
-        message = f"yours asks for the number of a token: {str(error).splitlines()[0]}"
+        message = f"your code reads the value of a token: {str(error).splitlines()[0]}"
         raise AssertionError(message) from None
     assert yours.shape == (), f"yours has shape {[*yours.shape]}, expected no dims"
 
 
 @pytest.mark.time_limit(30)
 def test_decode_until_an_end() -> None:
-    """5 4 0 1 2 and an end, in fewer than `length` steps; the inputs stay."""
+    """5 4 0 1 2 and an end take fewer than `length` steps; the inputs are not modified."""
     start = torch.tensor(5)
     with unchanged(table=TABLE, start=start):
         yours = decode(TABLE, start, 8, END)
@@ -88,7 +88,7 @@ def test_decode_until_an_end() -> None:
 
 @pytest.mark.time_limit(30)
 def test_decode_without_an_end() -> None:
-    """6 and 7 in turn, until `length` tokens are there."""
+    """6 and 7 alternate until there are `length` tokens."""
     yours = decode(TABLE, torch.tensor(6), 8, END).tolist()
     assert yours == [7, 6, 7, 6, 7, 6, 7, 6], f"yours {yours}, expected 7 and 6 in turn"
 
@@ -102,10 +102,10 @@ def test_decode_from_an_end() -> None:
 
 @pytest.mark.time_limit(30)
 def test_one_graph_for_all_lengths() -> None:
-    """Exported with one start, run with others: the loop is an operator of the graph."""
+    """Export with one start, and run with others: the loop is an operator in the graph."""
     program = exported()
     targets = [str(node.target) for node in program.graph.nodes]
-    assert "while_loop" in targets, f"the graph has {sorted(set(targets))}, but no while_loop"
+    assert "while_loop" in targets, f"the graph contains {sorted(set(targets))}, but no while_loop"
     call = program.module()
     for start in range(8):
         yours = call(TABLE, torch.tensor(start)).tolist()

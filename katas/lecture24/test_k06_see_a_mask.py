@@ -59,7 +59,7 @@ def far(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> t
 
 
 def test_a_window() -> None:
-    """Query by query, key by key."""
+    """Compare query by query, key by key."""
     zero = torch.tensor(0)
     for q in range(6):
         yours = [bool(window(zero, zero, torch.tensor(q), torch.tensor(k))) for k in range(6)]
@@ -68,7 +68,7 @@ def test_a_window() -> None:
 
 
 def test_a_window_under_vmap() -> None:
-    """As create_block_mask calls it: q and k have no value for `if` or `and` to read."""
+    """Under create_block_mask, q and k have no values for `if` or `and` to read."""
     try:
         mask = blocks(window, 8, 8, 2)
     except RuntimeError as error:
@@ -83,7 +83,7 @@ def test_a_window_under_vmap() -> None:
 
 
 def test_a_causal_mask() -> None:
-    """Full below the diagonal, partial on it, int64."""
+    """Blocks are full below the diagonal and partial on it; the result is int64."""
     yours = kinds(blocks(causal, 256, 256, 64))
     right = [[1, 0, 0, 0], [2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 2, 1]]
     assert yours.dtype == torch.int64, f"yours is {yours.dtype}, expected torch.int64"
@@ -92,7 +92,7 @@ def test_a_causal_mask() -> None:
 
 @pytest.mark.parametrize("size", [4, 3, 1])
 def test_kinds_as_counted(size: int) -> None:
-    """Other masks, more keys than queries, an edge that is not a whole block."""
+    """Compare other masks, with more keys than queries, and an edge that is not a whole block."""
     for mod in (causal, far):
         for queries, keys in ((12, 12), (10, 16), (13, 11)):
             yours = kinds(blocks(mod, queries, keys, size)).tolist()
@@ -103,14 +103,14 @@ def test_kinds_as_counted(size: int) -> None:
 
 
 def test_batch_0_and_head_0() -> None:
-    """A mask for each head: only head 0 counts."""
+    """Each head has its own mask: only head 0 counts."""
     mask = blocks(lambda b, h, q, k: (q <= k) & (b + h < 1), 8, 8, 4, batch=2, heads=3)
     yours = kinds(mask).tolist()
     assert yours == [[1, 2], [0, 1]], f"yours {yours}, expected [[1, 2], [0, 1]], of head 0"
 
 
 def test_a_mask_without_lists_of_full_blocks() -> None:
-    """Built only from partial blocks: the attributes for full blocks are None."""
+    """A mask may have only partial blocks: then the attributes for full blocks are None."""
     made = blocks(causal, 12, 12, 4)
     mask = type(made).from_kv_blocks(
         made.kv_num_blocks, made.kv_indices, BLOCK_SIZE=4, mask_mod=causal, seq_lengths=(12, 12)

@@ -91,7 +91,7 @@ def test_window(size: int) -> None:
 
 
 def test_prefix() -> None:
-    """Two samples, with prefixes of 3 and 0: a prefix adds to the causal mask."""
+    """Two samples have prefixes of 3 and 0: a prefix adds to the causal mask."""
     yours = pairs(prefix(torch.tensor([3, 0])), 2, 5)
     for b, length in enumerate((3, 0)):
         right = [[k <= q or k < length for k in range(5)] for q in range(5)]
@@ -99,7 +99,7 @@ def test_prefix() -> None:
 
 
 def test_document() -> None:
-    """Two samples, each with its own documents, and a document number that recurs later."""
+    """Each of two samples has its own documents, and a document number may recur later."""
     ids = torch.tensor([[0, 0, 1, 1, 1, 2], [5, 5, 5, 5, 3, 5]])
     with unchanged(ids=ids):
         yours = pairs(document(ids), 2, 6)
@@ -117,7 +117,7 @@ def test_shifted() -> None:
 
 
 def test_an_offset_that_grows() -> None:
-    """The tensor's value at the time of the call counts, and `offset` stays a tensor."""
+    """The mask uses the tensor's value at the time of the call, and `offset` stays a tensor."""
     offset = torch.tensor(1)
     mask = shifted(window(2), offset)
     pairs(mask, 1, 4)
@@ -141,7 +141,7 @@ def test_alibi() -> None:
             ).item()
             right = 2.5 - slopes[h].item() * abs(q - k)
             assert abs(yours - right) < 1e-12, (
-                f"2.5, head {h}, query {q}, key {k}: yours {yours}, expected {right}"
+                f"score 2.5, head {h}, query {q}, key {k}: yours {yours}, expected {right}"
             )
 
 
@@ -159,7 +159,7 @@ def test_attention_by_alibi_in_a_window() -> None:
 
 @pytest.mark.time_limit(30)
 def test_documents_are_separate_calls() -> None:
-    """Three documents in a row of 10: the same as three calls."""
+    """Three documents in a row of 10 give the same as three calls."""
     q, k, v = (numbers(1, 2, 10, 4, seed=seed) for seed in range(3))
     lengths = [4, 1, 5]
     ids = torch.arange(3).repeat_interleave(torch.tensor(lengths))[None]

@@ -66,7 +66,7 @@ def document(_batch: Any, _head: Any, query: Any, key: Any) -> torch.Tensor:
 
 
 def dice(batch: Any, head: Any, query: Any, key: Any) -> torch.Tensor:
-    """Allow nine pairs of ten, by a table, in batch 0 and head 0."""
+    """Allow nine pairs out of ten, by a table, in batch 0 and head 0."""
     return DICE[query, key] & ~DICE.new_zeros(1, 1)[batch, head]
 
 
@@ -110,8 +110,8 @@ def test_a_ragged_edge_is_partial() -> None:
     yours = picture(everything, 10, 8, 4)
     assert yours == ["# #", "# #", "+ +"], (
         f"10 queries, 8 keys, all allowed, blocks of 4: yours {yours}, expected"
-        " ['# #', '# #', '+ +']: a kernel does not ask in a full block, and would read slots that"
-        " do not exist"
+        " ['# #', '# #', '+ +']: a kernel does not call mask_mod in a full block, and would read"
+        " slots that do not exist"
     )
 
 
@@ -125,13 +125,13 @@ def test_more_keys_than_queries() -> None:
     ("mod", "right"), [(prefix, ["# + .", "# + ."]), (late, [". . .", "+ + +"])]
 )
 def test_a_mask_of_one_of_them(mod: Any, right: list[str]) -> None:
-    """The result of mask_mod has a dim of size 1, and applies to all along it."""
+    """The result of mask_mod may have a dim of size 1, and broadcasts along it."""
     yours = picture(mod, 8, 12, 4)
     assert yours == right, f"{mod.__name__}, 8 queries, 12 keys: yours {yours}, expected {right}"
 
 
 def test_a_window_as_text() -> None:
-    """Seven tokens back, 22 tokens in blocks of three."""
+    """Show a window of seven tokens, for 22 tokens in blocks of three."""
     assert_expected_inline(
         show(*blocks(window, 22, 22, 3)),
         """\
@@ -147,7 +147,7 @@ def test_a_window_as_text() -> None:
 
 
 def test_indices_of_two_rows() -> None:
-    """A row with two of three blocks, then a row with none."""
+    """The first row has two of three blocks, the second none."""
     which = torch.tensor([[False, True, True], [False, False, False]])
     with unchanged(which=which):
         counts, numbers = indices(which)
@@ -156,14 +156,14 @@ def test_indices_of_two_rows() -> None:
         assert list(yours.shape) == shape, f"{name} have shape {list(yours.shape)}, not {shape}"
     assert counts.tolist() == [2, 0], f"your counts are {counts.tolist()}, expected [2, 0]"
     assert numbers[0, :2].tolist() == [1, 2], (
-        f"the first row has blocks 1 and 2, but your indices begin with {numbers[0, :2].tolist()}"
+        f"the first row lists blocks 1 and 2, but your indices begin with {numbers[0, :2].tolist()}"
     )
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 999), rows=st.integers(1, 5), columns=st.integers(1, 20))
 def test_indices_name_the_blocks(seed: int, rows: int, columns: int) -> None:
-    """From left to right, followed by valid column indices."""
+    """Blocks are listed from left to right, followed by valid column indices."""
     which = torch.rand(rows, columns, generator=torch.Generator().manual_seed(seed)) < 0.6
     counts, numbers = indices(which)
     for row, count, yours in zip(which, counts.tolist(), numbers.tolist(), strict=True):
@@ -185,7 +185,7 @@ def test_indices_name_the_blocks(seed: int, rows: int, columns: int) -> None:
 @example(mod=dice, queries=40, keys=33, size=2)
 @example(mod=everything, queries=1, keys=1, size=2)
 def test_the_same_blocks_as_pytorch(mod: Any, queries: int, keys: int, size: int) -> None:
-    """Counts and indices are those of create_block_mask."""
+    """Counts and indices equal those of create_block_mask."""
     what = f"{mod.__name__}, {queries} queries, {keys} keys, blocks of {size}"
     right = create_block_mask(mod, None, None, queries, keys, device="cpu", BLOCK_SIZE=size)
     parts = blocks(mod, queries, keys, size)

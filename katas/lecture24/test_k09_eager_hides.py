@@ -115,7 +115,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
     if not torch.equal(yours, right):
         raise AssertionError(
             f"{what}: differs first at [query, key] {(yours ^ right).nonzero()[0].tolist()}, "
-            f"{'allowed' if yours[yours ^ right][0] else 'not allowed'} in yours, should"
+            f"{'allowed' if yours[yours ^ right][0] else 'not allowed'} in yours, but should"
             f" {'not ' if yours[yours ^ right][0] else ''}be\n"
             f"yours:\n{lines(yours)}\nexpected:\n{lines(right)}"
         )
@@ -134,13 +134,13 @@ def agree(mask: BlockMask, right: torch.Tensor, what: str) -> None:
 
 
 def test_obeyed_of_an_agreeing_mask() -> None:
-    """Eight causal tokens in blocks of four: the same as mask_mod."""
+    """For eight causal tokens in blocks of four, the mask equals mask_mod."""
     mask = mask_of(causal, 8, 8)
     same(obeyed(mask), pairs(causal, 8, 8), "causal, 8 tokens")
 
 
 def test_obeyed_of_full_and_missing_blocks() -> None:
-    """Blocks that disagree with mask_mod: it is asked only in partial ones."""
+    """If blocks disagree with mask_mod, it is called only in partial ones."""
     one = torch.ones(1, 1, 2, dtype=torch.int32)
     partial = torch.tensor([[[[0, 1], [1, 0]]]], dtype=torch.int32)
     full = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.int32)
@@ -154,7 +154,7 @@ def test_obeyed_of_full_and_missing_blocks() -> None:
 @pytest.mark.parametrize("size", [(4, 3), (2, 5)], ids=["4x3", "2x5"])
 @pytest.mark.parametrize("mod", [causal, document, late])
 def test_obeyed_of_a_ragged_mask(mod: Any, size: tuple[int, int]) -> None:
-    """Blocks that do not fit the sequence, and are not square."""
+    """Blocks need not divide the sequence, and need not be square."""
     mask = mask_of(mod, size=size)
     same(obeyed(mask), pairs(mod), f"{mod.__name__}, blocks of {size}")
 
@@ -226,4 +226,4 @@ def test_eager_cannot_tell() -> None:
     results = [flex_attention(q, k, k, block_mask=each) for each in (mask, empty)]
     torch.testing.assert_close(*results, msg=lambda text: f"eager attention: {text}")
     yours = int(obeyed(empty).sum())
-    assert yours == 0, f"no block is read: your mask allows {yours} pairs, expected none"
+    assert yours == 0, f"no block is read, but your mask allows {yours} pairs, expected none"

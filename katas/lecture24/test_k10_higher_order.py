@@ -58,13 +58,13 @@ def number(graph: Any, right: int) -> list[Any]:
     __tracebackhide__ = True
     found = list(mods(graph))
     assert len(found) == right, (
-        f"{right} calls of flex_attention, but you return {len(found)} pairs"
+        f"the graph calls flex_attention {right} times, but you return {len(found)} pairs"
     )
     return found
 
 
 def test_one_call() -> None:
-    """A score that captures a tensor, and a mask that captures a number."""
+    """The score function captures a tensor, and the mask captures a number."""
     mask = mask_of(near)
     graph = graph_of(lambda x: flex_attention(x, x, x, score_mod=sloped, block_mask=mask), X)
     ((score, allowed),) = number(graph, 1)
@@ -99,11 +99,11 @@ def test_two_calls() -> None:
 
     pairs = [tuple(map(calls, pair)) for pair in number(graph_of(attend, X), 2)]
     right = [("getitem sub mul sub", "sub abs lt"), ("truediv", "ge")]
-    assert pairs == right, f"two calls, your mods call {pairs}, expected {right}"
+    assert pairs == right, f"in two calls, your mods call {pairs}, expected {right}"
 
 
 def test_mods_that_nobody_gave() -> None:
-    """Even without mods there are modules: the score unchanged, and True."""
+    """Without mods there are modules too: one returns the score unchanged, the other True."""
     ((score, allowed),) = number(graph_of(lambda x: flex_attention(x, x, x), X), 1)
     value = torch.tensor(0.25)
     yours = score(value, *INDEX)
@@ -113,7 +113,7 @@ def test_mods_that_nobody_gave() -> None:
 
 
 def test_beside_another_operator() -> None:
-    """A cond has two submodules of its own, which do not count."""
+    """A cond has two submodules of its own, which are no mods."""
 
     def attend(x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))

@@ -21,7 +21,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("width", "tokens"), [(1, 4), (3, 9), (0, 4), (6, 16), (20, 12)])
 def test_who_sees_whom(width: int, tokens: int) -> None:
-    """The same pairs as `by_int`: mask_mod, and the blocks."""
+    """mask_mod and the blocks allow the same pairs as in `by_int`."""
     yours, right = window(width, tokens), by_int(width, tokens)
     what = f"width {width}, {tokens} tokens"
     pairs = [
@@ -38,7 +38,7 @@ def test_who_sees_whom(width: int, tokens: int) -> None:
 
 
 def test_one_compilation() -> None:
-    """For all widths, 0 and 1 among them."""
+    """All widths, even 0 and 1, share one compilation."""
     widths = [16, 0, 1, 9, 2]
     yours, other = (compilations(way, widths) for way in (window, by_int))
     torch.compiler.reset()

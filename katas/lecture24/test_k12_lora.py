@@ -51,7 +51,7 @@ def same(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
 
 
 def test_the_adapted_weight() -> None:
-    """W plus scale times B A."""
+    """The adapted weight is W plus scale times B A."""
     layer = layer_of()
     lora = LoRA(layer, 2, SCALE)
     with torch.no_grad():
@@ -72,7 +72,7 @@ def test_nothing_changes_at_first() -> None:
         f"your LoRA has scale {lora.scale} and rank {lora.A.shape[0]}, expected {SCALE} and 2"
     )
     assert layer.parametrizations.weight[0] is lora, (
-        "the layer's LoRA is not the object that `adapt` returned"
+        "the layer's LoRA is not the object that `adapt` returned: return that one"
     )
     equal = torch.equal(layer(x).detach(), before)
     assert equal, "B is 0, but the adapted layer returns a different result"
@@ -96,7 +96,7 @@ def test_what_required_gradients_is_noted() -> None:
 
 
 def test_the_first_step_moves_b() -> None:
-    """The gradient of A is 0, as it passes through B; the second step moves both."""
+    """The gradient of A is 0, as it is multiplied by B; the second step moves both."""
     layer, x = layer_of(), numbers(4, 5, seed=3)
     weight = layer.weight.detach().clone()
     lora = adapt(layer, 2, SCALE)
@@ -137,7 +137,7 @@ class Largest(TorchDispatchMode):
     """Keep the size of the largest result, and the operator that returned it."""
 
     def __init__(self, weight: torch.Tensor) -> None:
-        """Remember the tensor whose views are left out."""
+        """Remember the tensor whose views are ignored."""
         super().__init__()
         self.old = weight.untyped_storage().data_ptr()
         self.found = (0, "")
@@ -152,7 +152,7 @@ class Largest(TorchDispatchMode):
 
 
 def test_apart_makes_no_large_matrix() -> None:
-    """A weight of 64 by 64, three rows of x: forward and backward."""
+    """With a weight of 64 by 64 and three rows of x, forward and backward stay small."""
     layer = layer_of(64, 64)
     learned(layer)
     x = numbers(3, 64, seed=3)
@@ -161,12 +161,12 @@ def test_apart_makes_no_large_matrix() -> None:
     size, operator = watch.found
     assert size <= 3 * 64, (
         f"{operator} returned {size} elements; x has {x.numel()}, and the weight 4096. Which two of"
-        " the three factors do you multiply first?"
+        " the three factors should you multiply first?"
     )
 
 
 def test_merged_it_returns_the_same() -> None:
-    """A plain layer, with the adapted weight."""
+    """The result is a plain layer with the adapted weight."""
     layer, x = layer_of(), numbers(4, 5, seed=3)
     learned(layer)
     before, weight = layer(x).detach(), layer.weight.detach()
@@ -181,7 +181,7 @@ def test_merged_it_returns_the_same() -> None:
 
 
 def test_dropped_it_is_as_it_was() -> None:
-    """Bit for bit: nothing is subtracted."""
+    """The weight is restored bit for bit: nothing is subtracted."""
     layer = layer_of()
     weight = layer.weight.detach().clone()
     learned(layer)

@@ -87,7 +87,7 @@ def saved() -> Iterator[dict[int, int]]:
 
 @pytest.mark.parametrize("size", [1, 4, 5, 12, 40])
 def test_the_loss_is_that_of_all_logits(size: int) -> None:
-    """Twelve tokens in chunks that divide them, or do not, or are longer."""
+    """Chunks may divide the twelve tokens, may not, and may be longer."""
     (hidden, target), weight = batch(12), numbers(WORDS, DIM, seed=5)
     with unchanged(hidden=hidden, target=target, weight=weight):
         loss, tokens = total(hidden, weight, target, size)
@@ -99,7 +99,7 @@ def test_the_loss_is_that_of_all_logits(size: int) -> None:
 
 
 def test_ignored_tokens_do_not_count() -> None:
-    """Every third target is -100, and a chunk may have no other."""
+    """Every third target is -100, and a chunk may contain no other target."""
     (hidden, target), weight = batch(13, every=3), numbers(WORDS, DIM, seed=5)
     target[4:8] = IGNORED
     loss, tokens = total(hidden, weight, target, 4)
@@ -109,7 +109,7 @@ def test_ignored_tokens_do_not_count() -> None:
 
 
 def test_gradients_are_those_of_all_logits() -> None:
-    """Gradients of hidden and weight, with an incoming gradient that is not 1."""
+    """Compare gradients of hidden and weight, for an incoming gradient other than 1."""
     hidden, target = batch(11, every=4)
     hidden.requires_grad_()
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
@@ -143,7 +143,7 @@ def test_no_large_result() -> None:
     most, operator = watch.found
     assert most <= 6 * WORDS, (
         f"{operator} returned {most} elements, logits of {most // WORDS} tokens at once; size is 6:"
-        f" expected at most 6 tokens x {WORDS} words = {6 * WORDS}. 64 tokens are all of them; 11"
+        f" expected at most 6 tokens x {WORDS} words = {6 * WORDS}. 64 tokens are all tokens; 11"
         " tokens come from chunk(6), which returns six chunks: use split"
     )
 
@@ -178,7 +178,7 @@ def test_perplexity_of_one_batch() -> None:
 
 
 def test_perplexity_is_a_mean_over_tokens() -> None:
-    """Batches of one token, of twenty, and of seven, some of which do not count."""
+    """Batches have one token, twenty and seven; some of the seven are ignored."""
     weight = numbers(WORDS, DIM, seed=5)
     batches = [batch(1, seed=1), batch(20, seed=2), batch(7, seed=3, every=2)]
     yours = perplexity(iter(batches), weight, 6)
@@ -198,7 +198,7 @@ def test_perplexity_is_a_mean_over_tokens() -> None:
 
 
 def test_perplexity_saves_nothing() -> None:
-    """No graph is made, although weight and hidden require gradients."""
+    """No graph is recorded, although weight and hidden require gradients."""
     hidden, target = batch(24)
     weight = numbers(WORDS, DIM, seed=5).requires_grad_()
     inputs = [(hidden.requires_grad_(), target)]
@@ -210,7 +210,7 @@ def test_perplexity_saves_nothing() -> None:
 
 
 def test_pytorch_agrees() -> None:
-    """The fused loss, where PyTorch has it."""
+    """Compare with the fused loss, if this PyTorch has it."""
     (hidden, target), weight = batch(12, every=3), numbers(WORDS, DIM, seed=5)
     fused = getattr(F, "linear_cross_entropy", None)
     yours, _ = total(hidden, weight, target, 4)

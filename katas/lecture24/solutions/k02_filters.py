@@ -15,7 +15,7 @@ INF = float("inf")
 
 
 def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
-    """Return logits [..., n] with -inf for those below the k-th largest of their row.
+    """Return logits [..., n] with -inf in place of those below the k-th largest in their row.
 
     `k` is at least 1, and may be larger than n.
     """
@@ -24,7 +24,7 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
-    """Return logits [..., n] with -inf for those beyond the fewest that reach p, 0 < p < 1.
+    """Return logits [..., n], and -inf for all but the fewest tokens that reach p, 0 < p < 1.
 
     Among equal tokens, the one with the smaller index comes first.
     """

@@ -38,7 +38,7 @@ def residual(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 
 
 def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> list[int]:
-    """Return the drafted tokens that stay, and one more token.
+    """Return the accepted tokens of the draft, and one more token.
 
     p is [len(draft) + 1, n], one row more than q [len(draft), n].
     """
@@ -51,7 +51,7 @@ def verify(draft: list[int], p: torch.Tensor, q: torch.Tensor, dice: Dice) -> li
 def generate(
     models: tuple[Model, Model], ids: list[int], new: int, ahead: int, dice: Dice
 ) -> list[int]:
-    """Return ids followed by `new` tokens; models are the large one and the draft.
+    """Return ids followed by `new` tokens; the models are the large one and the draft.
 
     Each round drafts exactly `ahead` tokens, even the last, and calls the large model once. Drop
     surplus tokens. `ids` has at least one token; do not change it.

@@ -10,7 +10,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # The last tokens [beams] to log-probabilities [beams, n] of the next; appends to the cache.
+    # Maps last tokens [beams] to log-probabilities [beams, n] of the next; appends to the cache.
     Step = Callable[[torch.Tensor], torch.Tensor]
 
 

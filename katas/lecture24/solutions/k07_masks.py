@@ -51,7 +51,7 @@ def alibi(slopes: torch.Tensor) -> Score:
 def shifted(mask: Mask, offset: torch.Tensor) -> Mask:
     """Return a mask whose query i is query ``offset + i`` of `mask`; `offset` has no dims.
 
-    The function reads `offset` when it is called: if `offset` was changed in place, the new value
-    counts.
+    The function reads `offset` when it is called: if `offset` was changed in place, use the new
+    value.
     """
     return lambda b, h, q, k: mask(b, h, q + offset, k)

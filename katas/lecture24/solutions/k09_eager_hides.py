@@ -9,7 +9,7 @@ from torch.nn.attention.flex_attention import or_masks
 
 
 def asked(block_mask: BlockMask) -> torch.Tensor:
-    """Return what eager applies, bool [queries, keys]: ``mask_mod`` for all pairs. Given."""
+    """Return the mask eager applies, bool [queries, keys]: ``mask_mod`` of each pair. Given."""
     queries, keys = block_mask.seq_lengths
     zero = torch.zeros((), dtype=torch.int64)
     allowed = block_mask.mask_mod(zero, zero, torch.arange(queries)[:, None], torch.arange(keys))
@@ -55,7 +55,7 @@ def obeyed(block_mask: BlockMask) -> torch.Tensor:
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what both masks allow; they have the same sizes.
 
-    A block that one of them does not read is not read. A block that is full in both is full.
+    Do not read a block that either mask does not read. A block that is full in both is full.
     """
     (some, full), (others, fuller) = tables(left), tables(right)
     read = (some | full) & (others | fuller)
@@ -66,7 +66,7 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what either mask allows, or both; they have the same sizes.
 
-    A block that neither reads is not read. A block that is full in one of them is full.
+    Do not read a block that neither mask reads. A block that is full in either mask is full.
     """
     (some, full), (others, fuller) = tables(left), tables(right)
     full = full | fuller

@@ -49,7 +49,7 @@ def by_int(width: int, tokens: int) -> BlockMask:
 
 
 def window(width: int, tokens: int) -> BlockMask:
-    """Return the mask of `by_int`, built from a ``mask_mod`` that need not be recompiled."""
+    """Return the mask of `by_int`, built from a ``mask_mod`` that is not recompiled."""
     limit = torch.tensor(width)
 
     def mask_mod(_batch: Any, _head: Any, query: Any, key: Any) -> Any:

@@ -53,7 +53,7 @@ def apart(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
 def remove(layer: nn.Linear, *, merge: bool) -> None:
     """Turn an adapted layer back into a plain one.
 
-    The same parameters require gradients as before. With `merge` its weight is the adapted one,
+    The same parameters require gradients as before. With `merge`, keep the adapted weight,
     otherwise the original one, bit for bit.
     """
     was = lora_of(layer).was
