@@ -11,7 +11,7 @@ ones. A causal mask of 10 tokens, in blocks of 4:
 
 1. `blocks`: which are partial, and which are full. The last block of 10 tokens is ragged: it has
    places without a token, and these are never allowed.
-2. `indices`: for each row, the count of such blocks, and a list that begins with their numbers.
+2. `indices`: for each row, the count of such blocks, and a list beginning with their numbers.
    About 12 lines in all.
 
 Begin on paper: everything is allowed, 10 queries, 8 keys. Which blocks are full?

@@ -1,4 +1,4 @@
-"""Give a bag its sparse gradient.
+"""Give a bag a sparse gradient.
 
 k02's operator has no formula for backward: PyTorch warns, and no gradient reaches the table. A bag
 is a sum, so it gives the row of each id its whole gradient, divided by the number of its ids if the

@@ -5,7 +5,7 @@ a dense gradient changes rows 1, 2 and 4. Adam with a sparse gradient raises.
 
 Write `moved`, about 8 lines; a test builds a table of optimizers with it.
 
-Begin with a guess: SGD, SGD with momentum, SGD with weight decay, Adagrad, Adam. Which take a
+Begin with a guess: SGD, SGD with momentum, SGD with weight decay, Adagrad, Adam. Which accept a
 sparse gradient?
 Afterwards read ``_single_tensor_adagrad`` in ``torch/optim/adagrad.py``, in site-packages.
 """
@@ -33,8 +33,8 @@ def moved(
 ) -> list[int] | None:
     """Take one step for these ids, and return the rows that it changes, in order.
 
-    The loss is the sum of the squares of what is looked up. Clear the gradient first: there may be
-    one from an earlier batch. Return None if `optimizer.step` raises a RuntimeError, which is how
+    The loss is the sum of the squares of the looked-up rows. Clear the gradient first: an earlier
+    batch may have left one. Return None if `optimizer.step` raises a RuntimeError, which is how
     an optimizer refuses a sparse gradient; let other errors through. `ids` is not empty.
     """
     # TODO

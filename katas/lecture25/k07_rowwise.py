@@ -1,12 +1,12 @@
 """Train a table while backward still runs.
 
 Adagrad keeps a number for each number of a table: a 100 GB table then takes 200 GB. Row-wise
-Adagrad keeps one for each row. With g the row's gradient:
+Adagrad keeps one number per row. With g the row's gradient:
 
     state[row]  += mean of g * g over dim
     weight[row] -= lr * g / (sqrt(state[row]) + eps)          with the new state
 
-Nor do the gradients of all tables have to exist at the same time. A hook on the weight runs inside
+And the gradients of all tables need not exist at the same time. A hook on the weight runs inside
 backward, as soon as its gradient is complete: train there and drop the gradient. No optimizer, no
 step.
 
@@ -49,7 +49,7 @@ def rowwise_adagrad(
 def train_in_backward(
     tables: Sequence[nn.Embedding | nn.EmbeddingBag], *, lr: float, eps: float = 1e-8
 ) -> list[torch.Tensor]:
-    """Make every backward train these tables, and return their states, initially zeros.
+    """Make each backward train these tables, and return their states, initially zeros.
 
     A state has one number per row, and the dtype and device of its table's weight. When a table's
     gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables

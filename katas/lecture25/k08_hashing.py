@@ -9,7 +9,7 @@ MurmurHash3, on unsigned numbers:
 PyTorch has uint64, but no eager `%` or `>>` for it. In int64, products have the same 64 bits:
 they wrap around. Right shift and remainder differ for negative numbers.
 
-1. `shifted`: zeros come in from the left.
+1. `shifted`: zeros enter from the left.
 2. `mixed`: the line above; `signed` is given.
 3. `bucket`: the unsigned remainder. Halve the number with `shifted`: the half is not
    negative.
@@ -45,7 +45,7 @@ def shifted(x: torch.Tensor, bits: int) -> torch.Tensor:
 def mixed(x: torch.Tensor) -> torch.Tensor:
     """Return MurmurHash3's last step for each number of int64 x, as int64.
 
-    The bits are those that the brief's unsigned arithmetic gives.
+    The bits must match the brief's unsigned arithmetic.
     """
     # TODO
     raise NotImplementedError("mixed")
@@ -65,7 +65,7 @@ def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tens
     """For each id, return the sum of the rows in its buckets for seeds 0 to hashes - 1.
 
     `table` is [buckets, dim] of a floating dtype, the result [*ids.shape, dim] of the same dtype.
-    There is at least one hash. Two ids get the same sum if they have the same buckets, in whatever
+    There is at least one hash. Two ids get the same sum if they have the same buckets, in any
     order.
     """
     # TODO

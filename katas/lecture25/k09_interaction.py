@@ -8,7 +8,7 @@ n * n of them; the model keeps those below the diagonal:
     1 2 . .
     3 4 5 .
 
-A factorisation machine wants only their sum, which needs no product of a pair.
+A factorisation machine needs only their sum, which takes no product of a pair.
 
 1. `interactions`, by `bmm` and `torch.tril_indices`.
 2. `interaction_sum`. About 5 lines, no loop.
@@ -33,7 +33,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
 
 
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
-    """Return the sum of `interactions` for each sample of [batch, n, dim]: [batch].
+    """Return the sum of `interactions` for each sample: [batch], for features [batch, n, dim].
 
     Make no tensor with more numbers than `features`, unless n or `dim` is 0.
     """

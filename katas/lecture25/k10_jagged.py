@@ -1,7 +1,7 @@
 """Jagged features: reorder them without padding and without a loop.
 
 A user has a few recent pages, many movies, or none. A batch of such features is one tensor of
-values, key after key, and a table of lengths with a row per key and a column per sample:
+values, key by key, and a table of lengths with a row per key and a column per sample:
 
               sample 0    sample 1
     key 0     50 51       (none)          lengths = [[2, 0],
@@ -13,7 +13,7 @@ Four functions, about 10 lines in all:
 1. `offsets_of`: where each bag begins.
 2. `runs`: the positions of many bags, in one tensor. The other two are a gather with it.
 3. `permute`: choose keys.
-4. `by_sample`: sample after sample.
+4. `by_sample`: group by sample.
 
 - No loop in Python, no ``tolist``, no padding: 300 keys or samples take as many operators as three.
 
@@ -63,8 +63,8 @@ def permute(
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the values and lengths sample after sample, and in each sample key after key.
 
-    The returned lengths are [samples, keys]; call it again with what it returned, and you get the
+    The returned lengths are [samples, keys]; call it again with its results, and you get the
     input back. A gradient flows to `values`.
     """
-    # TODO: the same gather, with the bags in another order.
+    # TODO: the same gather, with the bags in a different order.
     raise NotImplementedError("by_sample")

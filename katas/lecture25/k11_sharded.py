@@ -1,7 +1,7 @@
 """Look up rows that other ranks hold.
 
 A table of 500 GB fits on no single machine, so each rank holds a range of its rows. The ids of a
-rank's batch ask for rows of all ranks:
+rank's batch need rows from all ranks:
 
     rank 0   has rows 0 1 2   its ids 4 0 5 1   asks rank 0 for 0 1, rank 1 for 4 5
     rank 1   has rows 3 4 5   its ids 2 3 2     asks rank 0 for 2 2, rank 1 for 3
@@ -13,12 +13,12 @@ ids went.
 2. `Exchange`: a swap with a gradient. The tensor that ``dist.all_to_all_single`` fills has
    ``requires_grad=False``, and no warning says so.
 3. `lookup`: rows and gradients equal those of one process, bit for bit.
-4. `lookup_unique`: a few ids are in every batch. Ask for each once.
+4. `lookup_unique`: some ids occur often in a batch. Ask for each once.
 
 About 15 lines. Send only through ``table.swap``: most tests put a swap between threads there.
 
-Begin on paper: the rows of 0 1 4 5 come back to rank 0 in this order. Which of them is the row
-of its first id?
+Begin on paper: the rows of 0 1 4 5 come back to rank 0 in this order. Which of them belongs to
+its first id?
 Afterwards read ``all_to_all_single_autograd`` in
 ``torch/distributed/_functional_collectives.py``, in site-packages.
 Real life differs: owners often send the sum of a bag's rows, and hot rows are cached.
@@ -86,8 +86,8 @@ class Exchange(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
         """Return the gradient of each argument of forward, None for all but the rows."""
-        # TODO: step 2. From which ranks did these rows come in forward, and how many
-        # from each?
+        # TODO: step 2. Which ranks sent these rows in forward, and how many did each
+        # send?
         raise NotImplementedError("Exchange.backward")
 
 

@@ -2,7 +2,7 @@
 
 Each rank has a batch of its own. One model has its table split by rows over the ranks, its dense
 head under DistributedDataParallel. Another model has a copy of a small table on each rank, also
-under DistributedDataParallel. Nothing raises, and these are the tickets:
+under DistributedDataParallel. Nothing raises, but there are three tickets:
 
     sharded             "With one batch for all ranks the rows are right. In training a rank gets
                          rows that none of its ids asked for."
@@ -11,10 +11,10 @@ under DistributedDataParallel. Nothing raises, and these are the tickets:
     backward_sum        "An id that only one rank has moves half as far on two ranks as on one
                          machine, and a third as far on three."
 
-Find and mend them in this order, a line or two each.
+Find and fix the bugs in this order, a line or two each.
 
-Begin with one question about each gradient: whose code brings the ranks' shares together, and does
-it add them up or take their mean?
+Begin with one question about each gradient: whose code combines the ranks' shares, and does it
+add them up or take their mean?
 Afterwards read ``RowwiseParallel`` in ``torch/distributed/tensor/parallel/style.py``, in
 site-packages: its two layouts, and what they default to.
 Real life differs: torchrec's ``DistributedModelParallel`` chooses how to split each table.
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import torch
 
 
-# TODO: find and mend the three bugs. Nothing raises NotImplementedError here: the code is written,
-# and wrong.
+# TODO: find and fix the three bugs. Nothing raises NotImplementedError here: the code is complete,
+# but wrong.
 
 
 def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
@@ -65,7 +65,7 @@ def backward_mean(
 
 
 def backward_sum(table: nn.Module, ids: torch.Tensor, weights: torch.Tensor) -> float:
-    """Give `table` the gradient of the sum of all ranks' losses, in ``.grad``.
+    """Set ``.grad`` of `table` to the gradient of the sum of all ranks' losses.
 
     `table` is a DistributedDataParallel of an ``nn.Embedding``, without a gradient yet. Return the
     loss of this rank, which is the weighted sum of the rows of its ids.

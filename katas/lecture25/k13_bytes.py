@@ -1,14 +1,14 @@
 """An int8 table: each row's codes, then its scale and minimum.
 
-For serving, tables are packed. 64 float32 numbers take 256 bytes; a code of one byte for each, and
-what turns codes back into numbers, take 72:
+For serving, tables are packed. 64 float32 numbers take 256 bytes; a one-byte code for each, with
+what turns codes back into numbers, takes 72:
 
     code 0 ... code 63 | scale, 4 bytes | minimum, 4 bytes       number = code * scale + minimum
 
 So a lookup reads one stretch of memory, and an outlier spoils only its own row.
 
 1. `pack`: codes and the bytes of two float32, row by row.
-2. `unpack`: the numbers again, off by at most half a scale and some rounding.
+2. `unpack`: the numbers again, with an error of at most half a scale and some rounding.
 3. `pooled`: sums over bags. Unpack only what the ids ask for: the table as float32 may not fit.
 
 About 10 lines. Begin by printing ``torch.tensor([0.01, 0.0]).view(torch.uint8)``. How many rows
@@ -54,8 +54,8 @@ def unpack(packed: torch.Tensor) -> torch.Tensor:
 def pooled(packed: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """Return the sum of the rows of each bag: float32 of [bags, dim].
 
-    Bag i has the ids from ``offsets[i]`` to where the next bag begins, and the last bag those up to
-    the end, as in ``nn.EmbeddingBag``; both are int64. A bag may be empty: its sum is 0.
+    Bag i has the ids from ``offsets[i]`` to the beginning of the next bag, and the last bag extends
+    to the end, as in ``nn.EmbeddingBag``; both are int64. A bag may be empty: its sum is 0.
     """
     # TODO: step 3. Choose rows while they are bytes.
     raise NotImplementedError("pooled")

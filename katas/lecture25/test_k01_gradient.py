@@ -17,7 +17,7 @@ WEIGHTS = torch.tensor([[[1.0, 0.5], [2.0, 0.25]], [[4.0, 8.0], [-1.0, 0.0]]])
 
 
 def entries(gradient: torch.Tensor) -> tuple[list[int], list[list[float]]]:
-    """Return the rows and the values that are stored, and check that it is sparse."""
+    """Return the stored rows and values, and check that the gradient is sparse."""
     __tracebackhide__ = True
     kind = gradient.layout if isinstance(gradient, torch.Tensor) else type(gradient)
     assert kind == torch.sparse_coo, f"yours is a {kind}, expected a tensor of torch.sparse_coo"
@@ -33,12 +33,12 @@ def autograd(ids: torch.Tensor, weights: torch.Tensor, rows: int) -> torch.Tenso
 
 
 def test_one_entry_for_each_id() -> None:
-    """Four ids, of which two are row 2."""
+    """There are four ids; two of them are 2."""
     with unchanged(ids=IDS, weights=WEIGHTS):
         rows, values = entries(table_gradient(IDS, WEIGHTS, 5))
     assert rows == [2, 0, 2, 4], (
-        f"ids [[2, 0], [2, 4]]: your rows are {rows}, expected [2, 0, 2, 4]: the order of"
-        " the ids, and row 2 twice"
+        f"ids [[2, 0], [2, 4]]: your rows are {rows}, expected [2, 0, 2, 4]: keep the order"
+        " of the ids, and row 2 twice"
     )
     expected = WEIGHTS.flatten(0, 1).tolist()
     assert values == expected, f"your values are {values}, expected {expected}"
@@ -46,7 +46,7 @@ def test_one_entry_for_each_id() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_the_same_as_autograds(dtype: torch.dtype) -> None:
-    """Irrational numbers, ids [2, 3, 2], and rows at the end that nobody looks up."""
+    """Compare for irrational numbers, ids [2, 3, 2], and last rows that nobody looks up."""
     dice = torch.Generator().manual_seed(25)
     ids = torch.randint(0, 6, (2, 3, 2), generator=dice)
     weights = torch.randn(2, 3, 2, 4, generator=dice, dtype=torch.float64).to(dtype)
@@ -63,7 +63,7 @@ def test_the_same_as_autograds(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("ids", [torch.tensor(3), torch.zeros(0, 2, dtype=torch.int64)])
 def test_one_id_and_no_id(ids: torch.Tensor) -> None:
-    """A single id without dims has one entry; no ids, no entry."""
+    """A single id without dims gives one entry; no ids give none."""
     weights = torch.ones(*ids.shape, 2)
     yours = table_gradient(ids, weights, 5)
     rows, _ = entries(yours)
@@ -74,25 +74,25 @@ def test_one_id_and_no_id(ids: torch.Tensor) -> None:
 
 
 def test_any_strides_and_a_gradient_of_zero() -> None:
-    """Transposed ids and weights; an id whose gradient is 0 has an entry too."""
+    """Ids and weights may be transposed; an id whose gradient is 0 has an entry too."""
     ids, weights = IDS.t(), (WEIGHTS * torch.tensor([[1.0], [0.0]])).transpose(0, 1)
     try:
         rows, values = entries(table_gradient(ids, weights, 5))
     except RuntimeError as error:
         raise AssertionError(
-            f"ids and weights transposed: yours raises {str(error)[:150]}\nview takes only"
+            f"for transposed ids and weights, yours raises {str(error)[:150]}\nview takes only"
             " contiguous dims, reshape takes any"
         ) from None
     assert rows == [2, 2, 0, 4], (
         f"ids [[2, 2], [0, 4]], where 0 and 4 have a gradient of zeros: yours stores the"
-        f" rows {rows}, expected [2, 2, 0, 4]: an entry for each id"
+        f" rows {rows}, expected [2, 2, 0, 4]: store an entry for each id"
     )
     expected = [[1.0, 0.5], [4.0, 8.0], [0.0, 0.0], [0.0, 0.0]]
     assert values == expected, f"your values are {values}, expected {expected}"
 
 
 def test_a_table_larger_than_any_memory() -> None:
-    """Ten trillion rows, and a gradient of 64 bytes."""
+    """The table has ten trillion rows, and the gradient 64 bytes."""
     last = 10**13 - 1
     ids = torch.tensor([[last, 0], [last, 4]])
     try:
@@ -100,14 +100,14 @@ def test_a_table_larger_than_any_memory() -> None:
     except RuntimeError as error:
         raise AssertionError(
             f"a table of 10 ** 13 rows: yours raises {str(error)[:150]}\nexpected four entries:"
-            " make nothing as large as the table"
+            " create nothing as large as the table"
         ) from None
     rows, _ = entries(yours)
     assert rows == [last, 0, last, 4], f"your rows are {rows}, expected {ids.tolist()}"
 
 
 def test_the_report() -> None:
-    """Entries as they are stored, then merged: row 2 is 1.0 + 4.0 and 0.5 + 8.0."""
+    """Entries are listed as stored, then merged: row 2 is 1.0 + 4.0 and 0.5 + 8.0."""
     gradient = autograd(IDS, WEIGHTS, 5)
     with unchanged(gradient=gradient):
         yours = report(gradient)
@@ -150,18 +150,18 @@ merged row 3: 2.0
 
 
 def test_merged_rows() -> None:
-    """A sum of 0 is a row all the same, sums are float32, and a merged gradient has both parts."""
+    """A sum of 0 is still a row, sums are float32, and a merged gradient has both parts."""
     ids, values = torch.tensor([3, 3, 1, 1]), torch.tensor([[1.0], [-1.0], [0.1], [0.2]])
     gradient = autograd(ids, values, 5)
     yours = report(gradient).splitlines()[4:]
     expected = [f"merged row 1: {torch.tensor(0.1).add(0.2).item()}", "merged row 3: 0.0"]
     assert yours == expected, (
-        f"row 3 has 1.0 and -1.0, row 1 has 0.1 and 0.2: yours {yours}, expected {expected}: the"
-        " row whose sum is 0 is still an entry, and PyTorch adds in float32"
+        f"row 3 has 1.0 and -1.0, row 1 has 0.1 and 0.2: yours {yours}, expected {expected}: keep"
+        " the row whose sum is 0, and add in float32, as PyTorch does"
     )
     yours = report(gradient.coalesce()).splitlines()
     both = [each.replace("merged", "stored") for each in expected] + expected
     assert yours == both, (
-        f"a gradient that is already merged: yours {yours}, expected {both}: the entries as they"
-        " are stored, then the merged ones, which are the same"
+        f"a gradient that is already merged: yours {yours}, expected {both}: list the stored"
+        " entries, then the merged entries, which are the same"
     )

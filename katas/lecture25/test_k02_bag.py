@@ -63,7 +63,7 @@ def check(
 
 
 def test_a_bag_of_two_and_of_three(extension: Extension) -> None:
-    """Offsets [0, 2]: the first bag ends where the second begins, which has all that are left."""
+    """Offsets [0, 2]: the first bag ends where the second begins; the second has all other ids."""
     why = "the last bag ends with the ids, and float64 is added in float64"
     check(extension, table(), IDS, (0, 2), "sum", why=why)
 
@@ -87,7 +87,7 @@ def test_an_empty_bag_is_zero(extension: Extension) -> None:
 
 
 def test_nothing_at_all(extension: Extension) -> None:
-    """No ids; no bags; rows without columns."""
+    """There may be no ids, no bags, or no columns."""
     for mode in MODES:
         check(extension, table(), (), (0, 0), mode, why="bags without ids")
         yours = extension.op("bag")(
@@ -102,7 +102,7 @@ def test_nothing_at_all(extension: Extension) -> None:
 
 
 def test_any_strides(extension: Extension) -> None:
-    """A transposed table, every second id, one offset for all."""
+    """Read a transposed table, every second id, and an expanded offset."""
     why = "t[i][j] of an accessor is right for any strides, data[i * width + j] is not"
     ids, offsets = torch.tensor(IDS), torch.tensor(OFFSETS)
     check(extension, table().t().contiguous().t(), ids, offsets, "sum", why=why)
@@ -119,7 +119,7 @@ def test_float32(extension: Extension) -> None:
 
 
 def test_a_thread_has_some_of_the_bags(extension: Extension) -> None:
-    """Only the second of three chunks is run: bags 4 to 7 are right, and nobody sums the others."""
+    """Only the second of three chunks is run: bags 4 to 7 are right, and no other bag is summed."""
     ids, offsets = torch.arange(40) % 7, torch.arange(10) * 4
     rows = table(7, 5)
     extension.op("run_only")(1)
@@ -145,8 +145,8 @@ def test_bags_are_shared_among_threads(extension: Extension) -> None:
     made = extension.op("chunks")()
     assert made == [0, 4, 4, 8, 8, 10], (
         f"10 bags: your code asks parallel_for for the chunks {made} (first, last, ...), expected"
-        " [0, 4, 4, 8, 8, 10]: share out the bags, with GRAIN as the grain. If threads share out"
-        " the ids, two of them may add to the same row"
+        " [0, 4, 4, 8, 8, 10]: share the bags among threads, with GRAIN as the grain. If they share"
+        " the ids, two threads may add to the same row"
     )
 
 
@@ -156,7 +156,7 @@ def test_bags_are_shared_among_threads(extension: Extension) -> None:
     mode=st.sampled_from(MODES),
 )
 def test_any_bags(extension: Extension, lengths: list[int], seed: int, mode: str) -> None:
-    """Bags of up to five ids, and more bags than one thread gets."""
+    """Compare bags of up to five ids, and more bags than one thread gets."""
     ends = torch.tensor(lengths).cumsum(0)
     dice = torch.Generator().manual_seed(seed)
     ids = torch.randint(0, 6, (int(ends[-1]),), generator=dice)

@@ -62,7 +62,7 @@ def numbers(*size: int) -> torch.Tensor:
 def entries(
     grad: torch.Tensor, ids: Sequence[int], offsets: Sequence[int], mode: str, rows: int = 6
 ) -> tuple[torch.Tensor, str]:
-    """Check all but the values; return the values, and the case in words."""
+    """Check all but the values; return the values, and a description of the case."""
     __tracebackhide__ = True
     i, o = whole(*ids), whole(*offsets)
     with unchanged(grad=grad, ids=i, offsets=o):
@@ -70,7 +70,7 @@ def entries(
     text = f"{mode} of ids {[*ids]}, offsets {[*offsets]}"
     kind = yours.layout if isinstance(yours, torch.Tensor) else type(yours)
     assert kind == torch.sparse_coo, f"{text}: yours is a {kind}, expected torch.sparse_coo"
-    stored = yours._indices()[0].tolist()  # noqa: SLF001 - reads what is not merged
+    stored = yours._indices()[0].tolist()  # noqa: SLF001 - reads unmerged entries
     assert stored == [*ids], (
         f"{text}: your gradient stores the rows {stored}, expected an entry for each id"
     )
@@ -90,7 +90,7 @@ def built() -> tuple[CustomOpDef, str]:
 
 
 def test_an_id_gets_the_gradient_of_its_bag() -> None:
-    """Two bags: ids 3 and 1 get grad[0], the three after them grad[1]."""
+    """Of two bags, ids 3 and 1 get grad[0], and the three ids after them grad[1]."""
     values, text = entries(torch.tensor([[1.0], [10.0]]), IDS, (0, 2), "sum")
     yours = values.flatten().tolist()
     assert yours == [1, 1, 10, 10, 10], f"{text}: yours {yours}, expected [1, 1, 10, 10, 10]"
@@ -120,7 +120,7 @@ def test_a_mean_shares_its_gradient() -> None:
 
 
 def test_no_ids_and_no_bags() -> None:
-    """No entries, and the size of the table."""
+    """The gradient has no entries, but the size of the table."""
     for mode in MODES:
         entries(numbers(2, 3), (), (0, 0), mode)
         entries(numbers(0, 3), (), (), mode)
@@ -131,7 +131,7 @@ def test_no_ids_and_no_bags() -> None:
     mode=st.sampled_from(["sum", "mean"]),
 )
 def test_any_bags(lengths: list[int], mode: str) -> None:
-    """The entries of PyTorch's own sparse gradient."""
+    """Compare with the entries of PyTorch's own sparse gradient."""
     ends = torch.tensor(lengths).cumsum(0)
     ids, offsets = torch.arange(int(ends[-1])) * 5 % 7, ends - torch.tensor(lengths)
     table = torch.zeros(7, 3, dtype=torch.float64, requires_grad=True)
@@ -154,7 +154,7 @@ def test_no_loop_and_nothing_as_large_as_the_table() -> None:
                 kata.table_gradient(grad, ids, offsets, 10**13, "mean")
             except RuntimeError as error:
                 raise AssertionError(
-                    f"a table of 10 ** 13 rows: yours raises {str(error)[:150]}\nexpected an entry"
+                    f"a table of 10 ** 13 rows: yours raises {str(error)[:150]}\ncreate an entry"
                     " for each id, and nothing as large as the table"
                 ) from None
         counts.append(len(ran))
@@ -164,7 +164,7 @@ def test_no_loop_and_nothing_as_large_as_the_table() -> None:
 
 
 def test_the_operator_computes() -> None:
-    """The operator is the given kernel, by another name."""
+    """The operator returns what the given kernel returns."""
     operator, name = built()
     table, ids, offsets = numbers(6, 3), whole(*IDS), whole(*OFFSETS)
     for mode in MODES:
@@ -178,7 +178,7 @@ def test_the_operator_computes() -> None:
 
 
 def test_gradcheck_agrees() -> None:
-    """Finite differences of the table, for sums and means, with an empty bag."""
+    """Compare with finite differences of the table, for sums and means, with an empty bag."""
     operator, _ = built()
     table, ids, offsets = numbers(6, 3).requires_grad_(), whole(*IDS), whole(*OFFSETS)
     for mode in MODES:
@@ -191,7 +191,7 @@ def test_gradcheck_agrees() -> None:
         except (RuntimeError, TypeError) as error:
             raise AssertionError(
                 f"{mode}: backward raises {type(error).__name__}: {str(error)[:200]}\nThe operator"
-                " has four inputs; the formula returns something for each, None for three of them"
+                " has four inputs; the formula returns a value for each, None for three of them"
             ) from None
         assert agree, (
             f"{mode}: gradcheck: your formula and finite differences differ. Is the mode kept?"
@@ -213,7 +213,7 @@ def test_the_gradient_is_sparse() -> None:
 
 
 def test_two_calls_do_not_share_what_they_keep() -> None:
-    """Two calls with different tables and modes, then both gradients."""
+    """Make two calls with different tables and modes, then compute both gradients."""
     operator, _ = built()
     small, large = numbers(6, 3).requires_grad_(), numbers(9, 3).requires_grad_()
     first = operator(small, whole(*IDS), whole(*OFFSETS), "sum")
@@ -241,7 +241,7 @@ def test_the_fake_kernel() -> None:
 
 
 def test_the_formula_runs_on_fake_tensors() -> None:
-    """Ids and offsets have sizes and no values, but the gradient still has its size."""
+    """Ids and offsets have sizes but no values; the gradient still has its size."""
     operator, _ = built()
     for mode in MODES:
         with FakeTensorMode():
@@ -264,7 +264,7 @@ def test_the_formula_runs_on_fake_tensors() -> None:
 
 
 def test_opcheck() -> None:
-    """What PyTorch checks about an operator, including a traced backward with symbolic sizes."""
+    """Run PyTorch's own checks of an operator, including a traced backward with symbolic sizes."""
     operator, name = built()
     arguments = numbers(6, 3).requires_grad_(), whole(*IDS), whole(*OFFSETS), "mean"
     found = torch.library.opcheck(operator, arguments, raise_exception=False)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 IDS = (1, 1, 0, 1, 4)
 OFFSETS = (0, 2, 2)
-# Sums of float32, in any order.
+# Tolerances for float32 sums in any order.
 CLOSE = 1e-5
 WIDTHS = (1, 31, 32, 33, 70)
 
@@ -110,25 +110,25 @@ def spread(
 
 
 def test_pool_a_bag_of_two_and_of_three(extension: CudaExtension, device: str) -> None:
-    """The last bag has the rest of the ids; an empty one is 0, also at the end."""
+    """The last bag has the rest of the ids; an empty bag is 0, even at the end."""
     for offsets in ((0, 2), OFFSETS, (0, 0, 5)):
         pooled(extension, device, IDS, offsets)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pool_any_width(extension: CudaExtension, device: str, width: int) -> None:
-    """Threads share the columns, of which there may be fewer or more than threads."""
+    """Threads share the columns; there may be fewer or more columns than threads."""
     pooled(extension, device, *many(9), width)
 
 
 def test_pool_nothing(extension: CudaExtension, device: str) -> None:
-    """No bags, and bags without ids."""
+    """There may be no bags, or bags without ids."""
     pooled(extension, device, (), ())
     pooled(extension, device, (), (0, 0))
 
 
 def test_pool_has_a_block_for_each_bag(extension: CudaExtension) -> None:
-    """Nine blocks of 32 threads, which add in the order of the ids; any block size works."""
+    """Nine blocks of 32 threads add in the order of the ids; any block size works."""
     ids, offsets = many(9)
     yours = pooled(extension, "cpu", ids, offsets, 33)
     (launch,) = _blocks(extension, 9)
@@ -146,7 +146,7 @@ def test_pool_has_a_block_for_each_bag(extension: CudaExtension) -> None:
 
 @pytest.mark.parametrize("how", ["scatter", "gather"])
 def test_two_bags_add_to_one_row(extension: CudaExtension, device: str, how: str) -> None:
-    """Row 1 has the gradient of bag 0 twice, and that of bag 2; rows that nobody read have 0."""
+    """Row 1 gets the gradient of bag 0 twice, and that of bag 2; unread rows get 0."""
     yours = spread(extension, device, IDS, OFFSETS, how=how)
     assert not yours[[2, 3, 5]].any(), f"{how}: rows 2, 3 and 5 are in no bag: expected 0"
 
@@ -154,13 +154,13 @@ def test_two_bags_add_to_one_row(extension: CudaExtension, device: str, how: str
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("how", ["scatter", "gather"])
 def test_backward_of_any_width(extension: CudaExtension, device: str, how: str, width: int) -> None:
-    """Twenty bags, of which some are empty."""
+    """Compare for twenty bags, some of them empty."""
     spread(extension, device, *many(20), width, how=how)
 
 
 @pytest.mark.parametrize("how", ["scatter", "gather"])
 def test_backward_of_nothing(extension: CudaExtension, device: str, how: str) -> None:
-    """No bags, or bags without ids: zeros all the same."""
+    """No bags, or bags without ids, give zeros."""
     spread(extension, device, (), (), how=how)
     spread(extension, device, (), (0, 0), how=how)
 
@@ -181,7 +181,7 @@ def test_scatter_takes_one_atomic_for_each_id_and_column(extension: CudaExtensio
     _shared(launch, "atomic")
     assert len(runs) > 1, (
         "eight runs in different orders agree bit for bit: do the threads add to grad_table"
-        " directly, in the order in which they arrive?"
+        " directly, in the order of their arrival?"
     )
 
 
@@ -215,7 +215,7 @@ def test_gather_has_one_writer_for_each_row(extension: CudaExtension) -> None:
 
 
 def test_streams_and_failures(extension: CudaExtension) -> None:
-    """Launches are on the stream of the caller, and one that fails is reported."""
+    """Launches are on the caller's stream, and a failing launch is reported."""
     with extension.simulated(stream=11):
         pooled(extension, "cpu", IDS, OFFSETS)
         spread(extension, "cpu", IDS, OFFSETS, how="scatter")

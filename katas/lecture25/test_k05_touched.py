@@ -70,7 +70,7 @@ def test_the_bags_have_a_gradient() -> None:
 
 
 def test_the_bags_make_no_row_for_each_id() -> None:
-    """100 ids in a bag: the rows that are looked up would be 100 times the result."""
+    """With 100 ids per bag, the looked-up rows would take 100 times the memory of the result."""
     table, ids, starts = numbers(300, 64), draw(300, 20_000), torch.arange(0, 20_000, 100)
     with Meter() as meter:
         yours = pooled(table, ids, starts)
@@ -105,7 +105,7 @@ def test_one_id() -> None:
     [([7, 3, 7], [0]), ([2, 2, 2, 9], [0, 1, 1]), ([5, 0, 5, 9, 0, 1], [0, 2, 4])],
 )
 def test_a_step(ids: list[int], offsets: list[int]) -> None:
-    """Gradients of an id that occurs again add up; decay counts once."""
+    """Gradients of a repeated id add up; decay is applied once."""
     table, numbered, starts = numbers(10, 3), torch.tensor(ids), torch.tensor(offsets)
     expected, before = stepped(table, numbered, starts, 0.3, 0.7), table.clone()
     with unchanged(ids=numbered, offsets=starts):
@@ -135,7 +135,7 @@ def test_the_table_stays_plain() -> None:
 
 
 def test_other_rows_do_not_change() -> None:
-    """Other rows keep every bit: infinities and NaN stay, and do no harm."""
+    """Other rows keep every bit: infinities and NaN stay there, and do not spread."""
     table = numbers(10, 3)
     table[0], table[5], table[9] = torch.nan, torch.inf, -0.0
     before = table.clone()
@@ -150,7 +150,7 @@ def test_other_rows_do_not_change() -> None:
 
 
 def test_several_steps() -> None:
-    """Nothing is left from the previous step, and the loss falls."""
+    """No step uses anything from the previous step, and the loss falls."""
     table, ids, starts = numbers(10, 3), torch.tensor([6, 6, 2]), torch.tensor([0, 1])
     expected, losses = table.clone(), []
     for _ in range(4):
@@ -181,14 +181,16 @@ def test_parameters_of_the_loss() -> None:
 
 
 def test_no_ids() -> None:
-    """All bags are empty: a loss, and no change."""
+    """If all bags are empty, there is a loss, and no change."""
     table, empty = numbers(5, 3), torch.zeros(0, dtype=torch.int64)
     with unchanged(table=table, but={"version"}):
         value = step(
             table, empty, torch.tensor([0, 0]), lambda bags: (bags + 1).sum(), lr=0.1, decay=0.5
         )
 
-    assert value.item() == 6, f"bags of zeros, each plus 1, have sum 6; yours is {value.item()}"
+    assert value.item() == 6, (
+        f"with 1 added to each, the bags of zeros should sum to 6; yours is {value.item()}"
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -203,7 +205,7 @@ def test_dtype(dtype: torch.dtype) -> None:
 
 
 def test_a_larger_table_costs_no_more() -> None:
-    """The same ids in 500 rows and in 100,000 rows."""
+    """Look up the same ids in 500 rows and in 100,000 rows."""
     ids, starts, made = draw(500, 512), torch.arange(0, 512, 8), []
     for rows in (500, 100_000):
         table = torch.ones(rows, 32)
@@ -214,12 +216,12 @@ def test_a_larger_table_costs_no_more() -> None:
     assert made[1] <= 1.01 * made[0], (
         f"your step allocates {made[0]} bytes for 500 rows and {made[1]} for 100,000, expected the"
         f" same. A gradient as large as the table takes {100_000 * 32 * 4}, one number per row"
-        " 400000."
+        " takes 400000."
     )
 
 
 def test_an_id_that_occurs_often_costs_no_row_each_time() -> None:
-    """20,000 ids, of which 50 differ."""
+    """There are 20,000 ids, but only 50 distinct ones."""
     table, ids, starts = numbers(300, 64), draw(50, 20_000), torch.arange(0, 20_000, 100)
     with Meter() as meter:
         step(table, ids, starts, squares, lr=0.1, decay=0.1)

@@ -64,7 +64,7 @@ def rows_of(make: Any, *, sparse: bool) -> str:
 
 
 def test_rows_that_move() -> None:
-    """A list of ints, in order, each row once; also a row of which one number moves."""
+    """The result is a list of ints, in order, each row once, even if only one number moves."""
     table = new_table(sparse=True)
     yours = moved(table, SGD(table.parameters(), lr=0.1), [4, 1, 4])
     assert yours == [1, 4], f"SGD, ids 4 1 4: yours {yours}, expected [1, 4]"
@@ -77,11 +77,11 @@ def test_rows_that_move() -> None:
 
 
 def test_the_rows_that_the_optimizer_moves() -> None:
-    """An optimizer of ours moves rows 0 and 5, whatever the ids are, and then none."""
+    """One custom optimizer moves rows 0 and 5, whatever the ids are, and another moves none."""
     table = new_table(sparse=True)
     found = [moved(table, Custom(table.parameters(), rows), [2]) for rows in ([5, 0], [])]
     assert found == [[0, 5], []], (
-        f"an optimizer adds 1 to rows 0 and 5, another to none, for id 2: yours {found}, expected"
+        f"for id 2, one optimizer adds 1 to rows 0 and 5, another to none: yours {found}, expected"
         f" [[0, 5], []]. Compare the table before and after; the gradient does not show it."
     )
     found = moved(table, Custom(table.parameters(), [2], by=1e-12), [2])
@@ -104,7 +104,7 @@ def test_the_loss_is_a_sum_of_squares() -> None:
 
 
 def test_an_old_gradient_is_cleared() -> None:
-    """Somebody has called backward for row 5, but taken no step."""
+    """An earlier backward left a gradient for row 5."""
     table = new_table(sparse=False)
     table(torch.tensor([5])).sum().backward()
     yours = moved(table, SGD(table.parameters(), lr=0.1), [0])
@@ -131,7 +131,7 @@ def test_bugs_are_no_refusal() -> None:
 
 
 def test_what_the_optimizers_do() -> None:
-    """Ids 1 4, then 2: who takes a sparse gradient, and which rows move with each kind."""
+    """For ids 1 4, then 2: which optimizers take a sparse gradient, and which rows move?"""
     lines = []
     for name, make in OPTIMIZERS.items():
         sparse = rows_of(make, sparse=True)
@@ -165,7 +165,7 @@ def test_a_row_drifts() -> None:
         way.append((first, table.weight[1, 0].item() - start))
 
     (dense_first, dense), (sparse_first, sparse) = way
-    assert abs(dense_first - sparse_first) < 1e-6, f"the first step differs: {way}"
+    assert abs(dense_first - sparse_first) < 1e-6, f"the first steps differ: {way}"
     assert dense < 3 * dense_first, (
         f"expected dense Adam to move row 1 on in ten more steps: {way[0]}"
     )

@@ -19,14 +19,14 @@ from plugins.kit import unchanged
 
 
 class Largest(TorchDispatchMode):
-    """Keeps the size of the largest new tensor that an operator makes."""
+    """Keeps the size of the largest new tensor that an operator creates."""
 
     def __init__(self) -> None:
         super().__init__()
         self.numbers = self.operators = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operator; what it writes to in place is not new."""
+        """Run the operator; a tensor that it writes to in place is not new."""
         result = func(*args, **(kwargs or {}))
         self.operators += 1
         for each in result if isinstance(result, tuple | list) else (result,):
@@ -58,14 +58,14 @@ def trained(
 
 
 def test_one_row() -> None:
-    """A gradient of 3 and 4: the mean of squares is 12.5."""
+    """For a gradient of 3 and 4, the mean of squares is 12.5."""
     weight, state = torch.zeros(3, 2, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
     gradient = sparse([1], torch.tensor([[3.0, 4.0]], dtype=torch.float64), 3)
     rowwise_adagrad(weight, gradient, state, lr=1.0, eps=0.0)
 
     close(state, torch.tensor([0, 12.5, 0], dtype=torch.float64), "the state, gradient 3 4")
     assert not weight.isnan().any(), (
-        "the weight has NaN, from 0 / 0: work only with rows that the gradient holds"
+        "the weight contains NaN, from 0 / 0: update only rows that the gradient holds"
     )
     root = math.sqrt(12.5)
     expected = torch.tensor([[0, 0], [-3 / root, -4 / root], [0, 0]], dtype=torch.float64)
@@ -102,7 +102,7 @@ def test_the_formula(rows: list[int], eps: float) -> None:
 
 @pytest.mark.parametrize("rows", [[1, 4], [4, 1, 4]])
 def test_the_gradient_stays(rows: list[int]) -> None:
-    """Coalesced or not, its values do not change; a coalesced one hands out its own, not a copy."""
+    """Its values do not change, even if it is coalesced and hands out its own, not a copy."""
     gradient = sparse(rows, numbers(len(rows), 3), 7)
     gradient = gradient.coalesce() if len(rows) == 2 else gradient
     with unchanged(gradient=gradient):
@@ -124,7 +124,7 @@ def test_other_rows() -> None:
         assert same.all(), f"`rowwise_adagrad` changes rows of {name} other than 3 and 8"
     assert made.numbers < 100, (
         f"your operators create a tensor of {made.numbers} numbers for 2 rows of 4: work with the"
-        f" rows of the gradient, not with the whole table"
+        f" gradient's rows, not with the whole table"
     )
 
 
@@ -148,7 +148,7 @@ def test_no_rows() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_states(dtype: torch.dtype) -> None:
-    """A zero for each row, in the weight's dtype, without requires_grad; and no training yet."""
+    """States are zeros, one per row, in the weight's dtype, without requires_grad."""
     tables = [new_table(7).to(dtype), nn.EmbeddingBag(4, 2, sparse=True, dtype=dtype)]
     with unchanged(first=tables[0], second=tables[1]):
         states = train_in_backward(tables, lr=0.1)
@@ -160,7 +160,7 @@ def test_states(dtype: torch.dtype) -> None:
 
 
 def test_backward_trains() -> None:
-    """Two batches, no optimizer: eps is 1e-8, and afterwards there is no gradient."""
+    """Two batches train without an optimizer; eps is 1e-8, and no gradient is left."""
     table = new_table()
     expected = table.weight.detach().clone(), torch.zeros(7, dtype=torch.float64)
     (state,) = train_in_backward([table], lr=0.3)
@@ -220,7 +220,7 @@ def test_a_table_that_is_used_twice() -> None:
 
 
 def test_inside_backward() -> None:
-    """When backward arrives at the first table, the second is trained and its gradient is gone."""
+    """When backward reaches the first table, the second is trained and its gradient is freed."""
     first, second, found = new_table(), new_table(), []
     before = second.weight.detach().clone()
     train_in_backward([first, second], lr=0.3)
@@ -228,7 +228,7 @@ def test_inside_backward() -> None:
     early.register_hook(
         lambda _: found.append((second.weight.grad is None, not second.weight.equal(before)))
     )
-    # The product's backward makes both gradients; `later` has the higher number, so it goes first.
+    # The product's backward computes both; `later` has the higher number, so it goes first.
     later = second(torch.tensor([3]))
     (early.exp() * later).sum().backward()
 
@@ -251,7 +251,7 @@ def test_with_create_graph() -> None:
 
 
 def test_everything_is_freed() -> None:
-    """Tables, weights and states die with their last reference, after training too."""
+    """Tables, weights and states are freed with their last reference, after training too."""
 
     def run() -> list[Any]:
         tables = [new_table(seed=n) for n in range(2)]

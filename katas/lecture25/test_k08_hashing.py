@@ -65,7 +65,7 @@ def test_zeros_come_in(bits: int) -> None:
 @settings(max_examples=20)
 @given(st.lists(INTEGERS, min_size=1, max_size=5))
 def test_mixed(ids: list[int]) -> None:
-    """The same 64 bits as with unsigned numbers."""
+    """The result has the same 64 bits as with unsigned numbers."""
     x = torch.tensor(ids)
     with unchanged(x=x):
         yours = mixed(x)
@@ -111,7 +111,7 @@ def test_int32() -> None:
 
 @pytest.mark.parametrize("shape", [(0,), (), (3, 0)])
 def test_shapes(shape: tuple[int, ...]) -> None:
-    """One id without a dim, and none at all."""
+    """There may be one id without a dim, and no id at all."""
     ids = torch.zeros(shape, dtype=torch.int64)
     shapes = [[*it.shape] for it in (bucket(ids, 9), looked_up(torch.ones(9, 2), ids, 2))]
     assert shapes == [[*shape], [*shape, 2]], f"ids of shape {[*shape]}: yours have {shapes}"
@@ -120,7 +120,7 @@ def test_shapes(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("step", [1, 16, -(2**40)])
 @pytest.mark.parametrize("buckets", [2**14, 16381])
 def test_ids_spread(step: int, buckets: int) -> None:
-    """10,000 ids reach as many buckets as if they were thrown at random."""
+    """10,000 ids reach about as many buckets as random numbers would."""
     yours = bucket(torch.arange(10_000) * step, buckets).unique().numel()
     expected = buckets * (1 - math.exp(-10_000 / buckets))
     assert abs(yours - expected) < 200, (
@@ -130,7 +130,7 @@ def test_ids_spread(step: int, buckets: int) -> None:
 
 
 def test_seeds_are_independent() -> None:
-    """Ids that share a bucket under one seed are as far apart as any two under the next."""
+    """Ids that share a bucket under one seed rarely share one under the next."""
     ids = torch.arange(20_000)
     first, second = bucket(ids, 256, 0), bucket(ids, 256, 1)
     pairs = (first * 256 + second).unique().numel()
@@ -142,7 +142,7 @@ def test_seeds_are_independent() -> None:
 
 @pytest.mark.parametrize("hashes", [1, 2, 4])
 def test_looked_up(hashes: int) -> None:
-    """The sum of one row for each seed."""
+    """The result is the sum of one row per seed."""
     table = torch.arange(22, dtype=torch.float64).reshape(11, 2).sqrt()
     ids = torch.tensor([[3, 10**12, -7], [3, 0, 9]])
     with unchanged(table=table, ids=ids):
@@ -174,7 +174,7 @@ def test_the_table_has_a_gradient() -> None:
 def test_dtype(dtype: torch.dtype) -> None:
     """Vectors have the table's dtype."""
     yours = looked_up(torch.ones(9, 2, dtype=dtype), torch.tensor([4]), 2).dtype
-    assert yours == dtype, f"a table of {dtype}: yours returns {yours}"
+    assert yours == dtype, f"for a table of {dtype}, your code returns {yours}"
 
 
 def test_no_loop() -> None:

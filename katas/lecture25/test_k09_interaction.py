@@ -78,7 +78,7 @@ def test_interactions(size: tuple[int, int, int]) -> None:
 
 
 def test_a_sum_of_three_pairs() -> None:
-    """Features 1, 2 and 3: 2 + 3 + 6."""
+    """Features 1, 2 and 3 give 2 + 3 + 6."""
     yours = interaction_sum(torch.tensor([[[1.0], [2.0], [3.0]]]))
     close(yours, torch.tensor([11.0]), "features 1 2 3: each pair once, and no squares")
 
@@ -94,7 +94,7 @@ def test_interaction_sum(size: tuple[int, int, int]) -> None:
 
 
 def test_the_sum_makes_no_pairs() -> None:
-    """60 features of 2 numbers: the dot products would be 30 times as many."""
+    """60 features have 120 numbers, but 30 times as many dot products."""
     features = numbers(4, 60, 2)
     with Made() as made:
         interaction_sum(features)

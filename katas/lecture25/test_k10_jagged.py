@@ -58,7 +58,7 @@ def test_offsets_of_int32_and_of_no_bags() -> None:
 
 
 def test_runs_on_paper() -> None:
-    """Two bags, the second of which starts before the first."""
+    """The second of two bags starts before the first."""
     starts, lengths = torch.tensor([4, 0]), torch.tensor([2, 3])
     with unchanged(starts=starts, lengths=lengths):
         yours = runs(starts, lengths)
@@ -66,7 +66,7 @@ def test_runs_on_paper() -> None:
 
 
 def test_runs_may_be_empty_and_overlap() -> None:
-    """Bags are empty at the beginning, inside, at the end; or there is no bag at all."""
+    """Bags may be empty at the beginning, inside, or at the end; or there is no bag."""
     for dtype in (torch.int32, torch.int64):
         lengths = torch.tensor([0, 2, 0, 3, 1, 0], dtype=dtype)
         yours = runs(torch.tensor([9, 4, 7, 3, 4, 0]), lengths)
@@ -76,7 +76,7 @@ def test_runs_may_be_empty_and_overlap() -> None:
 
 
 class Largest(TorchFunctionMode):
-    """Remembers the size of the largest tensor that is made."""
+    """Remembers the size of the largest tensor that is created."""
 
     most = 0
 
@@ -89,7 +89,7 @@ class Largest(TorchFunctionMode):
 
 
 def test_one_long_bag_makes_the_others_no_longer() -> None:
-    """One bag of 10000 among 300 bags of one."""
+    """One bag of 10000 is among 300 bags of one."""
     lengths = torch.ones(301, dtype=torch.int64)
     lengths[150] = 10000
     starts = torch.arange(301).flip(0)
@@ -112,7 +112,7 @@ def test_permute_swaps_the_keys_of_the_brief() -> None:
 
 
 def test_keys_may_be_left_out_and_repeated() -> None:
-    """A cycle of three keys, which is not its own inverse; one key, twice; no key."""
+    """The order may be a cycle of three keys, one key twice, or no key."""
     values, lengths = torch.arange(10, 17), torch.tensor([[2, 0], [1, 1], [0, 3]])
     for order, expected, chosen in (
         ([2, 0, 1], [14, 15, 16, 10, 11, 12, 13], [[0, 3], [2, 0], [1, 1]]),
@@ -141,7 +141,7 @@ def test_by_sample_turns_the_table_of_the_brief() -> None:
 
 
 def test_vectors_and_their_gradient() -> None:
-    """Weights or embeddings besides ids: rows of two numbers, and a key that is used twice."""
+    """Values may be weights or embeddings: rows of two numbers, and a key that is used twice."""
     lengths, order = torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), torch.tensor([1, 0, 1])
     x = irrational(6, 2).requires_grad_()
     expected = torch.cat([x[2:], x[:2], x[2:]])
@@ -192,7 +192,7 @@ def tables(draw: Any) -> tuple[list[list[int]], list[int]]:
 @example(([[0, 0], [0, 0]], [1, 0]))
 @example(([[1, 2, 0], [0, 3, 1]], [1, 1]))
 def test_it_is_the_bags_of_a_nested_tensor_in_another_order(case: Any) -> None:
-    """Cut into bags, reordered, and put together again."""
+    """Compare with a nested tensor's bags, reordered and joined again."""
     table, order = case
     lengths = torch.tensor(table)
     keys, samples = lengths.shape
@@ -215,7 +215,7 @@ def test_as_many_operators_for_300_keys_or_samples(monkeypatch: pytest.MonkeyPat
     """One gather for all bags, whose lengths never become a list."""
 
     def refuse(*_args: object) -> NoReturn:
-        raise AssertionError("yours turns a tensor into a list, to loop over it in Python")
+        raise AssertionError("your code turns a tensor into a list, to loop over it in Python")
 
     counts = []
     for keys, samples in ((3, 4), (300, 4), (3, 300)):

@@ -93,7 +93,7 @@ class Threads:
 
 
 def irrational(*size: int) -> torch.Tensor:
-    """Return values of both signs, whose sum depends on the order in its last bits."""
+    """Return values of both signs; the last bits of their sum depend on the order."""
     return (torch.arange(torch.Size(size).numel()).double() * 1.7 + 1).sin().view(size)
 
 
@@ -103,7 +103,7 @@ def same(yours: Any, expected: Any, why: str) -> None:
     assert isinstance(yours, torch.Tensor), f"{why}\nyours is {yours!r}, expected a tensor"
     facts = [(tuple(each.shape), str(each.dtype)) for each in (yours, expected)]
     assert facts[0] == facts[1], f"{why}\nyours has {facts[0]}, expected {facts[1]}"
-    # The same sum in a different order, which an answer may take for the same.
+    # The same sum in a different order may look equal, but differs in its last bits.
     near = yours.is_floating_point() and torch.allclose(yours, expected, rtol=1e-12)
     note = "\nthey differ in their last bits: summed in another order" if near else ""
     equal = torch.equal(yours, expected)
@@ -127,7 +127,7 @@ def test_the_ids_of_the_brief_have_two_owners() -> None:
 
 @one
 def test_ids_of_one_owner_keep_their_order() -> None:
-    """The ids are not sorted; and nobody asks ranks 1 and 3 for anything."""
+    """The ids are not sorted, and nobody asks ranks 1 and 3 for any row."""
     ids = [1, 9, 0, 9, 1, 8, 0, 8] * 5
     order, counts = route(integers(ids), 4, 4)
     grouped = [id_ for id_ in ids if id_ < 4] + [id_ for id_ in ids if id_ >= 8]
@@ -143,7 +143,7 @@ def test_ids_of_one_owner_keep_their_order() -> None:
 
 @one
 def test_no_ids_ask_no_rank() -> None:
-    """All counts are there, and are 0."""
+    """There is a count for each rank, and all are 0."""
     order, counts = route(integers([]), 4, 3)
     same(order, integers([]), "order of no ids")
     same(counts, integers([0, 0, 0]), "counts of no ids, for three ranks")
@@ -155,9 +155,9 @@ TAKE = [list(column) for column in zip(*GIVE, strict=True)]
 
 
 def exchanged(rank: int, swap: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return what arrives at a rank, the gradient of what it gave, and the weights behind it."""
+    """Return the rows that a rank receives, the gradient of the rows it gave, and its weights."""
     rows = (irrational(sum(GIVE[rank]), 2) + 10 * rank).requires_grad_()
-    # A second exchange before the backward of the first: each remembers its own sizes.
+    # A second exchange precedes the backward of the first: each remembers its own sizes.
     with unchanged(rows=rows):
         came = Exchange.apply(rows, swap, GIVE[rank], TAKE[rank])
         Exchange.apply(irrational(3, 2).requires_grad_(), swap, [1] * 3, [1] * 3)
@@ -201,7 +201,7 @@ def on_a_rank(
 
 
 def weights_of(rank: int, rows: int) -> torch.Tensor:
-    """Return the gradient of a rank's rows, different for each of them."""
+    """Return the gradient of a rank's rows, different for each row."""
     return irrational(rows, 3).exp() + rank
 
 
@@ -235,14 +235,14 @@ def threads(
 
 @three
 def test_the_rows_of_the_brief() -> None:
-    """Four ids on rank 0 and three on rank 1."""
+    """Rank 0 has four ids, and rank 1 three."""
     ids, whole = [[4, 0, 5, 1], [2, 3, 2]], irrational(6, 3)
     check(threads(ids, whole, lookup)[0], ids, whole)
 
 
 @three
 def test_ranks_may_ask_for_nothing_or_be_asked_for_nothing() -> None:
-    """Rank 1 has no ids, and nobody asks rank 2; then nobody has any."""
+    """Rank 1 has no ids, and nobody asks rank 2; then no rank has ids."""
     whole = irrational(9, 3)
     for ids in ([[2, 0, 4, 2, 5], [], [4, 4, 1]], [[], [], []]):
         check(threads(ids, whole, lookup)[0], ids, whole)
@@ -250,7 +250,7 @@ def test_ranks_may_ask_for_nothing_or_be_asked_for_nothing() -> None:
 
 @three
 def test_only_counts_ids_and_their_rows_travel() -> None:
-    """Three swaps, and a fourth in backward."""
+    """Each rank makes three swaps, and a fourth in backward."""
     ids, whole = [[4, 0, 5, 1], [2, 3, 2]], irrational(6, 3)
     log = threads(ids, whole, lookup)[1]
     for rank, asked in ((0, 4), (1, 3)):
@@ -265,7 +265,7 @@ def test_only_counts_ids_and_their_rows_travel() -> None:
 
 @three
 def test_the_last_ranks_have_fewer_rows() -> None:
-    """Five rows over four ranks are 2, 2, 1 and none; eleven over three are 4, 4 and 3."""
+    """Four ranks share five rows as 2, 2, 1 and 0; three ranks share eleven as 4, 4 and 3."""
     for ids, rows in (
         ([[4, 1, 3], [4, 4], [0, 2], [3, 4, 0]], 5),
         ([[8, 10], [9, 0, 7], [10, 4, 8]], 11),
@@ -276,7 +276,7 @@ def test_the_last_ranks_have_fewer_rows() -> None:
 
 @three
 def test_many_ids_sum_up_in_the_order_of_the_ranks() -> None:
-    """Equal to the bit, though some rows get thirty gradients."""
+    """Sums are equal to the bit, though some rows get thirty gradients."""
     ids = [[(7 * k * k + rank) % 8 for k in range(40)] for rank in range(3)]
     whole = irrational(8, 3)
     check(threads(ids, whole, lookup)[0], ids, whole)
@@ -306,7 +306,7 @@ def test_unique_ids_give_the_same_rows() -> None:
 
 @four
 def test_a_hot_id_travels_once() -> None:
-    """A Zipf batch: most ids are one of a few."""
+    """In a Zipf batch, most ids are among a few."""
     dice = torch.Generator().manual_seed(0)
     drawn = (1 / torch.rand(2, 400, generator=dice).clamp(min=0.011)).long()
     whole = irrational(100, 3)

@@ -78,7 +78,7 @@ def mesh() -> Any:
 
 
 def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
-    """Return rows of its ids and of common ids, how many it keeps, and if rows are plain."""
+    """Return rows of its own and of common ids, its row count, and whether rows are plain."""
     table = sharded(embedding(), mesh())
     kept = table.weight.to_local().size(0) if hasattr(table.weight, "to_local") else 7
     with torch.no_grad():
@@ -89,7 +89,7 @@ def rows_of_a_rank() -> tuple[torch.Tensor, torch.Tensor, int, bool]:
 
 
 def test_each_rank_gets_the_rows_of_its_own_ids(world: World) -> None:
-    """Each rank keeps part of the table: four rows of seven, or three."""
+    """Each rank keeps part of the table: four of seven rows, or three."""
     whole = irrational(7, 3)
     for rank, (mine, common, kept, plain) in enumerate(world(rows_of_a_rank, 2, timeout=20)):
         assert plain, f"rank {rank}: you return a DTensor: return this rank's rows as a tensor"
@@ -110,7 +110,7 @@ def full(tensor: Any) -> torch.Tensor:
 
 
 def gradients_of_mean() -> tuple[float, list[torch.Tensor | None], bool]:
-    """Return loss, gradients of table and head, and whether weights are as before."""
+    """Return loss, gradients of table and head, and whether weights are unchanged."""
     rank = dist.get_rank()
     table = sharded(embedding(), mesh())
     head = nn.parallel.DistributedDataParallel(linear())
@@ -130,7 +130,7 @@ def gradients_of_mean() -> tuple[float, list[torch.Tensor | None], bool]:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_table_and_head_learn_at_one_rate(world: World, ranks: int) -> None:
-    """The gradients of one process that has the examples of all ranks."""
+    """Gradients equal those of one process that has the examples of all ranks."""
     table, head = embedding(), linear()
     out = head(table(torch.tensor([bag for ids in IDS[:ranks] for bag in ids])).sum(1))
     wanted = torch.cat([targets(rank) for rank in range(ranks)])
@@ -143,13 +143,13 @@ def test_table_and_head_learn_at_one_rate(world: World, ranks: int) -> None:
             assert yours is not None, f"on rank {rank} the {name} has no gradient"
             close(yours, part.grad, f"gradient of the {name}, on rank {rank} of {ranks}")
         assert loss == pytest.approx(own[rank], rel=1e-12), (
-            f"the mean squared error of rank {rank}: yours {loss}, expected {own[rank]}"
+            f"the mean squared error on rank {rank}: yours {loss}, expected {own[rank]}"
         )
         assert kept, f"your code changes a weight on rank {rank}; leave that to an optimizer"
 
 
 def gradients_of_sum() -> tuple[float, list[torch.Tensor], bool]:
-    """Return loss, gradients of two calls, and whether the weights are as before."""
+    """Return loss, gradients of two calls, and whether the weights are unchanged."""
     rank = dist.get_rank()
     table = nn.parallel.DistributedDataParallel(embedding())
     ids, factors = torch.tensor(IDS[rank]), weights(rank)

@@ -50,7 +50,7 @@ def irrational(*size: int) -> torch.Tensor:
 
 
 def test_a_row_on_paper() -> None:
-    """From 0 to 2.55 in steps of 0.01: codes, the scale's bytes, and those of the minimum."""
+    """A row from 0 to 2.55 has codes, then the scale's bytes, then the minimum's."""
     table = torch.tensor([[0.0, 1.0, 2.55]])
     with unchanged(table=table):
         yours = pack(table)
@@ -62,7 +62,7 @@ def test_a_row_on_paper() -> None:
 
 
 def test_each_row_has_its_own_scale() -> None:
-    """An outlier in row 1 leaves row 0 as it is; and minima may be negative."""
+    """An outlier in row 1 does not affect row 0; minima may be negative."""
     yours = pack(torch.tensor([[-1.0, 0.02, 1.55, -0.5], [-1.0, 0.02, 1000.0, -0.5]]))
     same(yours[:, :4], [[0, 102, 255, 50], [0, 0, 255, 0]], "codes of two rows, the last wider")
     scales = (torch.tensor([2.55, 1001.0]) / 255).tolist()
@@ -71,7 +71,7 @@ def test_each_row_has_its_own_scale() -> None:
 
 
 def test_a_row_of_one_number() -> None:
-    """Such a row's codes are 0, not NaN cast to a byte; and a range of 1e-8 is doubled."""
+    """A constant row has codes 0, not NaN cast to a byte; a range of 1e-8 is doubled."""
     yours = pack(torch.tensor([[2.5] * 3, [0.0] * 3, [-7.0] * 3]))
     expected = [[0, 0, 0, *bytes_of(0.0, low)] for low in (2.5, 0.0, -7.0)]
     same(yours, expected, "three rows of 2.5, 0 and -7")
@@ -93,7 +93,7 @@ def test_codes_round_to_the_nearest_and_halves_to_even() -> None:
 
 
 def test_unpack_reads_bytes() -> None:
-    """Codes that pack never writes; rows of five codes, and rows that are not neighbours."""
+    """Read codes that pack never writes, rows of five codes, and rows that are not adjacent."""
     rows = [[3, 0, 255, 7, 1, *bytes_of(0.25, -1.5)], [0, 200, 1, 9, 8, *bytes_of(2.0, 1000.0)]]
     packed = torch.tensor(rows, dtype=torch.uint8)
     expected = torch.tensor([[-0.75, -1.5, 62.25, 0.25, -1.25], [1000, 1400, 1002, 1018, 1016]])
@@ -104,7 +104,7 @@ def test_unpack_reads_bytes() -> None:
 
 
 def test_a_parameter_and_a_table_without_rows() -> None:
-    """Bytes have no gradient, and the table gets none; a table without rows gives no rows."""
+    """Bytes have no gradient, and neither does the table; a table without rows gives no rows."""
     table = torch.nn.Parameter(irrational(3, 5))
     with unchanged(table=table):
         yours = pack(table)
@@ -165,7 +165,7 @@ def test_without_bags() -> None:
 
 
 class Floats(TorchFunctionMode):
-    """Remembers the size of the largest floating-point tensor that is made."""
+    """Remembers the size of the largest floating-point tensor that is created."""
 
     most = 0
 
@@ -178,7 +178,7 @@ class Floats(TorchFunctionMode):
 
 
 def test_only_the_rows_of_the_bags_are_unpacked() -> None:
-    """Six ids of a table of a thousand rows."""
+    """Look up six ids in a table of a thousand rows."""
     packed = pack(irrational(1000, 16))
     with Floats() as floats:
         yours = pooled(packed, torch.tensor([999, 4, 4, 0, 500, 7]), torch.tensor([0, 3]))
@@ -187,12 +187,12 @@ def test_only_the_rows_of_the_bags_are_unpacked() -> None:
     assert torch.allclose(yours, expected, rtol=1e-5), f"yours {yours}, expected {expected}"
     assert floats.most <= 6 * 24, (
         f"your largest floating-point tensor has {floats.most} numbers, but six rows "
-        "have 96: choose the rows of bytes first"
+        "contain 96: choose the rows of bytes first"
     )
 
 
 def test_pytorch_packs_the_same_bytes() -> None:
-    """PyTorch also reads your bytes, which you pack without it."""
+    """PyTorch also reads your bytes; you pack them without PyTorch's kernel."""
     table = irrational(40, 13)
     # Away from halves, where the compiler of a kernel may round the other way.
     low, high = table.aminmax(dim=1, keepdim=True)

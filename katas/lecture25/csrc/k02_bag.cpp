@@ -3,8 +3,8 @@
 // Sum rows of a table bag by bag, in threads.
 //
 // A user has any number of interests, and the model wants one vector: the sum of their rows. A lookup
-// and then a sum first write a row for each id. EmbeddingBag adds rows while it reads the table. Bags are
-// stored one after another in ids, and offsets says where each begins:
+// followed by a sum first writes a row for each id. EmbeddingBag adds rows while it reads the table.
+// Bags are stored one after another in ids, and offsets says where each begins:
 //
 //   ids       3  1 | | 1  4  0            result[0] = table[3] + table[1]
 //   offsets   0     2 2                   result[1] = 0
@@ -15,7 +15,7 @@
 //   writer.
 // - Read tensors of any strides with accessors, and call no operator on elements.
 //
-// Begin on paper: which ids does the last bag have, and what does offsets say about its end?
+// Begin on paper: which ids are in the last bag, and what does offsets say about its end?
 // Afterwards find the parallel_for over bags in aten/src/ATen/native/EmbeddingBag.cpp. Real life
 // differs: on x86, PyTorch's kernel for sums and means of float32 is fbgemm's, compiled at run time
 // for the width of your table.
@@ -67,8 +67,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   for (auto& thread : team) thread.join();
 }
 
-// Refuses tensors of dtypes or dims other than those bag_cpu names, offsets that do not begin at 0 or that decrease, and ids
-// that the table does not have.
+// Refuses tensors with dtypes or dims other than those named at bag_cpu, offsets that do not begin at 0
+// or that decrease, and ids beyond the table.
 void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
 
 // ---- the exercise ------------------------------------------------------------------------

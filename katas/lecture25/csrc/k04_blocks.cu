@@ -16,7 +16,7 @@
 // 2. scatter: backward with atomicAdd.
 // 3. gather: backward over sorted ids, without atomics.
 //
-// Begin on paper: how does block 2 find out that it has nothing to do?
+// Begin on paper: how does block 2 know that it has nothing to do?
 // Afterwards look for the runs in aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu. Real life
 // differs: PyTorch also splits long runs into parts, so that a popular id is not left to a single block.
 

@@ -4,13 +4,13 @@
     F.embedding(torch.tensor([[2, 0], [2, 4]]), table, sparse=True).sum().backward()
     print(table.grad)
 
-Four ids, `nnz=4`, and row 2 appears twice. Nothing is stored for rows 1 and 3, and row 2 is not
-added up: `coalesce()` does that.
+Four ids, `nnz=4`, and row 2 appears twice. Rows 1 and 3 are not stored, and the entries of row 2
+are separate: `coalesce()` adds them.
 
 Write `table_gradient`, which builds this tensor by hand, and `report`, which lists its entries.
 About 6 lines.
 
-Begin with ``table.grad.indices()``. What does it refuse?
+Begin with ``table.grad.indices()``. Why does it raise?
 Afterwards see ``coalesce`` in ``torch/_tensor_docs.py``, in site-packages.
 """
 

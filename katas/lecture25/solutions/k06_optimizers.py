@@ -23,8 +23,8 @@ def moved(
 ) -> list[int] | None:
     """Take one step for these ids, and return the rows that it changes, in order.
 
-    The loss is the sum of the squares of what is looked up. Clear the gradient first: there may be
-    one from an earlier batch. Return None if `optimizer.step` raises a RuntimeError, which is how
+    The loss is the sum of the squares of the looked-up rows. Clear the gradient first: an earlier
+    batch may have left one. Return None if `optimizer.step` raises a RuntimeError, which is how
     an optimizer refuses a sparse gradient; let other errors through. `ids` is not empty.
     """
     before = table.weight.detach().clone()

@@ -23,7 +23,7 @@ def shifted(x: torch.Tensor, bits: int) -> torch.Tensor:
 def mixed(x: torch.Tensor) -> torch.Tensor:
     """Return MurmurHash3's last step for each number of int64 x, as int64.
 
-    The bits are those that the brief's unsigned arithmetic gives.
+    The bits must match the brief's unsigned arithmetic.
     """
     x = (x ^ shifted(x, 33)) * signed(FIRST)
     x = (x ^ shifted(x, 33)) * signed(SECOND)
@@ -44,7 +44,7 @@ def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tens
     """For each id, return the sum of the rows in its buckets for seeds 0 to hashes - 1.
 
     `table` is [buckets, dim] of a floating dtype, the result [*ids.shape, dim] of the same dtype.
-    There is at least one hash. Two ids get the same sum if they have the same buckets, in whatever
+    There is at least one hash. Two ids get the same sum if they have the same buckets, in any
     order.
     """
     return sum(table[bucket(ids, len(table), seed)] for seed in range(hashes))

@@ -17,7 +17,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
 
 
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
-    """Return the sum of `interactions` for each sample of [batch, n, dim]: [batch].
+    """Return the sum of `interactions` for each sample: [batch], for features [batch, n, dim].
 
     Make no tensor with more numbers than `features`, unless n or `dim` is 0.
     """

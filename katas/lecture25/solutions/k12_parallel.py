@@ -45,7 +45,7 @@ def backward_mean(
 
 
 def backward_sum(table: nn.Module, ids: torch.Tensor, weights: torch.Tensor) -> float:
-    """Give `table` the gradient of the sum of all ranks' losses, in ``.grad``.
+    """Set ``.grad`` of `table` to the gradient of the sum of all ranks' losses.
 
     `table` is a DistributedDataParallel of an ``nn.Embedding``, without a gradient yet. Return the
     loss of this rank, which is the weighted sum of the rows of its ids.

@@ -39,8 +39,8 @@ def unpack(packed: torch.Tensor) -> torch.Tensor:
 def pooled(packed: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     """Return the sum of the rows of each bag: float32 of [bags, dim].
 
-    Bag i has the ids from ``offsets[i]`` to where the next bag begins, and the last bag those up to
-    the end, as in ``nn.EmbeddingBag``; both are int64. A bag may be empty: its sum is 0.
+    Bag i has the ids from ``offsets[i]`` to the beginning of the next bag, and the last bag extends
+    to the end, as in ``nn.EmbeddingBag``; both are int64. A bag may be empty: its sum is 0.
     """
     rows = unpack(packed[ids])
     return F.embedding_bag(torch.arange(len(ids)), rows, offsets, mode="sum")

@@ -48,8 +48,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   for (auto& thread : team) thread.join();
 }
 
-// Refuses tensors of dtypes or dims other than those bag_cpu names, offsets that do not begin at 0 or that decrease, and ids
-// that the table does not have.
+// Refuses tensors with dtypes or dims other than those named at bag_cpu, offsets that do not begin at 0
+// or that decrease, and ids beyond the table.
 void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
 
 // ---- the exercise ------------------------------------------------------------------------

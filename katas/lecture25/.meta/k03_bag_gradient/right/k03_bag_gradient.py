@@ -1,4 +1,4 @@
-"""Give a bag its sparse gradient.
+"""Give a bag a sparse gradient.
 
 k02's operator has no formula for backward: PyTorch warns, and no gradient reaches the table. A bag
 is a sum, so each id gives its row the gradient of the whole bag, divided by the bag's number of ids

@@ -33,7 +33,7 @@ def rowwise_adagrad(
 def train_in_backward(
     tables: Sequence[nn.Embedding | nn.EmbeddingBag], *, lr: float, eps: float = 1e-8
 ) -> list[torch.Tensor]:
-    """Make every backward train these tables, and return their states, initially zeros.
+    """Make each backward train these tables, and return their states, initially zeros.
 
     A state has one number per row, and the dtype and device of its table's weight. When a table's
     gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables

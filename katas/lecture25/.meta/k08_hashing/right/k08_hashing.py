@@ -45,7 +45,7 @@ def looked_up(table: torch.Tensor, ids: torch.Tensor, hashes: int) -> torch.Tens
     """Return for each id the sum of the rows in its buckets of seeds 0 to hashes - 1.
 
     `table` is [buckets, dim] of a floating dtype, the result [*ids.shape, dim] of the same dtype.
-    There is at least one hash. Two ids get the same sum if they have the same buckets, in whatever
+    There is at least one hash. Two ids get the same sum if they have the same buckets, in any
     order.
     """
     rows = torch.stack([bucket(ids, len(table), seed) for seed in range(hashes)], -1)
