@@ -1,6 +1,6 @@
 """Predict what the conventions of ``torch.fft`` do to numbers.
 
-A wrong factor of n, or a missing bin, raises no error: loudness is wrong, or a sample is lost.
+A wrong factor of n, or a missing bin, raises no error: the loudness is wrong, or a sample is lost.
 
     row        what is asked, in order
     ones       fft(ones(4), norm=...)[0], for "backward", "ortho" and "forward"

@@ -11,7 +11,7 @@ A filter is a triangle in hertz over three adjacent points, which are equally sp
     filter 1            0 ---- 1 ---- 0
 
 1. `filters`: a matrix [bins, mels], mostly zeros.
-2. `log_mel`: one product, and the log of at least `floor`. Why not ``log(x + floor)``? Its gradient
+2. `log_mel`: one product, clamped at `floor`, and its log. Why not ``log(x + floor)``? Its gradient
    in silence is 1 / floor.
 
 - Write no loop over bins or filters.

@@ -9,12 +9,12 @@ model's distribution exactly. p is its distribution of the next token, q the dra
     accept   0.5   1     1        so half of its 0s are rejected,
     residual 0     2/3   1/3      and what q lacks is drawn instead
 
-1. `accept`: the probability with which a proposed token stays.
+1. `accept`: the probability that a proposed token stays.
 2. `residual`: the distribution from which its substitute is drawn.
 3. `verify`: a whole draft; the first rejection ends it, and without one an extra token follows.
 4. `generate`: draft, read once, verify, repeat.
 
-All chance goes through `Dice`, which is given: tests replace it with one that tries every outcome,
+All randomness comes from `Dice`, which is given: tests replace it with one that tries each outcome,
 and add up exact distributions. About 25 lines.
 
 Begin on paper: 0.6 times 0.5, plus what is rejected times 0.

@@ -10,7 +10,7 @@ Both are traced once, with tokens without values. So `W[tok]` with a 0-d `tok` f
 0-d integer reads its value. `index_select` takes the index as a tensor.
 
 1. `next_token`: the best token after `tok`, without reading its value.
-2. `decode`: what `by_python`, which is given, returns.
+2. `decode`: the same result as the given `by_python`.
 
 Rules for `body`: as many results as arguments, of the same shape and dtype, all new; do not write
 to an argument. About 15 lines.

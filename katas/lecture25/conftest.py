@@ -1,4 +1,4 @@
-"""What tests of lecture 25 share: numbers, and a comparison that shows wrong rows."""
+"""Helpers for the tests of lecture 25: numbers, and a comparison that shows wrong rows."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ values, key by key, and a table of lengths with a row per key and a column per s
 
 Four functions, about 10 lines in all:
 1. `offsets_of`: where each bag begins.
-2. `runs`: the positions of many bags, in one tensor. The other two are a gather with it.
+2. `runs`: the positions of many bags, in one tensor. The other two functions gather with it.
 3. `permute`: choose keys.
 4. `by_sample`: group by sample.
 

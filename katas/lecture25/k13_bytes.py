@@ -13,8 +13,8 @@ So a lookup reads one stretch of memory, and an outlier spoils only its own row.
 
 About 10 lines. Begin by printing ``torch.tensor([0.01, 0.0]).view(torch.uint8)``. How many rows
 and columns does the same view of a [3, 2] tensor have?
-Afterwards compare ``torch.ops.quantized.embedding_bag_byte_prepack`` on your own table: it is
-written in ``aten/src/ATen/native/quantized/cpu/qembeddingbag_prepack.cpp``.
+Afterwards compare ``torch.ops.quantized.embedding_bag_byte_prepack`` on your own table; it is
+implemented in ``aten/src/ATen/native/quantized/cpu/qembeddingbag_prepack.cpp``.
 Real life differs: FBGEMM unpacks and adds up in one kernel, and has 4-bit tables too.
 """
 
