@@ -88,7 +88,7 @@ def test_numeric_is_what_autograd_has() -> None:
 
 
 def test_numeric_leaves_z_alone() -> None:
-    """z may require a gradient; the result has no graph, and `eps` is the step."""
+    """The input z may require a gradient; the result has no graph, and `eps` is the step."""
     z = numbers(3).requires_grad_()
     seen: list[float] = []
 

@@ -199,7 +199,7 @@ def test_listen(tmp_path: Path) -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
-    """torchaudio resamples this way by default."""
+    """By default torchaudio resamples this way."""
     x = numbers(2, 300)
     yours = [resample(x, old, new) for old, new in ((3, 2), (48000, 44100), (8000, 16000))]
     from torchaudio.functional import resample as theirs  # noqa: PLC0415 - may be missing

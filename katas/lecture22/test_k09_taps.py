@@ -117,7 +117,7 @@ def test_how_many_outputs() -> None:
 
 
 def test_dims_in_front() -> None:
-    """x may be [2, 3, samples] or [1, samples], and any view."""
+    """The input may be [2, 3, samples] or [1, samples], and any view."""
     x = numbers(2, 30, 3).transpose(1, 2)
     with unchanged(x=x):
         yours = resample(x, 3, 2)
@@ -186,7 +186,7 @@ def test_one_period(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_resamples_alike() -> None:
-    """torchaudio gives the same result, but multiplies by all the zeros."""
+    """The result is that of torchaudio, which multiplies by all the zeros."""
     x = numbers(2, 300)
     rates = ((100, 99), (48000, 44100), (8000, 16000))
     yours = [resample(x, old, new) for old, new in rates]

@@ -232,7 +232,7 @@ def loudness(x: torch.Tensor) -> float:
 
 @pytest.mark.backend("torchaudio")
 def test_torchaudio_stretches_alike() -> None:
-    """torchaudio's version takes an advance for each bin, which cancels: any value works."""
+    """The version in torchaudio takes an advance for each bin, which cancels: any value works."""
     spec = columns(2, 513, 9)
     rates = (0.5, 1.3, 2.0)
     yours = [vocode(spec, rate) for rate in rates]

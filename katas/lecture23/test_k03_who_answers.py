@@ -113,8 +113,6 @@ def test_one_head_of_keys_for_all() -> None:
         attention(q, k.repeat(1, 4, 1, 1), v.repeat(1, 4, 1, 1))
     wanted = fused(full.names)
 
-    assert fused(seen.names) == wanted, (
-        f"your call ran {fused(seen.names)!r}, expected {wanted!r}"
-    )
+    assert fused(seen.names) == wanted, f"your call ran {fused(seen.names)!r}, expected {wanted!r}"
     copies = [n for n in seen.names if n.startswith(("aten.clone", "aten.copy", "aten.repeat"))]
     assert not copies, f"your code copies the keys with {copies}: a view with 4 heads is enough"

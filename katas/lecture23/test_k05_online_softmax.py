@@ -236,7 +236,7 @@ def test_gradcheck() -> None:
 
 @four
 def test_lse_has_no_gradient() -> None:
-    """lse does not require a gradient: a loss on it would be silently wrong."""
+    """The lse does not require a gradient: a loss on it would be silently wrong."""
     _, lse = applied(wanting(qkv()), 4, causal=False)
     assert not lse.requires_grad, "lse requires a gradient, but backward ignores it"
 

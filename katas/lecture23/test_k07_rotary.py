@@ -44,7 +44,7 @@ def test_pairs() -> None:
 
 
 def test_halves() -> None:
-    """This layout has the same numbers in a different order; it is the default."""
+    """The layout "halves" has the same numbers in a different order; it is the default."""
     x, positions = numbers(7, 6), torch.arange(7)
     right = torch.empty_like(x)
     right[:, order(6)] = x

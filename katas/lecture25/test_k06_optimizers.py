@@ -131,7 +131,7 @@ def test_bugs_are_no_refusal() -> None:
 
 
 def test_what_the_optimizers_do() -> None:
-    """For ids 1 4, then 2: which optimizers take a sparse gradient, and which rows move?"""
+    """For ids 1 4, then 2, show which optimizers take a sparse gradient, and which rows move."""
     lines = []
     for name, make in OPTIMIZERS.items():
         sparse = rows_of(make, sparse=True)
