@@ -128,7 +128,7 @@ def test_the_chance_of_an_order() -> None:
     try:
         yours = chance(p, [1, 2, 0])
     except ZeroDivisionError:
-        message = f"[1, 2, 0] of {p.tolist()}: yours divides by the remaining 0, expected 0.0"
+        message = f"[1, 2, 0] of {p.tolist()}: yours divides by the 0 that is left, expected 0.0"
         raise AssertionError(message) from None
     assert yours == 0, (
         f"[1, 2, 0] of {p.tolist()}: {yours}, expected 0.0: after 1 and 2 nothing is left, so 0"

@@ -70,7 +70,7 @@ def test_the_number_of_a_token_is_not_read() -> None:
     except (NotImplementedError, RuntimeError) as error:
         if "next_token" in str(error):
             raise
-        message = f"your code reads the value of a token: {str(error).splitlines()[0]}"
+        message = f"yours asks for the number of a token: {str(error).splitlines()[0]}"
         raise AssertionError(message) from None
     assert yours.shape == (), f"yours has shape {[*yours.shape]}, expected no dims"
 
