@@ -17,7 +17,7 @@ def interactions(features: torch.Tensor) -> torch.Tensor:
 
 
 def interaction_sum(features: torch.Tensor) -> torch.Tensor:
-    """Return the sum of `interactions` for each sample: [batch], for features [batch, n, dim].
+    """Return the sum of `interactions` for each sample of [batch, n, dim]: [batch].
 
     Make no tensor with more numbers than `features`, unless n or `dim` is 0.
     """
