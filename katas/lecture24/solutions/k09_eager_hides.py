@@ -55,7 +55,7 @@ def obeyed(block_mask: BlockMask) -> torch.Tensor:
 def both(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what both masks allow; they have the same sizes.
 
-    Do not read a block that either mask does not read. A block that is full in both is full.
+    Read a block only if both masks read it. A block that is full in both is full.
     """
     (some, full), (others, fuller) = tables(left), tables(right)
     read = (some | full) & (others | fuller)
@@ -66,7 +66,7 @@ def both(left: BlockMask, right: BlockMask) -> BlockMask:
 def either(left: BlockMask, right: BlockMask) -> BlockMask:
     """Return a mask that allows what either mask allows, or both; they have the same sizes.
 
-    Do not read a block that neither mask reads. A block that is full in either mask is full.
+    Read a block only if at least one mask reads it. A block that is full in either mask is full.
     """
     (some, full), (others, fuller) = tables(left), tables(right)
     full = full | fuller

@@ -39,7 +39,7 @@ def permute(
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the values and lengths sample after sample, and in each sample key after key.
 
-    The returned lengths are [samples, keys]; call it again with its results, and you get the
+    The returned lengths are [samples, keys]; apply it to its own results, and you get the
     input back. A gradient flows to `values`.
     """
     starts = offsets_of(lengths.flatten())[:-1].view(lengths.shape)
