@@ -65,7 +65,7 @@ def test_three_frames_of_nine_samples() -> None:
 
 
 def test_frames_are_a_view() -> None:
-    """They are a view even of a signal that is one column of two and begins at offset 1."""
+    """Frames are a view even of one column of two that does not begin at offset 0."""
     stereo = sound(20, 2)
     signal = stereo[3:, 1]
     yours = frames(signal, 4, 3)

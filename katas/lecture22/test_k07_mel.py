@@ -106,7 +106,7 @@ def test_no_loop() -> None:
     many, few = counts
     assert few == many, f"your code runs {few} operators for 4 filters, {many} for 40: do not loop"
     assert few > 5, (
-        f"your code runs {few} operators, expected more than 5: plain Python loops count too"
+        f"your code runs {few} operators, expected more than 5: do not loop in Python either"
     )
 
 

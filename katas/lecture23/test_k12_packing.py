@@ -84,7 +84,7 @@ def shown(values: torch.Tensor) -> str:
 
 
 def test_positions_restart() -> None:
-    """One row has documents of 3, 2 and 1 tokens, and padding; one begins at another number."""
+    """Positions restart with each document, even if a row does not begin with document 0."""
     document = torch.tensor([[0, 0, 0, 1, 1, 2, -1, -1], [7, 7, 7, 7, 7, 3, 3, 3]])
     with unchanged(document=document):
         yours = positions(document)

@@ -150,7 +150,7 @@ def test_other_rows_do_not_change() -> None:
 
 
 def test_several_steps() -> None:
-    """No step uses anything from the previous step, and the loss falls."""
+    """Only the table carries over from one step to the next, and the loss falls."""
     table, ids, starts = numbers(10, 3), torch.tensor([6, 6, 2]), torch.tensor([0, 1])
     expected, losses = table.clone(), []
     for _ in range(4):
