@@ -58,8 +58,8 @@ def readable(request: Request) -> str:
         trainer/0: python fit.py 0 <id>
             PET_LOG_DIR=<logs>/torchelastic/trainer
 
-    Wherever they occur, write the logs' folder as <logs>, then the replica's working folder, where
-    it remains, as <here>, and the id as <id>.
+    Wherever they occur, replace the log folder with <logs>, then the replica's working folder with
+    <here>, and the id with <id>.
     """
     # TODO: shlex.join quotes. Which of the three texts may contain another?
     raise NotImplementedError("readable")

@@ -8,7 +8,7 @@ TorchX starts one app. The order of apps, and what need not run again, are up to
 1. `order`: each stage after its parents.
 2. `keys`: everything an output depends on, in one text. It names the output's folder, so a stage
    whose folder exists need not run.
-3. `produce`: the output appears at once and whole, or not at all.
+3. `produce`: the whole output appears in one step, or nothing does.
 4. `run`: start all stages that are ready, not one at a time. Skip the stages after a failure.
 5. The tests kill the runner before each file operation, and start it again. No finished stage runs
    a second time. If steps 2 to 4 are right, there is nothing left to write.
@@ -81,14 +81,14 @@ def report(stages: Sequence[Stage], states: Mapping[str, str]) -> str:
 def order(stages: Sequence[Stage]) -> list[str]:
     """Return the names of the stages, each after its parents.
 
-    Raise ValueError if that is impossible: a cycle, or a parent that is no stage.
+    Raise ValueError if that is impossible: a cycle, or a parent that is not a stage.
     """
     # TODO: step 1. Stages whose parents are all placed come next.
     raise NotImplementedError("order")
 
 
 def keys(stages: Sequence[Stage]) -> dict[str, str]:
-    """For each name, return a short text, fit for a folder's name, that identifies its output.
+    """Return a key for each stage's output, by name: a short text that can name a folder.
 
     It depends on the stage's name, code and params and on the keys of its parents, and on nothing
     else: not on the order of `stages`, of `parents` or of a dict, nor on the store or the process.
@@ -98,10 +98,10 @@ def keys(stages: Sequence[Stage]) -> dict[str, str]:
 
 
 def produce(stage: Stage, inputs: Mapping[str, Path], output: Path) -> None:
-    """Run a stage, so that `output` exists only when it is whole.
+    """Run a stage, so that `output` exists only when it is complete.
 
-    The store is ``output.parent``. If the stage raises, raise that too, and leave nothing behind,
-    not even after a KeyboardInterrupt.
+    The store is ``output.parent``. If the stage raises, re-raise its exception and leave nothing
+    behind, not even after a KeyboardInterrupt.
     """
     # TODO: step 3. Work elsewhere: new_folder(output.parent).
     raise NotImplementedError("produce")
@@ -110,10 +110,10 @@ def produce(stage: Stage, inputs: Mapping[str, Path], output: Path) -> None:
 def run(stages: Sequence[Stage], store: Path, workers: int = 4) -> dict[str, str]:
     """Run the stages that are not in the store yet, and return each stage's state by its name.
 
-    The output of a stage is ``store / key``. States are "ran"; "cached": the output was there;
-    "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output was
-    there. A stage starts as soon as all its parents are "ran" or "cached", while fewer than
-    `workers` others run, and gets the outputs of its parents. A failure stops no other stage.
+    The output of a stage is ``store / key``. States are "ran"; "cached": the output existed;
+    "failed": its `run` raised; "skipped": a parent failed or was skipped, even if the output
+    existed. A stage starts as soon as all its parents are "ran" or "cached" and fewer than
+    `workers` others are running, and gets its parents' outputs. A failure stops no other stage.
     """
     # TODO: step 4. Call open_store first.
     raise NotImplementedError("run")

@@ -42,9 +42,9 @@ def verdict(code: int, error_file: Path) -> str:
     A code below 0 is a signal's number, negated, as in `subprocess`; above 128 it is 128 plus a
     signal's number, as in a shell. A signal decides, whatever the file says. The "message" of the
     file is a text, or a dict whose "message" is the text, such as "ValueError: bad rate". Never
-    retry what is in `NEVER`: the name ends at the first colon; without one it is the whole text.
+    retry an error in `NEVER`: the name ends at the first colon, or is the whole text without one.
 
-    If the file is missing or not whole, or holds no such text (null or a list is none), try again.
+    Try again if the file is missing or incomplete, or has no such text (null or a list, say).
     """
     # TODO: the exit code first, then the file.
     raise NotImplementedError("verdict")
@@ -62,8 +62,8 @@ def insist(
     """Return the exit codes of all tries; `start` runs the process and returns its code.
 
     Try at most `tries` times, and only while the verdict is "again". Between two tries sleep for
-    `first` seconds, then for twice as long as the last time, but for at most `most`. Each try
-    starts without the error file of the one before; that of the last try stays.
+    `first` seconds, then for twice as long as the last time, but for at most `most`. Delete the
+    error file before each try; keep that of the last one.
     """
     # TODO: delete, start, judge, sleep.
     raise NotImplementedError("insist")

@@ -53,10 +53,10 @@ def time_of(line: str) -> str | None:
 def follow(path: Path, alive: Callable[[], bool], pause: Callable[[], None]) -> Iterator[str]:
     """Yield each line of a growing file, without its newline, until its writer is dead.
 
-    A line is yielded when its newline has been written; what a dead writer left without one is the
-    last line. The file may not exist yet, or ever. A character of UTF-8 may be written in two
-    parts; bytes that are not UTF-8 are replaced, as ``decode(errors="replace")`` does. Call `pause`
-    after each read that found nothing, while the writer lives.
+    Yield a line once its newline has been written, and any text after the last newline once the
+    writer is dead. The file may not exist yet, or ever. A UTF-8 character may be written in two
+    parts; bytes that are not UTF-8 are replaced, as ``decode(errors="replace")`` does. While the
+    writer is alive, call `pause` after each read that finds nothing.
     """
     # TODO: use read_from, and decode whole lines.
     raise NotImplementedError("follow")
@@ -67,10 +67,10 @@ def merged(
 ) -> Iterator[str]:
     """Yield ``[NAME] LINE`` for the lines of all logs with since <= time < until, by time.
 
-    A log keeps its own order: a line without a time, or with an earlier one than the line before,
-    has the time of the line before. Lines before a log's first time have "00:00:00". At equal
+    A log keeps its own order: a line without a time, or with an earlier time than the line before,
+    takes the time of the line before. Lines before a log's first time have "00:00:00". At equal
     times, the logs keep the order of the mapping. Logs may be endless: read each no further than
-    its first line at `until`.
+    its first line at or after `until`.
     """
     # TODO
     raise NotImplementedError("merged")

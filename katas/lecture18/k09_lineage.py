@@ -16,7 +16,7 @@ method is one line: ``raise NotImplementedError``. Write what is missing, for an
    all.
 
 Real graphs have many paths to the same run. `ancestors` and `descendants` ask the tracker once for
-a run's sources.
+each run's sources.
 
 Begin on paper: how many paths lead from the last run to the first if the square in this picture is
 repeated 40 times?
@@ -82,8 +82,8 @@ def descendants(tracker: Tracker, run_id: str) -> dict[str, int]:
 def record(tracker: Tracker, run_id: str, source_id: str, artifact_name: str | None = None) -> None:
     """Record a source of a run with ``tracker.add_source``.
 
-    Raise ValueError, and write nothing, if the run would become its own ancestor. Write nothing
-    either if this source is noted already for this artifact.
+    Raise ValueError, and write nothing, if the run would become its own ancestor. Also write
+    nothing if this source is already recorded for this artifact.
     """
     # TODO
     raise NotImplementedError("record")

@@ -60,7 +60,7 @@ class Index:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file that is either not there, or whole. Given."""
+    """Write a file that is either absent or complete. Given."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(data)
@@ -94,8 +94,8 @@ class Registry:
     def register(self, data: bytes, run_id: str) -> int:
         """Keep the bytes as a new version, and return its number: 1, 2, 3, ...
 
-        A number is never given again. The same bytes may be registered again: that is a new
-        version. If anything fails on the way, no version without bytes is in the index.
+        A number is never reused. The same bytes may be registered again, as a new version. If
+        anything fails on the way, the index lists no version without bytes.
         """
         # TODO: write, load and save are given.
         raise NotImplementedError("register")
@@ -119,7 +119,7 @@ class Registry:
     def read(self, which: int | str) -> bytes:
         """Return the bytes of a version, by its number or an alias.
 
-        Raise CorruptError if their file is missing, or holds other bytes than were registered.
+        Raise CorruptError if their file is missing, or differs from what was registered.
         """
         # TODO
         raise NotImplementedError("read")

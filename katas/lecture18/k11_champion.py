@@ -47,17 +47,17 @@ def check(champion: Mapping[str, float], challenger: Mapping[str, float]) -> Non
 def paired(champion: Mapping[str, float], challenger: Mapping[str, float]) -> torch.Tensor:
     """Return the gain on each example, in float64.
 
-    A gain is positive where the challenger's loss is lower. Both have a loss for each id, in any
-    order. Keep the champion's order. Call `check`.
+    A gain is positive where the challenger's loss is lower. Call `check`. Both models list the same
+    ids, in any order; keep the champion's.
     """
     # TODO
     raise NotImplementedError("paired")
 
 
 def resampled(gains: torch.Tensor, rounds: int, dice: torch.Generator) -> torch.Tensor:
-    """Return the mean gain of each of `rounds` resamples; all that is random comes from `dice`.
+    """Return the mean gain of each of `rounds` resamples; all randomness comes from `dice`.
 
-    A resample has as many gains as there are, each drawn from all of them.
+    A resample has as many gains as `gains`, each drawn from all of them.
     """
     # TODO
     raise NotImplementedError("resampled")
@@ -80,7 +80,7 @@ def promote(
 ) -> bool:
     """Return whether the challenger beats the champion in ROUNDS resamples.
 
-    If there is no champion yet, None, any challenger is promoted.
+    If there is no champion yet (None), promote any challenger.
     """
     # TODO
     raise NotImplementedError("promote")

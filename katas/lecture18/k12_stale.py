@@ -69,9 +69,9 @@ def digest(path: Path) -> str:
 def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]) -> str:
     """Return a name for the output of a stage.
 
-    The key depends on all that decides the output: the stage's name, code and options, what is in
-    each input by its role, and the versions in the environment. It does not depend on anything
-    else: not on where files are or what they are called, nor on the order of a mapping.
+    The key depends on everything that determines the output: the stage's name, code and options,
+    the contents of each input by its role, and the versions in the environment. It does not depend
+    on anything else: not on where files are or what they are called, nor on a mapping's order.
     """
     text = stage.name
     for name, value in stage.options.items():
@@ -84,9 +84,9 @@ def key(stage: Stage, inputs: Mapping[str, Path], environment: Mapping[str, str]
 def cached(folder: Path, name: str, run: Callable[[Path], None]) -> Path:
     """Return the file `name` in the folder; ``run(path)`` writes it if it is missing.
 
-    `run` writes to the path that it gets, in several writes; it is in this folder or below, since
-    a file cannot be moved to another disk in one step. The file `name` is either not there
-    or whole, whatever happens to `run`, which may be killed.
+    `run` writes to the path that it gets, in several writes. The path is in this folder or below,
+    since a file cannot be moved to another disk in one step. The file `name` is either absent or
+    complete, whatever happens to `run`, which may be killed.
     """
     path = folder / name
     if not path.exists():
@@ -109,8 +109,8 @@ def release(
 ) -> bool:
     """Point the alias at the version if its model scores higher than the model at the alias.
 
-    The first version needs no score to beat, but it must be possible to evaluate it. Readers never
-    see an alias at a version that has not been evaluated, or that did not win. Return whether the
+    The first version has no score to beat, but its evaluation must succeed. Readers never see an
+    alias point to a version that has not been evaluated, or that did not win. Return whether the
     alias has moved.
     """
     before = registry.aliases.get(alias)

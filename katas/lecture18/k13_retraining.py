@@ -100,13 +100,13 @@ def critical(parents: Parents, seconds: Mapping[str, float], ran: Collection[str
 
 
 def decide(facts: Facts) -> str:
-    """Return what the bot does now: the first rule that holds.
+    """Return what the bot does now, by the first rule that applies.
 
     "wait"    a training is running
     "ask"     FAILURES or more trainings have failed in a row: a person has to look
     "wait"    the last training was less than PAUSE hours ago
     "train"   there are at least PERCENT percent as many new rows as rows that the model has seen,
-              also if it has seen none
+              even if it has seen none
     "train"   the score is NaN, or lower than expected by more than TOLERANCE
     "wait"    otherwise
     """

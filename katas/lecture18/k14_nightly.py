@@ -97,9 +97,9 @@ def trainer(script: str, *args: str, ranks: int = 2) -> Any:
 def run(app: Any, scheduler: str) -> None:
     """Run an app with a runner of TorchX until it ends; leave `app` as it is.
 
-    Look every POLL seconds. If its state is not SUCCEEDED, or unknown since `wait` returns None,
-    raise a StageError with the app's name and its `last_lines`. If waiting is interrupted by any
-    exception, cancel the job first. Close the runner in any case.
+    Check every POLL seconds. If the app's state is not SUCCEEDED, or is unknown because `wait`
+    returns None, raise a StageError with the app's name and its `last_lines`. If waiting is
+    interrupted by any exception, cancel the job first. Close the runner in any case.
     """
     # TODO: TorchX writes to the roles that it gets.
     raise NotImplementedError("run")
@@ -108,8 +108,8 @@ def run(app: Any, scheduler: str) -> None:
 def chain(stages: Sequence[Stage], scheduler: str) -> None:
     """Run the stages one after the other, and stop at the first that fails.
 
-    Before the first one starts, remove the outputs of all. A stage that succeeds without its
-    output has failed too: raise a StageError that names the file.
+    Before the first one starts, remove the outputs of all stages. A stage that succeeds without
+    writing its output has failed too: raise a StageError that names the file.
     """
     # TODO
     raise NotImplementedError("chain")
@@ -119,7 +119,7 @@ def promote(registry: Registry, model: bytes, loss: float) -> bool:
     """Register the model, and point the alias "champion" at it if its loss is lower.
 
     Without a champion any loss is low enough, except NaN, which never is. Return whether the model
-    is the champion now. A model that is not is registered all the same.
+    is the champion now. Register it even if it is not.
     """
     # TODO
     raise NotImplementedError("promote")
@@ -129,7 +129,7 @@ def nightly(registry: Registry, stages: Sequence[Stage], scheduler: str = "local
     """Run the stages, promote their model, and return whether it is the champion.
 
     The second-to-last stage's output is the model; the last stage's output is its loss, as text. If
-    a stage fails, or that text is not a float (ValueError; NaN is one), the registry does not
+    a stage fails, or that text is not a float (ValueError; NaN is a float), the registry does not
     change.
     """
     # TODO

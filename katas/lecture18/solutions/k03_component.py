@@ -34,10 +34,10 @@ def descriptions(component: Callable[..., Any]) -> dict[str, str]:
 
 
 def options(component: Callable[..., Any]) -> list[Option]:
-    """Return an option for each parameter in the order of the signature, but none for ``*args``.
+    """Return an option for each parameter except ``*args``, in the order of the signature.
 
-    Raise TypeError with the name of a parameter that has no annotation; that may be ``*args``. The
-    help of a parameter without a description is "". No parameter is positional-only or
+    Raise TypeError with the name of a parameter that has no annotation, even if it is ``*args``.
+    The help of a parameter without a description is "". No parameter is positional-only or
     ``**kwargs``.
     """
     made, docs = [], descriptions(component)
@@ -53,11 +53,11 @@ def options(component: Callable[..., Any]) -> list[Option]:
 def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
     """Return what the component returns for the words of a command line.
 
-    - An option is written as in Python, ``--num_replicas``; a one-letter option also as ``-n``. It
-      may be ``-h``, so only ``--help`` prints the descriptions, which may hold a ``%``.
+    - An option is spelled like its parameter, ``--num_replicas``; a one-letter option also as
+      ``-n``. It may be ``-h``, so only ``--help`` prints the descriptions, which may contain ``%``.
     - Types are int, float, str, bool (true for the text true, in any case, else false) and lists of
       the first three (``1,2``, perhaps with spaces). An omitted option has its default.
-    - What comes after the first ``--`` goes to ``*args: str``, word for word. For a component
+    - Everything after the first ``--`` goes to ``*args: str``, word for word. For a component
       without ``*args``, words after ``--`` are an error, like an unknown option.
     """
 

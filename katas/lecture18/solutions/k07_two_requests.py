@@ -39,8 +39,8 @@ class Promise(NamedTuple):
 def compare(script: str, containers: Sequence[Container]) -> dict[str, tuple[Promise, Promise]]:
     """Return Slurm's promise and Docker's for each replica, such as "trainer-0".
 
-    In the script, `replica` is a job's name. Each has a limit of memory. Slurm starts a job
-    again as a whole, as often as the script says.
+    In the script, `replica` is a job's name. Each job has a memory limit. Slurm restarts all
+    jobs together, as often as the script says.
     """
     retries = int(re.findall(r"TORCHX_MAX_RETRIES=(\d+)", script)[0])
     memory = dict(re.findall(r"--job-name=(\S+) .*--mem=(\d+)", script))

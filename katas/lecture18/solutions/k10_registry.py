@@ -40,7 +40,7 @@ class Index:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file that is either not there, or whole. Given."""
+    """Write a file that is either absent or complete. Given."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(data)

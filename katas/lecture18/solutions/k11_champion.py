@@ -29,7 +29,7 @@ def paired(champion: Mapping[str, float], challenger: Mapping[str, float]) -> to
 
 
 def resampled(gains: torch.Tensor, rounds: int, dice: torch.Generator) -> torch.Tensor:
-    """Return the mean gain of each of `rounds` resamples; all that is random comes from `dice`."""
+    """Return the mean gain of each of `rounds` resamples; all randomness comes from `dice`."""
     drawn = torch.randint(len(gains), (rounds, len(gains)), generator=dice)
     return gains[drawn].mean(1)
 

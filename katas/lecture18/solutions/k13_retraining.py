@@ -78,7 +78,7 @@ def critical(parents: Parents, seconds: Mapping[str, float], ran: Collection[str
 
 
 def decide(facts: Facts) -> str:
-    """Return what the bot does now: the first rule that holds."""
+    """Return what the bot does now, by the first rule that applies."""
     if facts.running:
         return "wait"
     if facts.failures >= FAILURES:
