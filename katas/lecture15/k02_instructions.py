@@ -10,12 +10,12 @@ values, and calls that read some and write one.
                             aten.relu.out(%1) -> %2
 
 1. `emit`: one value for each node; a call of the out variant for each call_function.
-2. `execute`: make the calls. The caller has allocated the memory; you make none.
+2. `execute`: make the calls. The caller has allocated the memory; you allocate none.
 
 Begin with ``torch.ops.aten.permute.overloads()``: no ``out``. It returns a view of its input, so
-there is nothing to write; emit its copy, `copying` of it. This is why a program for the edge has
-``permute_copy`` where yours has ``permute``. (``conv2d`` has no ``out`` either, and is not a view:
-such operators are decomposed earlier, and do not occur here.)
+there is nothing to write; emit its copy, which `copying` returns. This is why a program for the
+edge has ``permute_copy`` where yours has ``permute``. (``conv2d`` has no ``out`` either, and is not
+a view: such operators are decomposed earlier, and do not occur here.)
 
 About 22 lines. Afterwards read the schema of ``permute_copy`` in
 ``aten/src/ATen/native/native_functions.yaml``.
@@ -135,7 +135,7 @@ def execute(
     """Make the calls and return the outputs.
 
     ``memory[n]`` is where value n is written. Its entries for constants and inputs are not used:
-    these are read where they are.
+    read those in place.
     """
     # TODO: put each value in its slot, then make one call after the other.
     raise NotImplementedError("execute")

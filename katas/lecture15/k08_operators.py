@@ -63,17 +63,18 @@ class Recorder(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Return what `func` returns; add to `needs`.
+        """Return what `func` returns, and add the operator to `needs`.
 
-        A key is ``aten::add.Tensor``, a dtype ``float32``. Tensors may be in lists and keywords
-        too; `tree_leaves` finds them. An operator that reads none is needed without dtypes.
+        A key looks like ``aten::add.Tensor``, a dtype like ``float32``. Tensors may be in lists and
+        keywords too; `tree_leaves` finds them. An operator that reads no tensor is added
+        without dtypes.
         """
         # TODO: record it, then call func.
         raise NotImplementedError("Recorder")
 
 
 def merged(*several: Needs) -> dict[str, set[str]]:
-    """Return what any of these needs; they stay as they are."""
+    """Return the combined needs; leave the arguments as they are."""
     # TODO: operators, and the dtypes of each.
     raise NotImplementedError("merged")
 

@@ -41,10 +41,10 @@ def qparams(low: float, high: float) -> tuple[float, int]:
 
 
 def quantize(x: torch.Tensor, scale: float, zero_point: int) -> torch.Tensor:
-    """Return x in int8: x times 1/scale, rounded, plus the zero point, and within the ends.
+    """Return x in int8: x times 1/scale, rounded, plus the zero point, clamped to the ends.
 
-    Ties go to even, as in `torch.round`; infinities go to the ends. Raise ValueError if there is a
-    NaN.
+    Ties round to even, as in `torch.round`; infinities go to the ends. Raise ValueError if there is
+    a NaN.
     """
     # TODO: in floating point first.
     raise NotImplementedError("quantize")

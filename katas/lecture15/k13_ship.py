@@ -97,7 +97,7 @@ def ship(model: nn.Module, example: torch.Tensor, delegates: Sequence[Any] = ())
 def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
     """Return the first output of ``forward`` of a .pte; `x` may have any strides.
 
-    Raise ValueError if it has a NaN: ExecuTorch's max pooling may ignore it.
+    Raise ValueError if `x` contains NaN: ExecuTorch's max pooling may ignore it.
     """
     # TODO: refuse, load, and execute with a list of inputs.
     raise NotImplementedError("answer")
@@ -106,9 +106,9 @@ def answer(data: bytes, x: torch.Tensor) -> torch.Tensor:
 def conflicts(plan: Any) -> list[tuple[int, int]]:
     """Return the pairs of values, sorted, that share a byte while both are alive.
 
-    Instructions are those of ``plan.chains[0].instructions``, numbered from 1. A value is alive
-    from the first to the last that has it among its `arguments`. Those in ``plan.inputs`` are alive
-    from 0 on, those in ``plan.outputs`` until after the last.
+    Number the instructions in ``plan.chains[0].instructions`` from 1. A value is alive from the
+    first to the last that has it among its `arguments`. Values in ``plan.inputs`` are alive from 0
+    on, and those in ``plan.outputs`` until after the last instruction.
     """
     # TODO: first and last of each number; then all pairs of placed values.
     raise NotImplementedError("conflicts")

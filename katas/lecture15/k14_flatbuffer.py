@@ -7,7 +7,7 @@ nothing is unpacked: offsets lead from part to part. All are little-endian.
     table       at t: int32 s. Its vtable begins at t - s. The fields follow, in any order.
     vtable      uint16 for each: its own bytes, the table's bytes, then for each field how far
                 after t it is; 0 if it is absent. Later fields may be missing altogether.
-    uint32 f    in the field of a string, vector or table: it begins f bytes behind f itself
+    uint32 f    in the field of a string, vector or table: it begins f bytes after f itself
     vector      uint32 count, then the elements; a table in a vector is stored as f
     string      uint32 count, then the bytes
 
@@ -79,7 +79,7 @@ def needs(data: bytes) -> Needs:
     """Return what the first method of a program needs.
 
     An operator is "aten::add.out": name and overload, both strings, or "aten::add" if the
-    overload is empty or absent. Arenas are int64; 0 among them is kept.
+    overload is empty or absent. Arenas are int64; keep those of 0 bytes.
     """
     # TODO: root, plans, the first plan; then its fields.
     raise NotImplementedError("needs")

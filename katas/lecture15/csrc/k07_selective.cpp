@@ -14,7 +14,7 @@
 //
 // 1. contains: whether a list contains an item, as a whole.
 // 2. selected: whether a list contains the operator of a schema.
-// 3. OFFER: here each kernel is registered. One that ALLOWLIST does not select must leave nothing in
+// 3. OFFER registers every kernel. One that ALLOWLIST does not select must leave nothing in
 //    the library, even at -O0, which is how this file is built.
 //
 // About 14 lines. Begin with contains("aten::tanh_backward", "aten::tanh").

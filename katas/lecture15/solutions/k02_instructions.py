@@ -128,7 +128,7 @@ def execute(
     """Make the calls and return the outputs.
 
     ``memory[n]`` is where value n is written. Its entries for constants and inputs are not used:
-    these are read where they are.
+    read those in place.
     """
     values = list(memory)
     for number, name in plan.constants.items():

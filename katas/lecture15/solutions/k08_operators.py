@@ -44,10 +44,11 @@ class Recorder(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Return what `func` returns; add to `needs`.
+        """Return what `func` returns, and add the operator to `needs`.
 
-        A key is ``aten::add.Tensor``, a dtype ``float32``. Tensors may be in lists and keywords
-        too; `tree_leaves` finds them. An operator that reads none is needed without dtypes.
+        A key looks like ``aten::add.Tensor``, a dtype like ``float32``. Tensors may be in lists and
+        keywords too; `tree_leaves` finds them. An operator that reads no tensor is added
+        without dtypes.
         """
         kwargs = kwargs or {}
         dtypes = self.needs.setdefault(func.name(), set())
@@ -58,7 +59,7 @@ class Recorder(TorchDispatchMode):
 
 
 def merged(*several: Needs) -> dict[str, set[str]]:
-    """Return what any of these needs; they stay as they are."""
+    """Return the combined needs; leave the arguments as they are."""
     found: dict[str, set[str]] = {}
     for needs in several:
         for name, dtypes in needs.items():

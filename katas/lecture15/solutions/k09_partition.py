@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
-    """Return whether calls wait for each other in a circle, however many there are on the way.
+    """Return whether calls wait for each other in a cycle, however long.
 
     A partition is one call, and so is each node outside them. A call does not wait for itself.
     """
@@ -38,8 +38,8 @@ def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
 def partition(graph: Graph, supported: Collection[str]) -> list[list[str]]:
     """Return partitions without a cycle: each supported node is in one, and no other node is.
 
-    No two of them could be merged without a cycle; so nodes that have nothing to do with each other
-    are together as well. The order does not matter.
+    No two of them could be merged without a cycle, so unrelated nodes are merged as well. The
+    order does not matter.
     """
     found, merged = [[name] for name in graph if name in supported], True
     while merged:

@@ -36,7 +36,7 @@ def operator(name: str) -> Any:
 def pack(model: nn.Module, example: torch.Tensor) -> bytes:
     """Return a file: the SHA-256 of the rest (32 bytes), a length, JSON, and the weights.
 
-    It is for inference; the model stays as it is. Its input has the shape of the example.
+    The file is for inference; the model stays as it is. Inputs have the shape of the example.
     """
     program = torch.export.export(copy.deepcopy(model).eval(), (example,))
     tensors = {**program.state_dict, **program.constants}
@@ -81,7 +81,7 @@ class Phone:
         self.answer = torch.empty(self.header["answer"][1])
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the scores, which stay what they are when the next input comes."""
+        """Return the scores, which later calls do not change."""
         name, shape = self.header["input"]
         if x.dtype != torch.float32 or list(x.shape) != shape:
             raise ValueError(f"expected float32 of shape {shape}, not {x.dtype} of {list(x.shape)}")

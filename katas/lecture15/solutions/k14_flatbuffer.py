@@ -66,7 +66,7 @@ def needs(data: bytes) -> Needs:
     """Return what the first method of a program needs.
 
     An operator is "aten::add.out": name and overload, both strings, or "aten::add" if the
-    overload is empty or absent. Arenas are int64; 0 among them is kept.
+    overload is empty or absent. Arenas are int64; keep those of 0 bytes.
     """
 
     def text(table: int, which: int) -> str:

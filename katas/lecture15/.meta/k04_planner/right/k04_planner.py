@@ -19,7 +19,7 @@ ALIGN = 16
 
 # Given: do not change.
 class Lifetime(NamedTuple):
-    """A result: how many bytes it has, the call that writes it, the last that needs it."""
+    """A result: its size in bytes, the call that writes it, the last call that needs it."""
 
     name: str
     nbytes: int
@@ -51,8 +51,8 @@ def drawn(spans: Sequence[Lifetime], offsets: Mapping[str, int]) -> str:
 def lifetimes(graph: fx.Graph) -> list[Lifetime]:
     """Return the lifetimes of the results that calls write, in graph order.
 
-    The calls (``node.op == "call_function"``) are numbered from 1, including views. What the
-    graph returns is alive until the last call. ``node.meta["val"].nbytes`` is a result's size.
+    The calls (``node.op == "call_function"``) are numbered from 1, including views. The
+    graph's outputs are alive until the last call. ``node.meta["val"].nbytes`` is a result's size.
     """
     calls = [node for node in graph.nodes if node.op == "call_function"]
     base, number, ends = {}, {}, {}
