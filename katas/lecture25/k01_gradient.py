@@ -36,7 +36,7 @@ def line(what: str, row: int, values: Sequence[float]) -> str:
 
 
 def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return the gradient of a table [rows, width], sparse, with one entry for each id.
+    """Return the sparse gradient of a table [rows, width], with one entry for each id.
 
     `ids` may have any shape; `grad`, the gradient of the rows looked up, is [*ids.shape, width].
     Entries are in the order of the ids.
@@ -46,7 +46,7 @@ def table_gradient(ids: torch.Tensor, grad: torch.Tensor, rows: int) -> torch.Te
 
 
 def report(gradient: torch.Tensor) -> str:
-    """Return a line "stored" for each entry as it is stored, then a line "merged" for each row.
+    """Return a "stored" line for each stored entry, then a "merged" line for each row.
 
     A row that is stored twice has two "stored" lines. Merged rows are in ascending order.
     """

@@ -15,7 +15,7 @@ small table and sends the changes back.
 2. `step`: copy the rows that occur, renumber the ids, differentiate, and change the rows in the
    large table. About 7 lines.
 
-`Meter` counts bytes and operators: no loop runs over ids, bags or rows.
+`Meter` counts bytes and operators: do not loop over ids, bags or rows.
 
 Begin on paper: the ids are 7 3 7. Which rows do you copy, and what number does each id become?
 Afterwards see ``embedding_bag`` in ``torch/nn/functional.py``, in site-packages.
@@ -67,7 +67,7 @@ def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> tor
     """Return the sum of each bag's rows: [bags, dim].
 
     Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag runs to the end; a bag may be empty.
-    The gradient for the table is dense. Do not make a row for each id.
+    The table's gradient is dense. Do not allocate a row for each id.
     """
     # TODO
     raise NotImplementedError("pooled")
@@ -87,7 +87,7 @@ def step(
     Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
     occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
     `loss` and `backward` once: parameters in `loss` get their gradients; leave those as they are.
-    `ids` may be empty. Make nothing as large as the table, and no row for each id.
+    `ids` may be empty. Allocate nothing as large as the table, and no row for each id.
     """
     # TODO
     raise NotImplementedError("step")

@@ -37,7 +37,7 @@ def signed(number: int) -> int:
 
 
 def shifted(x: torch.Tensor, bits: int) -> torch.Tensor:
-    """Return int64 x shifted to the right by 1 to 63 bits, with zeros from the left."""
+    """Return int64 x shifted right by 1 to 63 bits, with zeros shifted in from the left."""
     # TODO
     raise NotImplementedError("shifted")
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
-    """Cut the table by rows over the ranks of `mesh`, which has one dim, and return it.
+    """Split the table by rows over the ranks of `mesh`, which has one dim, and return it.
 
     Called with this rank's ids, [n, bag], it returns their rows, [n, bag, dim]. Ranks have
     different ids, but the same number of them.
@@ -54,7 +54,7 @@ def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
 def backward_mean(
     table: nn.Module, head: nn.Module, ids: torch.Tensor, target: torch.Tensor
 ) -> float:
-    """Give both the gradient of the mean squared error of all ranks' examples, in ``.grad``.
+    """Give both modules the gradient of the mean squared error of all ranks' examples in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
     All ranks have the same number of examples. Return the mean squared error of this rank's own.

@@ -34,12 +34,12 @@ def floats_in(raw: torch.Tensor) -> torch.Tensor:
 def pack(table: torch.Tensor) -> torch.Tensor:
     """Return uint8 of [rows, dim + 8] for float32 of [rows, dim], which may be a parameter.
 
-    For each row, with its minimum `low` and its maximum `high`, in float32 and in this order:
+    For each row, with its minimum `low` and maximum `high`, compute in float32, in this order:
 
         scale = (high - low) / 255
         code = round((x - low) * (255 / (high - low + 1e-8)))    0 to 255, halves to even
 
-    The scale and then `low` follow the codes, as the bytes of float32.
+    The scale and then `low` follow the codes, as float32 bytes.
     """
     # TODO: step 1. Tensors of the same dtype can be put side by side.
     raise NotImplementedError("pack")

@@ -1,8 +1,8 @@
 """Give a bag a sparse gradient.
 
 k02's operator has no formula for backward: PyTorch warns, and no gradient reaches the table. A bag
-is a sum, so it gives the row of each id its whole gradient, divided by the number of its ids if the
-bag is a mean:
+is a sum, so each id's row gets the bag's gradient; for a mean, divide it by the number of ids in
+the bag:
 
     ids       3  1 | | 1  4  0            entry of row 3: grad[0]      row 1: grad[2]
     offsets   0     2 2                   entry of row 1: grad[0]      row 4: grad[2]   ...
@@ -52,9 +52,9 @@ def table_gradient(
 ) -> torch.Tensor:
     """Return the sparse gradient of a table [rows, width]; grad is the gradient of the bags.
 
-    `grad` is [bags, width], and `mode` "sum" or "mean". There is an entry for each id, in the
-    order of the ids, not merged, and values have the dtype of grad. A bag may be empty, and there
-    may be no ids. Use no loop.
+    `grad` is [bags, width], and `mode` "sum" or "mean". Make one entry for each id, in the
+    order of the ids, without merging; values have the dtype of grad. A bag may be empty, and there
+    may be no ids. Do not loop.
     """
     lengths = torch.diff(offsets, append=offsets.new_full((1,), len(ids)))
     if mode == "mean":
@@ -68,7 +68,7 @@ def build(name: str) -> CustomOpDef:
 
     - The fake kernel returns an empty tensor with the shape, dtype and device of the bags.
     - Only the table gets a gradient: `table_gradient`. For the formula, keep ids and
-      offsets, by save_for_backward, and of the table nothing but numbers.
+      offsets with save_for_backward; of the table, keep only numbers.
     """
     operator = torch.library.custom_op(
         f"{NAMESPACE}::{name}", kernel, mutates_args=(), schema=SCHEMA

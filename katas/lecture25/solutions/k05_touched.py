@@ -46,7 +46,7 @@ def pooled(table: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> tor
     """Return the sum of each bag's rows: [bags, dim].
 
     Bag b is ids[offsets[b] : offsets[b + 1]]; the last bag runs to the end; a bag may be empty.
-    The gradient for the table is dense. Do not make a row for each id.
+    The table's gradient is dense. Do not allocate a row for each id.
     """
     return F.embedding_bag(ids, table, offsets, mode="sum")
 
@@ -65,7 +65,7 @@ def step(
     Each row that occurs changes by -lr * (its gradient + decay * row), once, however often it
     occurs; other rows do not change. `table` requires no gradient and is changed in place. Call
     `loss` and `backward` once: parameters in `loss` get their gradients; leave those as they are.
-    `ids` may be empty. Make nothing as large as the table, and no row for each id.
+    `ids` may be empty. Allocate nothing as large as the table, and no row for each id.
     """
     rows, places = ids.unique(return_inverse=True)
     small = table[rows].requires_grad_()

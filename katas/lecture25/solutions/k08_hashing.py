@@ -16,7 +16,7 @@ def signed(number: int) -> int:
 
 
 def shifted(x: torch.Tensor, bits: int) -> torch.Tensor:
-    """Return int64 x shifted to the right by 1 to 63 bits, with zeros from the left."""
+    """Return int64 x shifted right by 1 to 63 bits, with zeros shifted in from the left."""
     return (x >> bits) & (2 ** (64 - bits) - 1)
 
 

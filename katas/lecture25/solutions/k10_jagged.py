@@ -6,7 +6,7 @@ import torch
 
 
 def offsets_of(lengths: torch.Tensor) -> torch.Tensor:
-    """Return where each of n bags begins, and at the end where the last one ends: int64, [n + 1].
+    """Return where each of n bags begins, and then where the last one ends: int64, [n + 1].
 
     `lengths` is int32 or int64, [n].
     """
@@ -14,7 +14,7 @@ def offsets_of(lengths: torch.Tensor) -> torch.Tensor:
 
 
 def runs(starts: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Return start, start + 1, ... for each bag, bag after bag: int64, of [lengths.sum()].
+    """Return start, start + 1, ... for each bag, bag after bag: int64, [lengths.sum()].
 
     `starts` is int64 and `lengths` int32 or int64, both of [n]. Bags may be empty, overlap, and be
     in any order.
@@ -37,7 +37,7 @@ def permute(
 
 
 def by_sample(values: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the values and lengths sample after sample, and in each sample key after key.
+    """Return the values and lengths sample by sample, and within each sample key by key.
 
     The returned lengths are [samples, keys]; apply it to its own results, and you get the
     input back. A gradient flows to `values`.

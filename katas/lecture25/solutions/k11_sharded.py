@@ -40,8 +40,8 @@ class Table:
 def route(ids: torch.Tensor, per_rank: int, ranks: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return an order and counts, both int64.
 
-    ``ids[order]`` has the ids of rank 0 first, then those of rank 1, ...; the ids of one owner
-    stay in their order. The counts, of [ranks], say how many ids each rank is asked for. `ids` is
+    ``ids[order]`` has the ids of rank 0 first, then those of rank 1, ...; ids with the same
+    owner keep their order. The counts, [ranks], say how many ids each rank is asked for. `ids` is
     int64, of [n]; n may be 0.
     """
     owners = ids // per_rank
@@ -66,9 +66,9 @@ class Exchange(torch.autograd.Function):
 
 
 def lookup(ids: torch.Tensor, table: Table) -> torch.Tensor:
-    """Return the row of each id, [n, dim], in the order of `ids`, by three swaps.
+    """Return the row of each id, [n, dim], in the order of `ids`, with three swaps.
 
-    All ranks call it at the same time, each with its own ids, perhaps none. In backward each shard
+    All ranks call it at the same time, each with its own ids, possibly none. In backward each shard
     gets the gradient from the ids of all ranks, by one more swap.
     """
     order, counts = route(ids, table.per_rank, table.ranks)

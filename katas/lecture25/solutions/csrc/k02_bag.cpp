@@ -55,8 +55,9 @@ void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_
 // ---- the exercise ------------------------------------------------------------------------
 
 // Returns [bags, width] in the dtype of the table [rows, width], which is float32 or float64. ids [n] and
-// offsets [bags] are int64. Bag b has the ids from offsets[b] up to the next offset; the last bag has all
-// that are left. An empty bag is 0 in each mode; there may be no ids, and no bags. `check` comes first.
+// offsets [bags] are int64. Bag b holds the ids from offsets[b] up to the next offset; the last bag
+// holds the rest. An empty bag gives 0 in every mode; there may be no ids, and no bags. `check` comes
+// first.
 Tensor bag_cpu(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode) {
   check(table, ids, offsets, mode);
   const int64_t bags = offsets.size(0), width = table.size(1);

@@ -3,11 +3,11 @@
 
 constexpr int THREADS = 32;
 
-// In all three, a block's threads share the columns. Each kernel must be right for any number of threads
+// In all three, a block's threads share the columns. Each kernel must work with any number of threads
 // (the tests also try others) and any width. Matrices are contiguous, with `width` columns.
 
-// result[b] = the sum of table[ids[k]] over bag b, which has the ids from offsets[b] up to the next offset;
-// the last bag has all that are left of the n ids. Add in this order, beginning with 0. One block for
+// result[b] = the sum of table[ids[k]] over bag b, which holds the ids from offsets[b] up to the next
+// offset; the last bag holds the rest of the n ids. Add in this order, beginning with 0. One block for
 // each of the bags. An empty bag is 0; result is uninitialized.
 __global__ void pool(int bags, int n, int width, const long long* ids, const long long* offsets, const float* table, float* result) {
     const int b = blockIdx.x;
@@ -31,8 +31,8 @@ __global__ void scatter(int bags, int n, int width, const long long* ids, const 
 }
 
 // The same sums without atomics. ids [n] are sorted, and entry k belongs to bag bags[k]. One block for each
-// entry; only those that begin a run of equal ids write: the sum of grad[bags[k]] over the run, in this
-// order, beginning with 0. grad_table starts at 0.
+// entry; only blocks that begin a run of equal ids write: the sum of grad[bags[k]] over the run, in
+// this order, beginning with 0. grad_table starts at 0.
 __global__ void gather(int n, int width, const long long* ids, const long long* bags, const float* grad, float* grad_table) {
     const int first = blockIdx.x;
     if (first > 0 && ids[first] == ids[first - 1]) return;

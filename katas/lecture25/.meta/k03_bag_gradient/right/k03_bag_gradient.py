@@ -52,9 +52,9 @@ def table_gradient(
 ) -> torch.Tensor:
     """Return the sparse gradient of a table [rows, width]; grad is the gradient of the bags.
 
-    `grad` is [bags, width], and `mode` "sum" or "mean". There is an entry for each id, in the
-    order of the ids, not merged, and values have the dtype of grad. A bag may be empty, and there
-    may be no ids. Use no loop.
+    `grad` is [bags, width], and `mode` "sum" or "mean". Make one entry for each id, in the
+    order of the ids, without merging; values have the dtype of grad. A bag may be empty, and there
+    may be no ids. Do not loop.
     """
     places = torch.arange(ids.shape[0], device=ids.device)
     bag = torch.searchsorted(offsets, places, right=True) - 1
@@ -70,7 +70,7 @@ def build(name: str) -> CustomOpDef:
 
     - The fake kernel returns an empty tensor with the shape, dtype and device of the bags.
     - Only the table gets a gradient: `table_gradient`. For the formula, keep ids and
-      offsets, by save_for_backward, and of the table nothing but numbers.
+      offsets with save_for_backward; of the table, keep only numbers.
     """
     operator = torch.library.custom_op(
         f"{NAMESPACE}::{name}", kernel, mutates_args=(), schema=SCHEMA

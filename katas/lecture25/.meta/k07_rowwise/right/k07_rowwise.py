@@ -20,8 +20,8 @@ def rowwise_adagrad(
 ) -> None:
     """Change `weight`, [rows, dim], and `state`, [rows], in place by the rows of the gradient.
 
-    `gradient` is a sparse tensor of the shape of `weight`, which may hold a row several times: add
-    these up first. It stays as it is. Read and write only rows that it holds; it may hold none.
+    `gradient` is a sparse tensor of the shape of `weight`. It may hold a row several times: add
+    those up first. Do not change it. Read and write only rows that it holds; it may hold none.
     """
     gradient = gradient.coalesce()
     rows, values = gradient.indices().flatten(), gradient.values()
@@ -36,7 +36,7 @@ def train_in_backward(
     """Make each backward train these tables, and return their states, initially zeros.
 
     A state has one number per row, and the dtype and device of its table's weight. When a table's
-    gradient is ready, its rows are trained, and its weight's `grad` is None from then on. Tables
+    gradient is ready, train its rows, and set its weight's `grad` to None. Tables
     and states are freed with the last reference to them, without the garbage collector. The tables
     have sparse gradients. Also train under `backward(create_graph=True)`, when the hook runs with
     grad mode on.
