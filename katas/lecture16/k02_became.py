@@ -27,7 +27,7 @@ def became(program: torch.onnx.ONNXProgram) -> dict[str, list[str]]:
     """Return the ONNX operators made for each operator call in the exported program.
 
     The keys are the names of the ``call_function`` nodes of ``program.exported_program.graph``, in
-    their order; a call of which nothing is left has an empty list. Do not modify `program`.
+    their order; a call with no ONNX operators has an empty list. Do not modify `program`.
     """
     # TODO: an empty list for each call; then one look at each ONNX node. Its name scopes are a
     # Python list as text, and the last one is the FX node's name.

@@ -78,7 +78,7 @@ def drop_unread(graph: onnx.GraphProto) -> None:
 
 
 def drop_identities(graph: onnx.GraphProto) -> None:
-    """Remove each Identity whose result is not an output; those names are promised."""
+    """Remove each Identity whose result is not an output; output names are promised."""
     # TODO: for each, make every node read its input in place of its output.
     raise NotImplementedError("drop_identities")
 

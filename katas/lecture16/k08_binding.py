@@ -33,7 +33,7 @@ def run_into(session: ort.InferenceSession, x: torch.Tensor, out: torch.Tensor) 
     """Run a session of one input and one output; write the answer into `out`.
 
     `out` is contiguous, and has the answer's shape and dtype. x may have any strides, and may
-    require a gradient: what is contiguous is read in place, anything else is copied first.
+    require a gradient: a contiguous x is read in place, any other is copied first.
     """
     # TODO: an IOBinding of two OrtValues.
     raise NotImplementedError("run_into")

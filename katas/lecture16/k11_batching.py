@@ -52,7 +52,7 @@ class Batcher:
     def submit(self, x: Array, now: float) -> Future[Array]:
         """Accept a request of 1 to `most` rows, and return a future for its answer.
 
-        First run what is due at `now`. As long as x does not fit into the batch that is waiting,
+        First run what is due at `now`. While x does not fit into the batch that is waiting,
         run that batch. If the batch is full with x, or due because `wait` is 0, run it too.
         """
         # TODO: run what is due, then what leaves no room for x, then what x completes.

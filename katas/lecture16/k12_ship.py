@@ -49,10 +49,10 @@ def ship(
 ) -> ort.InferenceSession:
     """Export `model`, which takes one tensor, and return a session for the file.
 
-    Export with the first of `batches` as the example, its first dim open; each is compared, by
-    ``torch.testing.assert_close`` with rtol and atol of `tolerance`, NaN equal to NaN. The weights
-    are in a file beside NAME. The right answer is the model's in eval mode. Afterwards each module
-    is in the mode that it was in before, also if this raises.
+    Export with the first of `batches` as the example, its first dim open. Compare every batch with
+    ``torch.testing.assert_close``: rtol and atol are `tolerance`, NaN equals NaN. The weights go
+    into a file next to NAME. The right answer is the model's in eval mode. Afterwards each module
+    is back in the mode that it was in before, even if this raises.
 
     Raises
     ------

@@ -56,13 +56,13 @@ class Journal:
     file: BinaryIO
 
     def __init__(self, path: Path) -> None:
-        """Read the entries of a file, which need not exist, and cut off a line without its end."""
+        """Read the entries of a file, which need not exist, and cut off an incomplete last line."""
         self.lock = Lock()
         # TODO: what follows the last newline was never answered.
         raise NotImplementedError("Journal")
 
     def record(self, ident: str, x: list[float], answer: list[float]) -> None:
-        """Append an entry, which survives a kill and a power cut before it is in `known`.
+        """Append an entry that survives a kill and a power cut, and only then add it to `known`.
 
         If the disk is full, let Python's error propagate. The half line that it leaves must not
         spoil the next entry.
@@ -76,12 +76,12 @@ def answer(journal: Journal, run: Model, ident: str, x: list[float]) -> list[flo
 
     An exception from `run` propagates, and nothing is recorded: the client may ask again.
     Simultaneous requests with the same id are one request. `run` may change the list it gets, and
-    the caller x and the answer: neither changes what is known.
+    the caller may change x and the answer: this must not change what is known.
 
     Raises
     ------
     ReusedError
-        If the id is known with a different x. A NaN is the same x as a NaN.
+        If the id is known with a different x. Here NaN equals NaN.
     """
     # TODO: within the journal's lock.
     raise NotImplementedError("answer")

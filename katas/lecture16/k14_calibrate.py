@@ -60,7 +60,7 @@ def pair(source: str, scale: str, zero: str) -> tuple[onnx.NodeProto, onnx.NodeP
 def parameters(low: float, high: float) -> tuple[np.float32, np.uint8]:
     """Return the scale and the zero point, the number that represents 0, for this range.
 
-    A range without 0 is widened to it. 255 steps cover the range; round the zero point, half to
+    Widen a range without 0 to include it. 255 steps cover the range; round the zero point, half to
     even. The range from 0 to 0 has scale 1 and zero point 0.
     """
     # TODO: x is about scale * (number - zero).
@@ -81,7 +81,7 @@ def insert(model: onnx.ModelProto, name: str, low: float, high: float) -> onnx.M
     """Return a copy of `model` in which each node reads `name` rounded to eight bits of this range.
 
     `name` is an input of the graph or the result of a node. An output of the graph keeps its name
-    and its value. Nodes stay in an order in which they can run.
+    and its value. Keep the nodes in an order in which they can run.
     """
     # TODO: change the readers, then put the pair in its place.
     raise NotImplementedError("insert")

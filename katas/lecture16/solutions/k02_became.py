@@ -14,7 +14,7 @@ def became(program: torch.onnx.ONNXProgram) -> dict[str, list[str]]:
     """Return the ONNX operators made for each operator call in the exported program.
 
     The keys are the names of the ``call_function`` nodes of ``program.exported_program.graph``, in
-    their order; a call of which nothing is left has an empty list. Do not modify `program`.
+    their order; a call with no ONNX operators has an empty list. Do not modify `program`.
     """
     found = {n.name: [] for n in program.exported_program.graph.nodes if n.op == "call_function"}
     for node in program.model_proto.graph.node:

@@ -46,7 +46,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:
     """Run the nodes in order, and return the graph's outputs.
 
-    `known` contains the inputs, and for an inner graph the outer values. Leave it as it is.
+    `known` contains the inputs, and for an inner graph the outer values. Do not modify it.
     """
     values = {"": None} | weights(graph) | known
     for node in graph.node:
@@ -80,7 +80,7 @@ def slice_(  # noqa: PLR0917 - the operator's inputs
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of x. Without axes, `starts` are for the first dims; without steps, each is 1.
+    """Return a part of x. Without axes, `starts` is for the first dims; without steps, each is 1.
 
     A start before the first element means the first element; in Python only if steps go forward.
     """

@@ -60,7 +60,7 @@ def drop_unread(graph: onnx.GraphProto) -> None:
 
 
 def drop_identities(graph: onnx.GraphProto) -> None:
-    """Remove each Identity whose result is not an output; those names are promised."""
+    """Remove each Identity whose result is not an output; output names are promised."""
     promised = {each.name for each in graph.output}
     for node in [each for each in graph.node if each.op_type == "Identity"]:
         (source,), (copy,) = node.input, node.output

@@ -31,7 +31,7 @@ def contract(folder: Path) -> dict[str, Any]:
 def seal(folder: Path, inputs: Promised, outputs: Promised) -> None:
     """Write the contract of the files in `folder`; there may be any number of them.
 
-    "sha256" holds the hexadecimal hash of each file by its name, and not of the contract itself, so
+    "sha256" maps each file's name to its hexadecimal hash, but leaves out the contract itself, so
     that you can seal twice. Equal files and promises give equal bytes.
     """
     sealed = {"inputs": inputs, "outputs": outputs, "sha256": _hashes(folder)}
