@@ -53,7 +53,7 @@ def restored(
 ) -> dict[str, float]:
     """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
-    It records no graph.
+    Do not record a graph.
     """
     # TODO: len(layers) + 2 forwards, without a graph.
     raise NotImplementedError("restored")

@@ -38,8 +38,8 @@ def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
     """Return copies with the last 1, 2, ... layers randomized, each with the latest layer's name.
 
     A layer is a module that has ``reset_parameters``; their order is that of ``named_modules``. Set
-    the seed only once: two layers of one shape get different weights. A layer that is randomized in
-    one copy has the same weights in all later ones. Model and random state stay as they are, and
+    the seed only once: two layers of the same shape get different weights. A layer randomized in
+    one copy has the same weights in all later ones. Leave the model and the random state unchanged;
     the same seed gives the same copies again.
     """
     # TODO: torch.random.fork_rng, and copy.deepcopy.

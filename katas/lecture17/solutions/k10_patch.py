@@ -47,7 +47,7 @@ def restored(
 ) -> dict[str, float]:
     """For each layer, return (patched - corrupted) / (clean - corrupted), from the scores.
 
-    It records no graph.
+    Do not record a graph.
     """
     with torch.no_grad():
         best, there = run(model, layers, clean)

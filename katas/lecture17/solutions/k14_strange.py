@@ -31,7 +31,8 @@ def distances(x: torch.Tensor, means: torch.Tensor, factor: torch.Tensor) -> tor
 def threshold(familiar: torch.Tensor, rate: float) -> float:
     """Return a distance exceeded by at most a share `rate` of the `familiar` distances.
 
-    It is the smallest `familiar` distance for which this holds: of 100, 29 may exceed it at 0.29.
+    It is the smallest `familiar` distance for which this holds: at a rate of 0.29, 29 of 100 may
+    exceed it.
     """
     allowed: list[float] = [d for d in familiar.tolist() if (familiar > d).double().mean() <= rate]
     return min(allowed)
