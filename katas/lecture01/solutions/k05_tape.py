@@ -65,8 +65,9 @@ class Tape:
     def backward(self, result: Variable) -> None:
         """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
-        ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A Variable
-        on which `result` does not depend keeps grad None. Do not remove entries from the tape.
+        ``rule(grad)`` returns a gradient for each input, possibly the same tensor for two of them.
+        A Variable on which `result` does not depend keeps grad None. Do not remove entries from the
+        tape.
         """
         result.grad = torch.ones_like(result.data)
         for output, inputs, rule in reversed(self.entries):
