@@ -13,7 +13,7 @@
 // 1. Node: which members own, and which only refer?
 // 2. add, children, parent, depth.
 // 3. keep, kept: a tensor that only C++ holds comes back as the same Python object, with its
-//    attributes. PyTorch guarantees that if it is the same tensor.
+//    attributes. PyTorch guarantees this for the same tensor.
 // 4. release_resources: while weak pointers exist, the destructor waits. What is called
 //    immediately?
 //

@@ -54,7 +54,7 @@ Tensor relay(const Tensor& x) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay");
 }
 
-// The same in a std::thread of its own, which is joined before this returns or throws. Do not
+// Does the same in a std::thread of its own, which is joined before this returns or throws. Do not
 // change `running`.
 Tensor relay_in_thread(const Tensor& x) {
   // TODO

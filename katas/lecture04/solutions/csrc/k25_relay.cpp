@@ -37,7 +37,7 @@ Tensor relay(const Tensor& x) {
   return call_callback(x);
 }
 
-// The same in a std::thread of its own, which is joined before this returns or throws. Do not
+// Does the same in a std::thread of its own, which is joined before this returns or throws. Do not
 // change `running`.
 Tensor relay_in_thread(const Tensor& x) {
   Tensor result;
