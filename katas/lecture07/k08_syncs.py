@@ -8,7 +8,7 @@ a value waits until the GPU has computed it. Nothing in the code says "wait":
     errors[mask]             only the GPU knows the size of the result
     loss.tolist()            this one at least is visible
 
-Fix `train`, a line or two at each place: the same losses and weights, and a single wait, for the
+Fix `train`, a line or two at each place: keep losses and weights the same, and wait once, for the
 report at the end.
 
 Begin by crossing out each ``if``. What would ``torch.where`` do?

@@ -52,8 +52,8 @@ class Scaler:
     def update(self) -> None:
         """Halve the scale if inf or NaN was found; double it after `growth_interval` good steps.
 
-        The good steps must follow one another; restart the count whenever the scale changes. Then
-        get ready for the next step.
+        The good steps must be consecutive; restart the count whenever the scale changes. Then get
+        ready for the next step.
         """
         # TODO: `scale`, `good`, and the flags of this step.
         raise NotImplementedError("update")
