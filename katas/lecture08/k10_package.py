@@ -78,8 +78,8 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 def serve(runner: Runner) -> Callable[..., object]:
     """Return a function that runs `runner`, or calls `refuse` for the first bad input.
 
-    The metadata are read once, by `serve`. The package checks the number of inputs, so pass it
-    an extra one, too.
+    Read the metadata once, in `serve`. The package checks the number of inputs, so pass on any
+    extra ones, too.
     """
     # TODO: return a closure.
     raise NotImplementedError("serve")

@@ -11,7 +11,7 @@ An AOTInductor package holds a compiled library. The code that loads and runs it
 and ``import torch`` has already loaded that code.
 
 1. `imported`: count in a fresh Python. This process has already imported too much.
-2. `load`: the same answers as the compiled model, and no import. About 9 lines in all.
+2. `load`: the same answers as the compiled model, without imports. About 9 lines in all.
 
 Begin in ``torch/_inductor/package/package.py``, in site-packages: which object does the work at
 the end of ``load_package``?
