@@ -72,7 +72,7 @@ class Future:
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return a new future for what ``callback(self)`` returns or raises.
 
-        The callback runs when this future is done: at once, if it is already.
+        The callback runs when this future is done: immediately, if it already is.
         """
         later = Future()
         with self._lock:
