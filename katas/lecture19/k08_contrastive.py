@@ -14,7 +14,7 @@ images, go to each rank.
 
 1. `contrastive`: on one process.
 2. `Gather.backward`: ``dist.all_gather`` alone has no gradient.
-3. `share`: this rank's part of the loss. All parts sum to the loss of the whole batch, and after
+3. `share`: this rank's part of the loss. The parts sum to the loss of the whole batch, and after
    ``share(...).backward()`` each rank's rows have the gradient of that sum.
 
 About 15 lines in all. Begin on paper: how many scores does rank 1 need, and in which column is the
@@ -54,7 +54,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows. `grad` keeps its value."""
+        """Return the gradient of this rank's rows. Do not modify `grad`."""
         # TODO: how do the other ranks' losses depend on this rank's rows? One collective.
         raise NotImplementedError("Gather.backward")
 

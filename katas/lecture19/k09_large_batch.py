@@ -47,7 +47,7 @@ def embed(tower: nn.Module, x: torch.Tensor, chunk: int) -> tuple[torch.Tensor, 
 def slopes(
     loss: Callable[..., torch.Tensor], *embeddings: torch.Tensor
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Return loss(*embeddings) without a graph, and its gradient for each of the embeddings.
+    """Return loss(*embeddings) without a graph, and its gradient with respect to each embedding.
 
     The loss may have parameters of its own, such as a scale: they get their ``.grad`` here.
     Do not modify the given embeddings.

@@ -33,8 +33,8 @@ from torch import nn
 class Frozen(nn.Module):
     """A pretrained tower that computes as in eval mode, whatever mode the model around it is in.
 
-    Its output for a row depends only on that row, and using it changes nothing in it. A gradient
-    passes through it, to x.
+    Its output for a row depends only on that row, and using it changes nothing in it. Gradients
+    pass through it to x.
     """
 
     def __init__(self, tower: nn.Module) -> None:
@@ -57,7 +57,7 @@ def freeze(layer: nn.Module) -> None:
 
 
 def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
-    """Take a step with the gradient of `loss`, added to gradients that are already there.
+    """Take a step with the gradient of `loss`, added to any gradients already there.
 
     The optimizer has the parameters of frozen layers too. Afterwards each ``.grad`` is None or 0.
     """
@@ -69,8 +69,8 @@ def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
 def prompted(encoder: nn.Module, prompt: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Return the encoder's output for the rows of `prompt`, followed by each of the samples `x`.
 
-    The encoder is frozen and stays so. The prompt [length, dims] is learned; x is [samples, length,
-    dims].
+    The encoder is frozen and stays frozen. The prompt [length, dims] is learned; x is [samples,
+    length, dims].
     """
     with torch.no_grad():
         before = prompt.expand(len(x), *prompt.shape)
@@ -79,11 +79,11 @@ def prompted(encoder: nn.Module, prompt: torch.Tensor, x: torch.Tensor) -> torch
 
 
 def words(table: nn.Embedding, tokens: torch.Tensor) -> torch.Tensor:
-    """Return the rows of `tokens`, each shortened to the table's ``max_norm`` where it is longer.
+    """Return the rows of `tokens`, each shortened to the table's ``max_norm`` if it is longer.
 
-    Length is in the table's ``norm_type``. All else is as in the table itself, but the table is not
-    written to. Once it is thawed it can be learned; you may choose the gradient of a shortened
-    row.
+    Measure length in the table's ``norm_type``. Everything else works as in the table itself, but
+    do not write to the table. A thawed table can be learned; you may choose the gradient of a
+    shortened row.
     """
     rows: torch.Tensor = table(tokens)
     return rows

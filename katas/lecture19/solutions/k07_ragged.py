@@ -30,7 +30,7 @@ def places(offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tensor:
     """Return [samples, longest, dims] with `fill` after the end of each sample.
 
-    Where all samples are empty, the longest has length 0. `fill` may be infinite.
+    If all samples are empty, the longest has length 0. `fill` may be infinite.
     """
     sample, place = places(offsets)
     lengths = offsets.diff()
@@ -40,9 +40,9 @@ def pad(values: torch.Tensor, offsets: torch.Tensor, fill: float) -> torch.Tenso
 
 
 def means(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Return the mean of each sample, [samples, dims]; that of an empty sample is 0.
+    """Return the mean of each sample, [samples, dims]; an empty sample's mean is 0.
 
-    A NaN, or a very large value, changes the mean of its own sample alone.
+    A NaN, or a very large value, changes only its own sample's mean.
     """
     sample, _ = places(offsets)
     lengths = offsets.diff()

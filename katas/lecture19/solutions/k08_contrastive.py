@@ -33,7 +33,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows. `grad` keeps its value."""
+        """Return the gradient of this rank's rows. Do not modify `grad`."""
         total = grad.clone()
         dist.all_reduce(total)
         return total.chunk(dist.get_world_size())[dist.get_rank()]

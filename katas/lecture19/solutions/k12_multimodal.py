@@ -22,7 +22,7 @@ def patches(images: torch.Tensor, height: int, width: int) -> torch.Tensor:
 
 
 def sentences(table: nn.Embedding, tokens: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return the embedded words, a jagged tensor [rows, j, dims], by one look-up for all words.
+    """Return the embedded words, a jagged tensor [rows, j, dims], with one look-up for all words.
 
     A sentence is int64 [length], with at least one word.
     """
@@ -69,7 +69,7 @@ class LowRank(nn.Module):
 
 
 def adapt(encoder: nn.Module, rank: int) -> None:
-    """Freeze the encoder, and parametrize the weight of each of its nn.Linear by a `LowRank`."""
+    """Freeze the encoder, and parametrize the weight of each nn.Linear in it with a `LowRank`."""
     encoder.requires_grad_(requires_grad=False)
     for layer in [each for each in encoder.modules() if isinstance(each, nn.Linear)]:
         register_parametrization(layer, "weight", LowRank(layer.weight, rank))

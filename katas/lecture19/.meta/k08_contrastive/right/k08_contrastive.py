@@ -33,7 +33,7 @@ class Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient of this rank's rows. `grad` keeps its value."""
+        """Return the gradient of this rank's rows. Do not modify `grad`."""
         parts = [part.contiguous() for part in grad.chunk(dist.get_world_size())]
         mine = torch.empty_like(parts[0])
         dist.reduce_scatter(mine, parts)
