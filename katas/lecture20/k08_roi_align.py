@@ -12,7 +12,7 @@ Sampling between pixels is `grid_sample`, the mean of neighbours is `avg_pool2d`
 functions, about 18 lines:
 
 1. `points`: the coordinates along one side, in pixels of the map: pixel i is at i.
-2. `roi_align`: sample, mask, take the mean. Loop over nothing.
+2. `roi_align`: sample, mask, take the mean. Use no loop.
 
 At the border RoIAlign and `grid_sample` differ. A point up to one pixel outside reads the edge of
 the map, as with padding_mode="border"; a point further out, below -1 or above the number of pixels,
@@ -35,10 +35,10 @@ def points(
 ) -> torch.Tensor:
     """Return the sampled coordinates, [boxes, bins * samples], in pixels of the map.
 
-    `first` and `last` are where each box begins and ends, already scaled. If `aligned`, both move
-    by -0.5, since pixel i covers i to i + 1 and is read at its center. If not, nothing moves, and a
-    box shorter than one pixel is made one pixel long, starting at `first`. If aligned, a box may
-    have any length, also a negative one: nothing is clamped.
+    `first` and `last` are where each box begins and ends, already scaled. If `aligned`, shift both
+    by -0.5, since pixel i covers i to i + 1 and is read at its center. Otherwise do not shift them,
+    and a box shorter than one pixel is made one pixel long, starting at `first`. If aligned, a box
+    may have any length, even a negative one: nothing is clamped.
     """
     # TODO: start and length of each box; then the middle of each of bins * samples equal parts
     raise NotImplementedError("points")

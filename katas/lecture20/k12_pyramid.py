@@ -76,7 +76,7 @@ def pyramid(
     """Return a map for each of `maps`, in the same order: the finest is first.
 
     Each merged map is its lateral plus the coarser merged map, enlarged to exactly its size with
-    mode="nearest". Sizes may be odd. Apply `smooth` last, on what is returned only.
+    mode="nearest". Sizes may be odd. Apply `smooth` last, only to the returned maps.
     """
     # TODO: go from the coarsest to the finest
     raise NotImplementedError("pyramid")

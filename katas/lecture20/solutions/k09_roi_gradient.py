@@ -91,7 +91,7 @@ def spread(
 
     `grad`, the gradient of the patches, is [boxes, channels, height, width]: as many bins as
     forward has. Maps, rois and grad have the same dtype. A pixel that no bin reads has gradient 0;
-    there may be no boxes. Loop over nothing.
+    there may be no boxes. Use no loop.
     """
     index, weight = taps(rois, shape, grad.shape[-2:], scale)
     images, channels, height, width = shape
@@ -106,8 +106,8 @@ def build(name: str) -> CustomOpDef:
 
     - Fake kernels of both operators return empty tensors with the shape, the dtype and the strides
       of the real results: contiguous.
-    - The formula calls lecture20_k09::{name}_backward. Only maps have a gradient. Of the inputs,
-      keep `rois` alone, by save_for_backward; keep what is not a tensor as attributes of ctx.
+    - The formula calls lecture20_k09::{name}_backward. Only the maps get a gradient. Of the inputs,
+      save only `rois`, with save_for_backward; keep what is not a tensor as attributes of ctx.
     - Under autocast on the CPU both tensors are cast to float32.
     """
     operator = torch.library.custom_op(

@@ -12,8 +12,8 @@ Write three functions, about 16 lines:
 
 1. `anchors`: round the corners of the centered boxes, then shift them to each position.
 2. `encode`: from a box and its anchor to codes, the training targets.
-3. `decode`: back again, for each class. An untrained network predicts any log size: after division
-   by 5, cut both logarithms at `CLIP` (from above only), before exp.
+3. `decode`: back again, for each class. An untrained network may predict any log size: after
+   division by 5, clamp both logarithms to at most `CLIP`, before exp.
 
 Begin on paper: what are the corners of a centered box of size 32, ratio 0.5? And after rounding?
 Afterwards read ``meshgrid`` in ``torch/functional.py``, in site-packages: why must you pass
@@ -51,8 +51,8 @@ def anchors(
     """Return the anchors of all positions, [rows * columns * ratios * sizes, 4], in float32.
 
     `image` and `grid` are (height, width). A ratio is height / width, and a box of size s has area
-    s * s. Positions are image // grid pixels apart, and the first is the pixel (0, 0). They follow
-    each other row by row; at one position, the sizes of the first ratio come first.
+    s * s. Positions are image // grid pixels apart, and the first is pixel (0, 0). They follow each
+    other row by row; at one position, the sizes of the first ratio come first.
     """
     roots = torch.tensor(ratios).sqrt()[:, None]
     width, height = ((root * torch.tensor(sizes)).flatten() for root in (1 / roots, roots))

@@ -77,7 +77,7 @@ def pyramid(
     """Return a map for each of `maps`, in the same order: the finest is first.
 
     Each merged map is its lateral plus the coarser merged map, enlarged to exactly its size with
-    mode="nearest". Sizes may be odd. Apply `smooth` last, on what is returned only.
+    mode="nearest". Sizes may be odd. Apply `smooth` last, only to the returned maps.
     """
     merged, returned = None, []
     for x, narrow, wide in zip(maps[::-1], lateral[::-1], smooth[::-1], strict=True):
