@@ -13,7 +13,7 @@ You need not write a kernel: `grid_sample` reads all taps at all positions, one 
 
 1. `windows`: which pixel each tap of an ordinary convolution reads.
 2. `normalized`: from pixels (y, x) to the coordinates of `grid_sample`.
-3. `sampled`: all taps, by a single call of `grid_sample`. Outside the image is 0.
+3. `sampled`: all taps, in one call of `grid_sample`. Pixels outside the image are 0.
 4. `deform_conv2d`: mask, weight, bias. With offsets of 0 it is `conv2d`.
 5. `DeformConv2d`: a layer that learns its offsets, and begins as an ordinary convolution.
 
@@ -63,9 +63,9 @@ def sampled(
 ) -> torch.Tensor:
     """Return what the taps read: [batch, channels, taps, out_height, out_width].
 
-    `offset` is [batch, groups * taps * 2, out_height, out_width]: along dim 1 by group, in it by
-    tap, and then y, x. The first of `groups` groups of offsets moves the taps in the first
-    channels / groups channels, and so on. Tensors may have any memory layout.
+    `offset` is [batch, groups * taps * 2, out_height, out_width]: dim 1 is ordered by group, then
+    by tap, then y, x. The first of `groups` groups of offsets moves the taps in the first channels
+    / groups channels, and so on. Tensors may have any memory layout.
     """
     # TODO: step 3.
     raise NotImplementedError("sampled")

@@ -18,7 +18,7 @@ import torch
 
 
 def dice(p: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return 1 - (2 * sum(p * target) + 1) / (sum(p) + sum(target) + 1) of each image.
+    """Return 1 - (2 * sum(p * target) + 1) / (sum(p) + sum(target) + 1) for each image.
 
     `p` is [images, height, width], `target` is bool. The result is float32, or float64 if p is.
     """

@@ -54,7 +54,7 @@ def average_precision(scores: torch.Tensor, hits: torch.Tensor, objects: int) ->
     """Return the average precision at each threshold: float64 of [thresholds].
 
     `hits` is bool [thresholds, detections], and `objects` the positive number of objects to find.
-    Without detections the result is 0. No loop: ten thresholds take as many operators as one.
+    Without detections the result is 0. Use no loop: ten thresholds take as many operators as one.
     """
     # TODO: the table of the brief, then the recalls.
     raise NotImplementedError("average_precision")

@@ -71,7 +71,7 @@ class Picture(torch.Tensor):
     ) -> Any:
         """Call func; wrap its result if func is in KEEPS and its first argument is a picture.
 
-        Otherwise no result is a picture, not even of functions that return several tensors, or that
+        Otherwise no result is a picture, not even from functions that return several tensors or
         write in place. Return a result that is not a tensor, such as a shape, unchanged.
         """
         # TODO: inside `with DisableTorchFunctionSubclass():` func is called as for tensors.
@@ -110,8 +110,8 @@ def dispatch(function: Callable[..., Any], picture: torch.Tensor, *args: Any) ->
     """Call the kernel of the picture's class, or else of its nearest base class.
 
     A kernel takes a plain tensor, args, and the attributes of a picture as keyword arguments. For a
-    picture, the result is wrapped like the picture. A kernel of Picture serves every picture; that
-    of torch.Tensor serves only plain tensors. Where no kernel is found, raise TypeError.
+    picture, the result is wrapped like the picture. A kernel for Picture serves every picture; one
+    for torch.Tensor serves only plain tensors. Where no kernel is found, raise TypeError.
     """
     # TODO: a class has an __mro__; stop there after Picture.
     raise NotImplementedError("dispatch")

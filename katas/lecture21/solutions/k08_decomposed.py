@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def opened(f: Callable[..., torch.Tensor], op: OpOverload, *args: torch.Tensor) -> GraphModule:
-    """Return the graph of ``f(*args)`` with `op` decomposed, and every other operator whole.
+    """Return the graph of ``f(*args)`` with `op` decomposed, and every other operator left whole.
 
     An operator that has no decomposition stays one node.
     """
@@ -27,7 +27,7 @@ def opened(f: Callable[..., torch.Tensor], op: OpOverload, *args: torch.Tensor) 
 def kept(f: Callable[..., torch.Tensor], *args: torch.Tensor) -> int:
     """Return how many bytes autograd saves for a backward while ``f(*args)`` runs.
 
-    Whole storages count, each of them once, however many of its tensors or views are saved. The
+    Count each storage whole, and only once, however many of its tensors or views are saved. The
     args that need a gradient already require it.
     """
     storages: dict[int, torch.UntypedStorage] = {}

@@ -41,9 +41,9 @@ def sampled(
 ) -> torch.Tensor:
     """Return what the taps read: [batch, channels, taps, out_height, out_width].
 
-    `offset` is [batch, groups * taps * 2, out_height, out_width]: along dim 1 by group, in it by
-    tap, and then y, x. The first of `groups` groups of offsets moves the taps in the first
-    channels / groups channels, and so on. Tensors may have any memory layout.
+    `offset` is [batch, groups * taps * 2, out_height, out_width]: dim 1 is ordered by group, then
+    by tap, then y, x. The first of `groups` groups of offsets moves the taps in the first channels
+    / groups channels, and so on. Tensors may have any memory layout.
     """
     taps = kernel[0] * kernel[1]
     points = windows(x.shape[2:], kernel, stride, padding).transpose(0, 1)
