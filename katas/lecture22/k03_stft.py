@@ -12,7 +12,7 @@ need no copy: they are the sound with different strides.
 1. `frames`: a view of the signal. ``Tensor.unfold`` creates one.
 2. `stft`: window the frames, and transform all of them at once.
 
-- Write no loop, and do not write to the inputs.
+- Use no loop, and do not modify the inputs.
 
 About 11 lines. Begin on paper: with center, which sample of the sound is at the middle of frame 0?
 Afterwards read ``stft`` in ``torch/functional.py``, in site-packages. k15 of lecture 06 scales such
@@ -43,7 +43,7 @@ def stft(
     to put bins first. There are ``n_fft // 2 + 1`` bins, or, for a complex signal, all `n_fft`.
 
     `window` is real and has at most `n_fft` numbers. Put zeros on both sides of a shorter one; if
-    their number is odd, the extra zero is the last. With `center`, first pad the signal on both
+    their number is odd, the extra zero goes at the end. With `center`, first pad the signal on both
     sides by ``n_fft // 2`` samples, in mode "reflect".
     """
     # TODO: in mode "reflect", F.pad wants a signal with two or three dims, not one.

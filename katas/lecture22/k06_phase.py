@@ -41,7 +41,7 @@ def parts(z: torch.Tensor) -> torch.Tensor:
 def numeric(
     f: Callable[[torch.Tensor], torch.Tensor], z: torch.Tensor, eps: float = 1e-6
 ) -> torch.Tensor:
-    """Return the gradient of f at z, from central differences, of the shape and dtype of z.
+    """Return the gradient of f at z, from central differences, with the shape and dtype of z.
 
     `f` takes complex numbers and returns a real scalar. Change one part of one number at a time, by
     `eps` up and down. Do not write to z.
@@ -63,7 +63,7 @@ class Polar(torch.autograd.Function):
     def backward(ctx: Any, grad_r: torch.Tensor, grad_phi: torch.Tensor) -> torch.Tensor:
         """Return the gradient of z, which is 0 where z is 0.
 
-        This gradient must be differentiable once more, without NaN in silence.
+        This gradient must itself be differentiable, without NaN in silence.
         """
         # TODO
         raise NotImplementedError("backward")

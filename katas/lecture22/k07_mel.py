@@ -40,7 +40,7 @@ def log_mel(power: torch.Tensor, matrix: torch.Tensor, floor: float = 1e-10) -> 
     """Return the natural log of `power`, [..., bins, frames], in mels: [..., mels, frames].
 
     A value below `floor` counts as `floor`, and has gradient 0. The matrix may have a different
-    dtype from `power`: multiply in the dtype of `power`, which is also that of the result.
+    dtype from `power`: multiply in the dtype of `power`, which is also the result's.
     """
     # TODO
     raise NotImplementedError("log_mel")

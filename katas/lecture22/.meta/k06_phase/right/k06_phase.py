@@ -20,7 +20,7 @@ def parts(z: torch.Tensor) -> torch.Tensor:
 def numeric(
     f: Callable[[torch.Tensor], torch.Tensor], z: torch.Tensor, eps: float = 1e-6
 ) -> torch.Tensor:
-    """Return the gradient of f at z, from central differences, of the shape and dtype of z."""
+    """Return the gradient of f at z, from central differences, with the shape and dtype of z."""
     gradient = torch.zeros(z.shape, dtype=z.dtype)
     for place in range(z.numel()):
         for unit in (1, 1j):
