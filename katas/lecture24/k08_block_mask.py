@@ -10,7 +10,7 @@ ones. A causal mask of 10 tokens, in blocks of 4:
     # # +        . neither: not even read
 
 1. `blocks`: which are partial, and which are full. The last block of 10 tokens is ragged: it has
-   places without a token, and these are never allowed.
+   positions without a token, which are never allowed.
 2. `indices`: for each row, the count of such blocks, and a list beginning with their numbers.
    About 12 lines in all.
 

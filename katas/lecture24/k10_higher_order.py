@@ -6,8 +6,8 @@ contains no functions. Where did they go? Look at one:
     graph = graph_of(lambda q: flex_attention(q, q, q, score_mod=lambda s, *_: s / 2), x)
     graph.print_readable()
 
-Write `mods`, about 5 lines: from the graph to the two modules of each call. Rely on no names, such
-as ``score_mod_0``: a second call has different ones.
+Write `mods`, about 5 lines: from the graph to the two modules of each call. Do not rely on names,
+such as ``score_mod_0``: a second call's differ.
 
 Afterwards read ``FlexAttentionHOP`` in ``torch/_higher_order_ops/flex_attention.py``.
 """

@@ -9,7 +9,7 @@ A is random and B is 0, so nothing changes at first. As it is a parametrization,
 forward does not change.
 
 1. `LoRA.forward` and `adapt`: only A and B are trained. Remember what required gradients before.
-2. `apart`: the same result, and no matrix as large as W is ever made.
+2. `apart`: the same result, without ever creating a matrix as large as W.
 3. `remove`: merge the update into the weight, or drop it. About 15 lines in all.
 
 Begin on paper: B is 0. What is the gradient of A in the first step, and what is B's?

@@ -7,7 +7,7 @@ are a billion logits. The loss is one number for each token, and does not need a
 
 1. `total`: go through the tokens in chunks of `size`. A loop alone is not enough: autograd keeps
    the logits of each chunk for backward. Recompute them in backward instead.
-2. `perplexity`: exp of the mean loss per token, over all batches. Nothing is kept for backward.
+2. `perplexity`: exp of the mean loss per token, over all batches. Keep nothing for backward.
 
 About 12 lines.
 

@@ -21,7 +21,7 @@ def several(p: torch.Tensor, count: int, dice: torch.Generator) -> torch.Tensor:
 def chance(p: torch.Tensor, order: list[int]) -> float:
     """Return the probability that these tokens arrive first, in this order; p [n] sums to 1.
 
-    Return 0 if a token of probability 0 is named, also when nothing is left.
+    Return 0 if a token of probability 0 is named, even when no probability is left.
     """
     product, left = 1.0, 1.0
     for value in p[order].tolist():
