@@ -11,7 +11,7 @@ TORCH_LOGS=recompiles names the guard that failed. Here are four functions that 
 Reduce each to one graph, which must still do the work: `sin` and the product.
 
 1. Write `counting`: a backend takes a graph and its inputs, and returns the function to run.
-2. Fix all four, in a line or two each. The values must stay the same to the bit.
+2. Fix all four, in a line or two each. The values must stay the same bit for bit.
 
 Begin with `counting`, then run the tests: their messages quote the guards. Some numbers belong in
 tensors, and you may mark a size with `torch._dynamo.mark_dynamic(x, dim)`.
