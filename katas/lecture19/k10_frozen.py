@@ -57,7 +57,7 @@ def freeze(layer: nn.Module) -> None:
 
 
 def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
-    """Take a step with the gradient of `loss`, added to any gradients already there.
+    """Take a step with the gradient of `loss`, added to gradients that are already there.
 
     The optimizer has the parameters of frozen layers too. Afterwards each ``.grad`` is None or 0.
     """
