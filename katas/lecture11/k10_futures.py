@@ -8,8 +8,8 @@ which RPC and the communication hooks of DDP are built. Guess which thread runs 
     threading.Thread(target=future.set_result, args=[41]).start()
     print(later.wait())
 
-It gets no thread of its own: the thread that completes a future runs its callbacks. Once it is
-done, `then` runs them itself:
+It gets no thread of its own: the thread that completes a future runs its callbacks. After that,
+`then` runs them itself:
 
     pending  -- set_result, set_exception -->  done  -->  the callbacks, in order
 
