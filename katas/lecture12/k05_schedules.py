@@ -90,7 +90,7 @@ class Sequential:
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs, as numbers, lists and dicts that JSON can hold.
 
-        The returned state must not change when the schedule goes on.
+        The returned state must not change when the schedule continues.
         """
         # TODO
         raise NotImplementedError("Sequential.state_dict")
