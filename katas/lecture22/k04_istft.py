@@ -13,8 +13,8 @@ up where they overlap, and divide by the sum of the squared windows there:
 1. `overlap_add`, which is to ``unfold`` what a transposed matrix is to the matrix. No loop.
 2. `istft`: transform, window, add, remove the padding, divide.
 
-Call the given `refuse_gaps` with the envelope of the samples that you return, and of no others:
-with `center`, leave out the padded ones first.
+Call the given `refuse_gaps` with the envelope of only the samples that you return: with `center`,
+leave out the padded ones first.
 About 13 lines.
 
 Begin on paper: with a Hann window of 4 and hop 2, what is the envelope at samples 0 to 3?
