@@ -40,7 +40,7 @@ def kinds(mask: BlockMask) -> torch.Tensor:
 
     Use batch 0 and head 0. Row i has ``kv_num_blocks[..., i]`` partial blocks: that many entries at
     the start of ``kv_indices[..., i, :]`` are their columns; the rest is padding. ``full_kv_...``
-    are the same for full blocks, or None.
+    hold the same for full blocks, or are None.
     """
     # TODO
     raise NotImplementedError("kinds")
