@@ -62,12 +62,17 @@ def keep_no_bytecode(folders: Iterable[Path]) -> None:
     If it were saved again within the second, with the same size, Python would run the bytecode.
     """
     limit = time.time() - SECOND
-    # A Path for each of the files would take longer than the look at them.
-    entries = (entry for folder in folders if folder.is_dir() for entry in os.scandir(folder))
-    try:
-        saved = any(each.name.endswith(".py") and each.stat().st_mtime > limit for each in entries)
-    except FileNotFoundError:
-        # One has been removed at this moment.
-        saved = True
-    if saved:
+    if any(was_saved_since(limit, folder) for folder in folders if folder.is_dir()):
         sys.dont_write_bytecode = True
+
+
+def was_saved_since(limit: float, folder: Path) -> bool:
+    """Whether a module in `folder` has changed since then, or is being removed."""
+    # A Path for each of the files would take longer than the look at them.
+    with os.scandir(folder) as entries:
+        try:
+            return any(
+                each.name.endswith(".py") and each.stat().st_mtime > limit for each in entries
+            )
+        except FileNotFoundError:
+            return True

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from plugins.course.model import Course
 
 
-# None of these starts a thread or touches a device when it is imported. The last ones are the
-# course's own: what the tests of katas import, and the crash guard with what it imports late.
+# None of these starts a thread or touches a device when it is imported. The last two are for the
+# tests of katas, and for the crash guard.
 MODULES = (
     *("torch", "torch.testing", "numpy", "expecttest", "hypothesis", "pdb"),
-    *("plugins.kit", "plugins.crash.parent", "resource"),
+    *("plugins.kit", "resource"),
 )
 VERSION = re.compile(r"""^__version__ = ['"]([^'"]+)""", re.MULTILINE)
 Stamp = tuple[int, int, int]

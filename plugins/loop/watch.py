@@ -142,7 +142,8 @@ def find_obstacle(config: pytest.Config) -> str | None:
 
 def stay(config: pytest.Config, katas: Sequence[Kata]) -> int | None:
     """Import the slow modules and wait; return the status at the end, None in a fork."""
-    # These need termios, which Windows lacks.
+    # These need termios, or what else Windows lacks; each run is guarded by the first.
+    import plugins.crash.parent  # noqa: F401, PLC0415
     from plugins.loop.events import FORK  # noqa: PLC0415
     from plugins.loop.events import Loop  # noqa: PLC0415
     from plugins.loop.forked_run import print_lines  # noqa: PLC0415
