@@ -62,9 +62,9 @@ def parents(calls: Sequence[Call]) -> list[int | None]:
     """For each call, return the index of its parent, or None.
 
     A parent begins no later and ends no earlier than its child, in the same thread. If two calls
-    begin at once, the longer one is the parent; if they also end at once, the one that comes first
-    in `calls`. A call that begins where another ends is not its child. Calls of a thread either
-    nest or do not overlap.
+    begin at the same time, the longer one is the parent; if they also end at the same time, the
+    parent is the one that comes first in `calls`. A call that begins where another ends is not its
+    child. Calls of a thread either nest or do not overlap.
     """
     # TODO: sort the indices; a call that has ended leaves its thread's stack.
     raise NotImplementedError("parents")

@@ -6,7 +6,7 @@ does not answer as the model does, the function raises, before a caller notices:
     model --export--> model.onnx --check and open--> session --compare--> session or ValueError
                       model.onnx.data
 
-1. Export in eval mode into `folder`, with an open first dim; then restore the modes.
+1. Export in eval mode into `folder`, with a dynamic first dim; then restore the modes.
 2. Let ONNX's checker read the file: give it the path, not the bytes.
 3. Open the file: `opened` is given.
 4. Compare with the model, for each batch that was asked for. About 20 lines in all.
@@ -49,16 +49,16 @@ def ship(
 ) -> ort.InferenceSession:
     """Export `model`, which takes one tensor, and return a session for the file.
 
-    Export with the first of `batches` as the example, its first dim open. Compare every batch with
-    ``torch.testing.assert_close``: rtol and atol are `tolerance`, NaN equals NaN. The weights go
-    into a file next to NAME. The right answer is the model's in eval mode. Afterwards each module
-    is back in the mode that it was in before, even if this raises.
+    Export with the first of `batches` as the example, with its first dim dynamic. Compare every
+    batch with ``torch.testing.assert_close``: rtol and atol are `tolerance`, NaN equals NaN. The
+    weights go into a file next to NAME. The right answer is the model's in eval mode. Afterwards
+    each module is back in the mode that it was in before, even if this raises.
 
     Raises
     ------
     ValueError
-        If the file refuses a batch or answers it differently. The message begins with the batch's
-        shape, such as "(1, 4)".
+        If the file rejects a batch or gives a different answer for it. The message begins with the
+        batch's shape, such as "(1, 4)".
     """
     # TODO: four steps, and the modes.
     raise NotImplementedError("ship")

@@ -63,7 +63,7 @@ class Polar(torch.autograd.Function):
     def backward(ctx: Any, grad_r: torch.Tensor, grad_phi: torch.Tensor) -> torch.Tensor:
         """Return the gradient of z, which is 0 where z is 0.
 
-        This gradient must itself be differentiable, without NaN in silence.
+        This gradient must itself be differentiable, without NaN where z is 0.
         """
         # TODO
         raise NotImplementedError("backward")

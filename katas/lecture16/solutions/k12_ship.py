@@ -32,16 +32,16 @@ def ship(
 ) -> ort.InferenceSession:
     """Export `model`, which takes one tensor, and return a session for the file.
 
-    Export with the first of `batches` as the example, its first dim open. Compare every batch with
-    ``torch.testing.assert_close``: rtol and atol are `tolerance`, NaN equals NaN. The weights go
-    into a file next to NAME. The right answer is the model's in eval mode. Afterwards each module
-    is back in the mode that it was in before, even if this raises.
+    Export with the first of `batches` as the example, with its first dim dynamic. Compare every
+    batch with ``torch.testing.assert_close``: rtol and atol are `tolerance`, NaN equals NaN. The
+    weights go into a file next to NAME. The right answer is the model's in eval mode. Afterwards
+    each module is back in the mode that it was in before, even if this raises.
 
     Raises
     ------
     ValueError
-        If the file refuses a batch or answers it differently. The message begins with the batch's
-        shape, such as "(1, 4)".
+        If the file rejects a batch or gives a different answer for it. The message begins with the
+        batch's shape, such as "(1, 4)".
     """
     import onnx  # noqa: PLC0415 - optional: the tests say how to install it
 
