@@ -1,4 +1,4 @@
-"""Predict what another thread sees of your settings.
+"""Predict which of your settings another thread sees.
 
 A background thread creates tensors that require grad, although the main thread is in ``no_grad``.
 Some settings belong to the process, others to the thread that set them. For example:

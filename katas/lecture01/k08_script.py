@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Given: do not change. Each docstring says what the line returned in 2017.
 def wrapped(x: torch.Tensor) -> Any:
-    """Wrap x and ask for a gradient: True."""
+    """Wrap x with requires_grad set to True, and read it: True."""
     return torch.autograd.Variable(x, requires_grad=True).requires_grad
 
 

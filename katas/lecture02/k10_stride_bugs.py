@@ -3,7 +3,7 @@
     table = template.expand(3, -1)
     table[0, 1] = 1                  # and now every row has a 1, and so has the template
 
-All code here is written, and it mostly works on new row-major tensors. It fails, usually silently,
+The code is complete, and it mostly works on new row-major tensors. It fails, usually silently,
 on slices and transposes, and where somebody mistook a view for a copy or a copy for a view. Nothing
 raises NotImplementedError: run the tests, read the failures, and ask where the elements are.
 `windows` has two bugs. Each bug takes one line to fix.

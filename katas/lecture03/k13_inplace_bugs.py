@@ -11,7 +11,7 @@ That is the lucky case. Try the other one:
 
 Each function below has one such bug; its docstring says what it should do. Some raise a
 RuntimeError, others silently give a wrong gradient. Fix all six by changing one line each, except
-in `players`, where lines change places and `move` needs a second name.
+in `players`, where you reorder lines and rename one `move`.
 
 - Do not change arguments; only `players` moves its two weights.
 - Values, gradients and second gradients must be right, for any floating dtype.

@@ -76,7 +76,7 @@ def written_view(leaf: torch.Tensor) -> list[float]:
 
 
 def retained(leaf: torch.Tensor) -> list[float]:
-    """Call retain_grad first, then register a hook, then write."""
+    """Call retain_grad first, then register a hook, then write to the tensor in place."""
     x = leaf * 2
     x.retain_grad()
     x.register_hook(lambda grad: grad * 10)

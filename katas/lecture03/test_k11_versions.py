@@ -136,7 +136,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
     again = error_of(saved.unpack)
     assert yours == again, f"x stays overwritten, so unpack must raise again; yours: {again}"
     assert "no error" == error_of(other.unpack), (
-        "your unpack refuses another tensor, which was not written to"
+        "your unpack also refuses a tensor that was not written to"
     )
 
 

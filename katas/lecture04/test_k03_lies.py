@@ -102,8 +102,8 @@ def hold(operator: Any, name: str) -> None:
         strict=True,
     ):
         assert claim == fact, (
-            f"{schema}\n{what}: by your schema {sorted(claim) or 'none'}, by what the kernel does"
-            f" {sorted(fact) or 'none'}"
+            f"{schema}\n{what}: your schema says {sorted(claim) or 'none'}, but for the kernel it"
+            f" is {sorted(fact) or 'none'}"
         )
     assert strays(operator) == [], "\n".join([str(schema), *strays(operator)])
 

@@ -146,10 +146,12 @@ def test_uses_counts_owners(extension: Extension) -> None:
     )
     handle = root.children()[0]
     found = child.uses() - alone
-    assert found == 2, f"with a second Python object around it: yours {found} more, expected 2"
+    assert found == 2, (
+        f"a parent and a second Python object: the owners of child rose by {found}, expected 2"
+    )
     del handle
 
-    assert alone + 1 == child.uses(), "an owner is gone, but still counted"
+    assert alone + 1 == child.uses(), "an owner was removed, but is still counted"
 
 
 def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> None:
@@ -165,7 +167,9 @@ def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> No
 
     assert watch() is None, "release_resources() must drop the tensor too"
     found = child.uses() - alone, sibling.uses() - alone
-    assert found == (0, 0), f"owners besides Python's: yours {found}, expected none"
+    assert found == (0, 0), (
+        f"child and sibling still have {found} owners besides Python, expected (0, 0)"
+    )
 
 
 def test_an_orphan_can_be_added_again(extension: Extension) -> None:

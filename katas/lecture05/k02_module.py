@@ -2,15 +2,14 @@
 
 Delete ``super().__init__()`` from a model and you get "cannot assign module before
 Module.__init__() call". An assignment can fail, so something intercepts it: ``__setattr__``, which
-puts parameters and modules into drawers. The rest is walking through drawers:
+puts parameters and modules into dicts, its drawers. The rest is walking through them:
 
     model.block.linear.weight
     model   _modules {block}
               block   _modules {linear, norm}
                         linear   _parameters {weight, bias}
 
-In the tests the layers inherit first from your `Module`, then from PyTorch's, and the results are
-compared.
+The tests derive layers from your `Module`, then from PyTorch's, and compare the results.
 
 1. Drawers: `__setattr__` and `__getattr__`.
 2. Walks: `named_modules` and `named_parameters`; list each object once.

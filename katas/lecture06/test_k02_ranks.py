@@ -39,7 +39,7 @@ def compare(
         where = f"{count} samples, rank {rank} of {ranks}, epoch {epoch}, {seed=}, {drop_last=}"
 
         assert yours == expected, f"{where}: yours {yours}, PyTorch's {expected}"
-        assert yours == again, f"{where}: the second time yours {again}, expected {yours}"
+        assert yours == again, f"{where}: your second run gives {again}, expected {yours}"
         assert all(type(each) is int for each in yours), f"{where}: expected ints, yours {yours}"
 
 

@@ -250,8 +250,8 @@ def test_a_worker_survives_an_error() -> None:
         " KeyError: 'no record 3'"
     )
     assert "in broken" in second.text, (
-        f"your text is {second.text!r}, without a traceback: it has to show that the dataset was"
-        " in `broken`; see traceback.format_exc"
+        f"your text is {second.text!r}, without a traceback: it has to show that the dataset"
+        " failed inside `broken`; see traceback.format_exc"
     )
 
 

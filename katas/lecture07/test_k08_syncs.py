@@ -176,5 +176,5 @@ def test_nothing_waits_within_the_loop() -> None:
     with Calls(found), Operators(found):
         train(model, watched(), 0.1)
     assert seen == [0] * 5, (
-        f"waits so far at each batch, and after the last: yours {seen}, expected 0"
+        f"waits counted at each batch and after the last: yours {seen}, expected 0 everywhere"
     )

@@ -59,7 +59,8 @@ def test_a_thousand_batches() -> None:
     time = finish(batches, best_order(batches))
     bound = 1 + sum(kernel for _, kernel in batches)
     assert time == bound, (
-        f"your order ends at {time}, expected {bound}: the shortest copy, then only kernels"
+        f"your order ends at {time}, expected {bound}: after the first and shortest copy,"
+        " no kernel has to wait"
     )
 
 

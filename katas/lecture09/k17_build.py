@@ -79,7 +79,7 @@ LIBRARY_IMPL(KATA_NAMESPACE, CPU, m) {
 def cmake_lists(name: str, source: str, namespace: str) -> str:
     """Return the text of a CMakeLists.txt that builds <name>.so from `source`, in the same folder.
 
-    CMake 3.18, only C++, the package Torch, a MODULE target `name`, linked with ${TORCH_LIBRARIES};
+    CMake 3.18, only C++, the Torch package, a MODULE target `name`, linked with ${TORCH_LIBRARIES};
     KATA_NAMESPACE defined as `namespace`; C++20, and an error if there is none. Put no folder
     into the text.
     """

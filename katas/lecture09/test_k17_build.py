@@ -212,7 +212,7 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
     found = cached.get("Torch_DIR:PATH", cached.get("Torch_DIR:UNINITIALIZED", ""))
     compilers = [name for name in cached if re.match("CMAKE_[A-Za-z]+_COMPILER:", name)]
 
-    assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
+    assert found, "CMake has not looked for the Torch package: find_package(Torch REQUIRED)"
     assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), (
         f"CMake found Torch in {found}, expected the one that runs these tests"
     )

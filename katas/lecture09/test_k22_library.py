@@ -320,7 +320,9 @@ def test_the_schema_of_in_place_says_what_is_written() -> None:
     written = [argument.alias_info is not None for argument in schema.arguments]
 
     assert [True, False] == written, f"expected an alias of x only, the schema is {schema}"
-    assert schema.arguments[0].alias_info.is_write, f"x must be written to, the schema is {schema}"
+    assert schema.arguments[0].alias_info.is_write, (
+        f"the schema must mark x as mutated, but it is {schema}"
+    )
     assert [] == schema.returns, f"the schema is {schema}: expected no return, the result is in x"
     assert schema.is_mutable, f"expected a mutable schema, yours is {schema}"
 
@@ -337,5 +339,6 @@ def test_opcheck_agrees(check: str) -> None:
         )
     found = torch.library.opcheck(operator("simplex_"), (x, total), test_utils=check)
     assert {check: "SUCCESS"} == found, (
-        f"simplex_: opcheck found {found}: does it write to what the schema does not name?"
+        f"simplex_: opcheck found {found}: does it write to an argument that the schema does not"
+        " mark as mutated?"
     )

@@ -54,9 +54,9 @@ class Program:
         raise NotImplementedError("read")
 
     def write(self, node: fx.Node, value: fx.Node) -> None:
-        """Let all names for a tensor's memory mean `value` from now on.
+        """Record `value` for a tensor, and for everything that shares its memory.
 
-        To write to a view, write what `put_back` returns to the tensor that it views, and so on
+        To write to a view, write the result of `put_back` to the tensor that it views, and so on
         down to the base (`base_of`). The base keeps the value; every view of it is then out of
         date.
         """

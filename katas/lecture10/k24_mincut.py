@@ -59,9 +59,9 @@ def max_flow(
     Push along shortest paths, found breadth first (Edmonds and Karp). What was pushed along an edge
     is residual capacity in the other direction: it can be sent back.
 
-    The second result is the set of vertices that the source still reaches in the end along
-    residual capacity. The source is among them, and the edges that leave the set are the minimum
-    cut nearest to the source.
+    The second result is the set of vertices still reachable from the source at the end, along
+    edges with residual capacity. The source is among them, and the edges that leave the set are the
+    minimum cut nearest to the source.
 
     Raises
     ------

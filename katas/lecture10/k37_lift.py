@@ -13,7 +13,7 @@ of the node. This is called lifting.
 Write `lift` and ``Tracer.record``, about 20 lines. A `Level` is a graph that is being recorded;
 ``parent`` is the level around it.
 
-Begin with a node that is two levels outside: which levels have to know it?
+Begin with a node two levels outside: which levels have to know about it?
 Afterwards find ``lift_tracked_freevar_to_input`` in ``torch/_dynamo/output_graph.py``.
 """
 

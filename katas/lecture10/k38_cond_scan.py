@@ -39,11 +39,11 @@ def cond(
     """Return what one of two functions returns for `operands`.
 
     If `pred` is not an ``fx.Proxy``, call one of them. Otherwise record both, true first, with the
-    same inputs: the operands, what true lifts, what only false lifts. The node is
-    ``cond(pred, true_graph, false_graph, (operands..., lifted...))``; ``tracer.add_graph`` adds the
-    graphs, "true_graph" and "false_graph". If they return tuples, return a tuple of ``proxy[0]``,
-    ``proxy[1]``, ... If they return different numbers of tensors (`count`), raise a ValueError with
-    "branches return".
+    same inputs: the operands, then what the true branch lifts, then what only the false branch
+    lifts. The node is ``cond(pred, true_graph, false_graph, (operands..., lifted...))``;
+    ``tracer.add_graph`` adds the graphs, "true_graph" and "false_graph". If they return tuples,
+    return a tuple of ``proxy[0]``, ``proxy[1]``, ... If they return different numbers of tensors
+    (`count`), raise a ValueError with "branches return".
     """
     # TODO: choose, or record both, give both the same inputs, and add one node.
     raise NotImplementedError("cond")

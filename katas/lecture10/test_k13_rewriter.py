@@ -375,10 +375,10 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
     gm.graph.lint()
 
     assert len(subgraph_rewriter.replace_pattern(theirs, residual, fused)) == fusions, (
-        f"PyTorch's replace_pattern makes a different number of fusions from yours, {fusions}"
+        f"you make {fusions} fusions, but PyTorch's replace_pattern makes a different number"
     )
     assert len(subgraph_rewriter.replace_pattern(theirs, no_dropout, same)) == dropouts, (
-        f"PyTorch's replace_pattern removes a different number of dropouts from yours, {dropouts}"
+        f"you remove {dropouts} dropouts, but PyTorch's replace_pattern removes a different number"
     )
     assert min(fusions, dropouts) > 0, (
         f"your pass makes {fusions} fusions and removes {dropouts} dropouts; both patterns occur: "

@@ -530,7 +530,7 @@ def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
         bytes_of(choice) for choice in subsets(calls) if is_enough(graph, (*choice, *values[:2]))
     )
 
-    assert is_enough(graph, saved), "backward cannot run from what is saved"
+    assert is_enough(graph, saved), "backward cannot be computed from the tensors you save"
     assert best == bytes_of(saved), (
         f"you save {[str(node) for node in saved]}, {bytes_of(saved)} bytes, but {best} are enough"
     )

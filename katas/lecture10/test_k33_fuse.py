@@ -404,8 +404,8 @@ def test_any_schedule(program: Program) -> None:
     assert sorted(each.name for each in nodes) == sorted(
         each.name for kernel in fused for each in kernel
     ), f"expected every node once: {what}"
-    assert topological(fused), f"a node reads what is written later:\n{what}"
-    assert legal(nodes, fused), f"these cannot be kernels, or not in any order:\n{what}"
+    assert topological(fused), f"a node reads a buffer that is only written later:\n{what}"
+    assert legal(nodes, fused), f"these cannot be kernels, or have no valid order:\n{what}"
 
     expected = run(program, alone(*program.nodes))
     got = run(program, fused)

@@ -63,8 +63,8 @@ def check(old: Any, *groups: str) -> Any:
         momentum = new.state[parameter].get("momentum_buffer", torch.empty(0)).tolist()
         owner = next((other for other, each in expected.items() if each == momentum), "nobody")
         assert name == owner, (
-            f"an optimizer over {' and '.join(groups)} resumes: your code gives {name} the momentum"
-            f" of {owner}, expected its own; {WHERE}"
+            f"after resuming an optimizer over {' and '.join(groups)}, {name} has the momentum of"
+            f" {owner}, expected its own; {WHERE}"
         )
     return new
 

@@ -1,13 +1,13 @@
 """Perf: find how many buckets to split the gradients into.
 
 Gradients become ready during backward. One large bucket starts when backward has ended; a thousand
-small ones pay the latency a thousand times. 400 MB, 100 ms of backward, 10 GB/s, 1 ms of latency:
+small ones pay the latency a thousand times. 400 MB, 100 ms of backward, 10 GB/s, 1 ms latency:
 
     1 bucket        141 ms
     4               ?
     200             241 ms
 
-DistributedDataParallel takes 25 MB for any model and network. Do better.
+DistributedDataParallel uses 25 MB buckets for any model and network. Do better.
 
 1. `step_time`: bucket by bucket. When is it full, and when is the link free?
 2. `best_count`: the number of equal buckets that takes least time.

@@ -1,7 +1,7 @@
 """Send each token to its expert, and back: all-to-all.
 
 A mixture of experts has an expert on each rank, and a router that sends each token to one of them.
-The number of tokens from each rank to each other changes in every step:
+How many tokens go from one rank to another changes in every step:
 
     rank 0    a b c d   -> 0 1 1 1        rank 0 gets   a       e f
     rank 1    e f g     -> 0 0 1          rank 1 gets   b c d   g
@@ -15,7 +15,7 @@ Write `exchange_tokens`, about 12 lines: ``dist.all_to_all_single`` three times.
 Begin with the example: which three numbers does rank 1 need before it can allocate?
 Afterwards read ``all_to_all_single`` in ``torch/distributed/distributed_c10d.py``, and its
 ``input_split_sizes``.
-Real life differs: experts have a capacity, and tokens beyond it are dropped.
+In practice, experts have a capacity, and tokens beyond it are dropped.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """List the operators that a model needs, by running it.
 
-The app is built with the kernels on a list. Who writes the list? Nobody by hand: `nn.Linear` calls
+The app is built with the kernels on a list. Nobody writes that list by hand: `nn.Linear` calls
 ``aten::addmm``, and for a 1-D input ``aten::view`` as well. So run the model with a witness:
 
     with Recorder() as recorder, torch.no_grad():

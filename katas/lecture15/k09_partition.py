@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 def has_cycle(graph: Graph, partitions: Sequence[Sequence[str]]) -> bool:
     """Return whether calls wait for each other in a cycle, however long.
 
-    A partition is one call, and so is each node outside them. A call does not wait for itself.
+    Each partition is one call, and so is each node outside the partitions. A call does not
+    wait for itself.
     """
     # TODO: for each call, those that it waits for; then repeatedly remove what can run.
     raise NotImplementedError("has_cycle")

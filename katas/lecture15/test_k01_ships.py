@@ -131,8 +131,8 @@ def test_tensors_in_corners() -> None:
     }
 
     assert expected == yours, (
-        f"yours {yours}, expected {expected}: include tensors in lists and among outputs, and only"
-        " the five numbers of the slice, 20 bytes"
+        f"yours {yours}, expected {expected}: include tensors in lists and among outputs; of the"
+        " slice, count only its five elements, 20 bytes"
     )
 
 

@@ -40,7 +40,7 @@ def check(name: str, formula: Callable[..., torch.Tensor], *args: torch.Tensor) 
     runs = files()[name]
     size = runs.size(name)
     assert isinstance(size, str), (
-        f"{name}: the file fixes {size} rows: if a size becomes a number in the"
+        f"{name}: the exported file accepts only {size} rows: if a size becomes a number in the"
         " program, the export fixes it without an error"
     )
     expected = formula(*args)

@@ -63,7 +63,7 @@ class Census:
         raise NotImplementedError("__exit__")
 
     def see(self, name: str, _module: object, _inputs: object, out: torch.Tensor) -> None:
-        """Count one output, [rows, units] or [rows, units, ...]."""
+        """Update the counts with one output, [rows, units] or [rows, units, ...]."""
         # TODO: add to self.fired[name] and self.seen[name], which may not exist yet.
         raise NotImplementedError("see")
 

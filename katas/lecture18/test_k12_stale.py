@@ -69,10 +69,10 @@ def test_what_does_not_change_the_key(tmp_path: Path) -> None:
     first = key(STAGE, files(tmp_path / "a", train="1 2", test="3"), TORCH)
     paths = files(tmp_path / "b", x="1 2", y="3")
     assert first == key(STAGE, {"train": paths["x"], "test": paths["y"]}, TORCH), (
-        "the key differs for the same data on another machine, in other files"
+        "the key changes when the same data is in other files on another machine"
     )
     same = {"test": paths["y"], "train": paths["x"]}
-    assert first == key(STAGE, same, TORCH), "the key differs for the same inputs in another order"
+    assert first == key(STAGE, same, TORCH), "the key changes with the order of the inputs"
     stage = replace(STAGE, options={"epochs": 3, "lr": 0.1})
     assert first == key(stage, same, TORCH), "the key differs for the same options in another order"
     other = {"python": "3.11", "torch": "2.13"}

@@ -8,7 +8,7 @@ tickets from last week, each about something frozen:
     freeze,     "After ten steps I froze the lower layers. No gradient reaches them any more, and
     update       their weights still move, a little less each time."
     prompted    "The encoder is frozen, the prompt is learned. But it never changes."
-    words       "No optimizer knows the table, and a checksum of it changes in the first forward.
+    words       "The table is in no optimizer, yet its checksum changes in the first forward.
                  Only words that are in the batch are affected."
 
 Fix the bugs, a line or two each. Return what the docstrings say.
@@ -42,7 +42,7 @@ class Frozen(nn.Module):
         self.tower = tower.requires_grad_(requires_grad=False).eval()
 
     def train(self, mode: bool = True) -> Self:  # noqa: FBT001, FBT002
-        """Return this module; ``model.train()`` and ``model.eval()`` around it call this."""
+        """Return this module; ``train()`` and ``eval()`` of an enclosing model call this method."""
         return super().train(mode)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

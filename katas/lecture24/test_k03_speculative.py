@@ -202,7 +202,8 @@ def test_verify_follows_the_law() -> None:
     third = {t: c for t, c in yours.items() if len(t) == 3}
     whole = float(torch.minimum(p[:2], q).sum(1).prod())
     assert abs(sum(third.values()) - whole) < 1e-12, (
-        f"the whole draft stays with probability {sum(third.values()):.4f}, expected {whole:.4f}"
+        f"you accept the whole draft with probability {sum(third.values()):.4f}, expected"
+        f" {whole:.4f}"
     )
 
 

@@ -223,8 +223,8 @@ def test_two_calls_do_not_share_what_they_keep() -> None:
         facts = [*grad.shape], grad._values()[0, 0].item()  # noqa: SLF001
         expected = [*table.shape], value
         assert facts == expected, (
-            f"two calls, then two gradients: size and first value: yours {facts}, expected"
-            f" {expected}: keep what the formula needs in ctx, because each call has its own"
+            f"after two calls, a gradient's size and first value are {facts}, expected {expected}:"
+            " keep what the formula needs in ctx, because each call has its own"
         )
 
 

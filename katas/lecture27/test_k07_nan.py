@@ -215,7 +215,7 @@ def test_the_gradients_are_there() -> None:
     first_node(loss)
     y, again = masked()
     torch.autograd.backward(again)
-    assert x.grad is not None, "your code leaves x.grad None: call loss.backward()"
+    assert x.grad is not None, "x.grad is None after your code: call loss.backward()"
     torch.testing.assert_close(
         x.grad, y.grad, rtol=0, atol=0, equal_nan=True, msg="x.grad: yours is not PyTorch's"
     )
@@ -226,7 +226,7 @@ def test_the_gradients_are_there() -> None:
     leaf = torch.ones((), requires_grad=True)
     yours = first_node(leaf)
     assert yours is None, f"yours {yours}, expected None, since a leaf has no node"
-    assert leaf.grad is not None, "your code leaves the .grad of a leaf None: run backward on it"
+    assert leaf.grad is not None, "the leaf's .grad is None after your code: call loss.backward()"
 
 
 class Blow(torch.autograd.Function):  # type: ignore[misc, unused-ignore]

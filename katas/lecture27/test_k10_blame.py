@@ -108,7 +108,7 @@ def predicted() -> dict[str, int]:
 def test_the_picture() -> None:
     """The program of the brief ends at item, in line 4."""
     program = "kernel(3, fails=True)\nkernel(1)\nb = kernel(1)\nb.item()"
-    assert line_of(program) == 4, "expected line 4, as the picture says"
+    assert line_of(program) == 4, "expected line 4, as the picture shows"
     assert line_of("a = kernel(3)\na.item()") == 0, "expected no error where no kernel fails"
 
 

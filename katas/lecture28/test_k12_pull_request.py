@@ -184,4 +184,6 @@ def test_practice_finds_your_answer(kept: Kept) -> None:
     clone = kept(opened)
     commit_of(clone)
     said = asked(clone, "python -m plugins.practice --base upstream/main")
-    assert "1 passed" in said, f"expected 1 passed on your main, practice prints:\n{said}"
+    assert "1 passed" in said, (
+        f'expected "1 passed" on your main branch, but practice prints:\n{said}'
+    )

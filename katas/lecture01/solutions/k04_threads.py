@@ -1,4 +1,4 @@
-"""Predict what another thread sees of your settings."""
+"""Predict which of your settings another thread sees."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def parse_return(tokens: Tokens) -> Argument:
 
 
 def parse_list(tokens: Tokens, *, returns: bool) -> tuple[list[Argument], bool]:
-    """Read a list in parentheses, of arguments or of returns, and whether it ends with ``...``.
+    """Read a parenthesised list of arguments or returns, and report whether it ends with ``...``.
 
     Arguments after a ``*`` are `kwarg_only`; the star itself is not an argument. Nothing follows
     ``...``.

@@ -7,7 +7,7 @@ from torch import nn
 
 
 def export(model: nn.Module, *args: torch.Tensor) -> torch.onnx.ONNXProgram:
-    """Return the program of a model; the first dim of the first input, x, is left open."""
+    """Return the program of a model; the first dim of the first input, x, is dynamic."""
     rows = ({0: torch.export.Dim("rows")}, *(None for _ in args[1:]))
     return torch.onnx.export(
         model, args, dynamo=True, opset_version=20, dynamic_shapes=rows, verbose=False

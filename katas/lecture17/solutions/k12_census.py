@@ -45,7 +45,7 @@ class Census:
             self.handles.pop().remove()
 
     def see(self, name: str, _module: object, _inputs: object, out: torch.Tensor) -> None:
-        """Count one output, [rows, units] or [rows, units, ...]."""
+        """Update the counts with one output, [rows, units] or [rows, units, ...]."""
         fires = (out > 0).movedim(1, 0).flatten(1)
         self.fired[name] = self.fired.get(name, 0) + fires.sum(1)
         self.seen[name] = self.seen.get(name, 0) + fires.shape[1]

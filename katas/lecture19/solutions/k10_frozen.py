@@ -20,7 +20,7 @@ class Frozen(nn.Module):
         self.tower = tower.requires_grad_(requires_grad=False).eval()
 
     def train(self, mode: bool = True) -> Self:  # noqa: FBT001, FBT002
-        """Return this module; ``model.train()`` and ``model.eval()`` around it call this."""
+        """Return this module; ``train()`` and ``eval()`` of an enclosing model call this method."""
         return super().train(mode=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

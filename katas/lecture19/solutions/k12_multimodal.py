@@ -76,7 +76,7 @@ def adapt(encoder: nn.Module, rank: int) -> None:
 
 
 class Model(nn.Module):
-    """Words ask an image. Its layers are given."""
+    """Cross-attention from words to an image. The layers are given."""
 
     def __init__(self, encoder: nn.Module, places: int, dims: int, vocabulary: int) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ def turn(image: torch.Tensor, degrees: float) -> torch.Tensor:
 
 
 def both(image: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Return the image, changed by `first`, then by `second` (both [2, 3]), by sampling once."""
+    """Return the image transformed by `first`, then by `second` (both [2, 3]); sample only once."""
     last = first.new_tensor([[0, 0, 1]])
     theta = torch.cat([first, last]) @ torch.cat([second, last])
     return sampled(image, theta[:2])

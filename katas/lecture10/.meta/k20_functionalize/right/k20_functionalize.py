@@ -33,7 +33,7 @@ class Program:
         return new
 
     def write(self, node: fx.Node, value: fx.Node) -> None:
-        """Let all names for a tensor's memory mean a new value."""
+        """Record a new value for a tensor, and for everything that shares its memory."""
         node = tensor_of(node)
         if is_view(node):
             viewed = node.args[0]
