@@ -53,7 +53,7 @@ def test_a_step_against_it_goes_down() -> None:
 
 
 def test_every_loss_is_predicted() -> None:
-    """There is exactly one number for each loss, and none needs torch."""
+    """There is a number for each loss, there are no other rows, and no row needs torch."""
     yours = {*predicted()}
 
     assert {*LOSSES} == yours, f"yours has rows for {sorted(yours)}; expected {sorted(LOSSES)}"

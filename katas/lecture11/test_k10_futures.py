@@ -184,7 +184,7 @@ def test_completed_only_once(first: Any) -> None:
     expected = [*kept, AGAIN, AGAIN]
     assert yours == expected, (
         f"completed with {first!r}, then with 2, then with an error\nyours    {yours}\n"
-        f"expected {expected}: keep the first outcome, and raise for each later one"
+        f"expected {expected}: keep the first outcome, call back once, and raise for each later one"
     )
 
 

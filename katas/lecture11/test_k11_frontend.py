@@ -205,7 +205,7 @@ def test_single_precision(extension: Extension) -> None:
     kinds = [parameter.dtype for parameter in yours.parameters()]
     kinds.append(yours.forward(x).dtype)
     assert {*kinds} == {torch.float32}, (
-        f"your parameters are {kinds}, expected the default, float32"
+        f"your parameters and output are {kinds}, expected the default, float32"
     )
     losses, right = yours.train(x, y, 3, 0.1, 0.9), train(theirs, 3, 0.1, 0.9)
     says = "losses: yours in float32 against PyTorch's in float64\n".__add__

@@ -108,7 +108,7 @@ def test_epochs() -> None:
     calls: list[int] = []
     yours = epochs(1, lambda: calls.append(1))
     assert [[*range(8)]] * 2 == list(map(sorted, yours)), (
-        f"yours {yours}, expected 0 to 7 twice, in any order"
+        f"yours {yours}, expected two epochs, each with 0 to 7 in any order"
     )
     assert len(calls) == 2, f"your code evaluates {len(calls)} times, expected 2"
 

@@ -518,7 +518,7 @@ def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
             assert 0 == each["bytes"], f"{where}: {each['bytes']} extra bytes behind part.grad"
             freed = [size == 0 for size in each["sizes"]]
             assert [number == 1] * 2 == freed, (
-                f"{where}: your code has freed {freed}; free both after the last gradient"
+                f"{where}: freed: {freed}; free both after the last gradient, and none before"
             )
         names = [call.name for call in results.calls[rank] if "reduce" in call.name]
         where = f"rank {rank}: for two gradients, yours calls {names}, expected two reduce_scatter"

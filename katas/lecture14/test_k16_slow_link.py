@@ -237,7 +237,8 @@ def test_what_has_no_partner_or_no_end_is_no_transfer() -> None:
     run.note(7, ("106", "pp"), "nccl:recv 1<-0", p2p=True)
     yours = slow_link([{"entries": mine} for mine in run.entries])
     assert yours == (0, 1), (
-        f"you return {yours}, expected (0, 1): skip a transfer that has not ended on both ranks"
+        f"you return {yours}, expected (0, 1): count a transfer only if both ranks recorded it and"
+        " it has ended on both"
     )
 
 

@@ -73,9 +73,9 @@ def foldable(graph: fx.Graph, known: Collection[str]) -> list[fx.Node]:
 def fold(program: ExportedProgram) -> Folded:
     """Return a folded copy; the program stays as it is.
 
-    Leave out constants that no call reads any more; no constant requires a gradient. A node
-    becomes a placeholder if you set its ``op``, its ``target`` (to its name) and its ``args`` and
-    ``kwargs`` (to nothing). ``torch.fx.map_arg`` replaces nodes among arguments.
+    Leave out constants that no call reads any more; ensure that no constant requires a gradient.
+    A node becomes a placeholder if you set its ``op``, its ``target`` (to its name) and its
+    ``args`` and ``kwargs`` (to nothing). ``torch.fx.map_arg`` replaces nodes among arguments.
     """
     # TODO: on a copy.deepcopy of program.graph.
     raise NotImplementedError("fold")

@@ -1,7 +1,7 @@
 """Ask a .pte what it needs: which kernels, and how much memory.
 
 The file is on the phone and says "kernel not found". Which one did it want? A .pte is a FlatBuffer:
-nothing is unpacked: offsets lead from part to part. All are little-endian.
+nothing is unpacked; offsets lead from part to part. All numbers are little-endian.
 
     root        at byte 0: uint32, where the first table begins
     table       at t: int32 s. Its vtable begins at t - s. The fields follow, in any order.

@@ -188,7 +188,7 @@ def compare(spans: list[Lifetime]) -> None:
 
 @three
 def test_two_that_never_meet() -> None:
-    """Results that are never alive together get the same offset."""
+    """Two results that are never alive together can share an offset."""
     compare([Lifetime("a", 64, 1, 2), Lifetime("b", 64, 3, 4)])
 
 

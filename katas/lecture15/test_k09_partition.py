@@ -226,7 +226,7 @@ class Takes:
 
 
 def test_as_pytorch_does() -> None:
-    """PyTorch's partitions of a traced network have no cycle, and yours are no more."""
+    """PyTorch's partitions of a traced network have no cycle, and yours are at most as many."""
     traced = fx.symbolic_trace(Network())
     found = CapabilityBasedPartitioner(
         traced,

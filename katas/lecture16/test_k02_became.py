@@ -137,7 +137,9 @@ def test_several_nodes_for_one_call() -> None:
         f"silu: yours {silu}, expected both nodes, in the order of the file"
     )
     twice = [name for name, operators in yours.items() if operators.count("ReduceMean") > 1]
-    assert twice, "a variance takes two means: list an operator twice if a call led to two of it"
+    assert twice, (
+        "a variance takes two means: list an operator twice if two nodes of the call use it"
+    )
     (conv,) = [name for name, operators in yours.items() if operators == ["Conv"]]
     assert "norm" in conv, (
         f"your Conv is listed under {conv}, expected it under the BatchNorm that was folded"

@@ -213,7 +213,7 @@ def test_slice_without_axes_but_with_steps() -> None:
 
 @two
 def test_slice_from_before_the_first() -> None:
-    """-2 is the last but one. A start that is too low means the first, unlike in Python."""
+    """-2 is the last but one. A start too low means the first, backwards too, unlike in Python."""
     node = made("Slice", ["x", "s", "e", "axes", "steps"], ["y"])
     cases = [
         (-2, 3, 1, [2, 3]),

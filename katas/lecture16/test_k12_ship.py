@@ -48,7 +48,7 @@ def network() -> nn.Module:
 
 @pytest.fixture(autouse=True, scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Make the network's folder; as an argument, every failure would print it."""
+    """Make the network's folder; every failure would print it if it were an argument."""
     MADE["folder"] = tmp_path_factory.mktemp("network")
 
 
@@ -186,7 +186,7 @@ class Near(nn.Module):
 
 
 def test_the_tolerance(tmp_path: Path) -> None:
-    """The tolerance applies to 0 and to large numbers; at 0, float32 rounding fails."""
+    """The tolerance covers 0 and large numbers; with a tolerance of 0, float32 rounding fails."""
     near = [drawn(2), torch.zeros(1, 4), torch.full((1, 4), 1000.0)]
     try:
         quietly(Near(), tmp_path, near, tolerance=0.005)

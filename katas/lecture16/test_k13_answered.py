@@ -345,7 +345,7 @@ def test_killed_and_restarted(tmp_path: Path, requests: int) -> None:
     assert after == before, f"the answers were {before} before the kill, {after} after it"
     runs = len(calls.read_text(encoding="utf-8").splitlines())
     assert runs == requests, (
-        f"the model ran {runs} times before and after the restart, expected {requests}"
+        f"the model ran {runs} times, expected {requests} before and after the restart together"
     )
 
 

@@ -48,7 +48,7 @@ def test_a_range_around_zero() -> None:
 
 
 def test_a_range_without_zero() -> None:
-    """A range is widened at either end, or 0 could not be represented."""
+    """A range without 0 is widened, at either end, or 0 could not be represented."""
     check(0.5, 2.0, 2 / 255, 0, "the range becomes 0 to 2")
     check(-2.0, -1.0, 2 / 255, 255, "the range becomes -2 to 0")
 
@@ -182,7 +182,7 @@ def test_two_values() -> None:
 
 
 def test_a_rare_value_costs_the_others() -> None:
-    """Without the rare value, all but a few elements become a dozen times more exact."""
+    """A range without the rare values makes all but a few elements a dozen times more exact."""
     draw = np.random.default_rng(0)
     x = np.concatenate([draw.normal(size=2000), [60.0, -55.0]]).astype("float32")
     nodes = [made("Mul", "x w", "y")]

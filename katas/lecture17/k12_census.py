@@ -47,7 +47,7 @@ class Census:
 
     def __init__(self, model: nn.Module) -> None:
         self.layers = {n: m for n, m in model.named_modules() if isinstance(m, nn.ReLU)}
-        # By layer, in the order of first calls: how often each unit fired, and in how many cases.
+        # By layer, in the order of first calls: how often each unit fired, out of how many cases.
         self.fired: dict[str, torch.Tensor] = {}
         self.seen: dict[str, int] = {}
         self.handles: list[RemovableHandle] = []

@@ -117,9 +117,9 @@ class Stubborn(Scheduler):
         """Look at a RUNNING app's tasks, restart those that failed, and return `answer`.
 
         Return None if there is no such app. Ask each task for its code once: the next answer may
-        differ. Restart a failed task that has retries left; it then counts as running. If it
-        has none, `end` the app as FAILED. If all tasks have succeeded, the app is SUCCEEDED. Any
-        state but RUNNING is final: an app that has ended restarts nothing.
+        differ. Restart a failed task that has retries left; it then counts as running. If a failed
+        task has none, `end` the app as FAILED. If all tasks have succeeded, the app is SUCCEEDED.
+        Any state but RUNNING is final: an app that has ended restarts nothing.
         """
         # TODO: one code for each task; a restarted task's code is None.
         raise NotImplementedError("describe")

@@ -54,7 +54,7 @@ def test_no_parameters() -> None:
 
 
 def test_options() -> None:
-    """Options are in the signature's order; a default makes one optional; args is not one."""
+    """Options are in the signature's order; one with a default is optional; args is no option."""
     yours = kata.options(fit)
     right = [
         Option("script", str, required=True, default=None, help="the program"),

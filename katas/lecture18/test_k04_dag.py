@@ -301,7 +301,7 @@ def test_a_pipeline(tmp_path: Path) -> None:
 @four
 @pytest.mark.time_limit(8)
 def test_all_that_is_ready_runs_at_once(tmp_path: Path) -> None:
-    """Four stages at two levels of the pipeline wait for each other, so all four must run."""
+    """Four stages at each of two levels wait for each other, so all four must run at once."""
     gates = {"first": threading.Barrier(4), "last": threading.Barrier(4)}
 
     def run(folder: Path, inputs: Mapping[str, Path], params: Mapping[str, Any]) -> None:

@@ -268,7 +268,7 @@ def test_cancelled_is_final(stage: type[Played], runner: Any) -> None:
 
 
 def test_each_has_its_own_tries(stage: type[Played], runner: Any) -> None:
-    """Each replica has its own retries: two have one each, a third has none; so do two apps."""
+    """Replicas share no retries: two have one each, a third has none. Nor do two apps share any."""
     stage.script = {"a/0": [[1], [0]], "a/1": [[1], [0]], "b/0": [[0]]}
     first, second = (started(runner, app(a=(2, 1), b=1)) for _ in range(2))
     seen(runner, first, "RUNNING", 2)

@@ -120,7 +120,7 @@ def test_retries() -> None:
 
 
 def test_no_retries() -> None:
-    """If the judge has no retries, Slurm requeues nothing, and its container has no policy."""
+    """If the judge has no retries, Slurm requeues nothing; the judge's container has no policy."""
     script = SCRIPT.replace("TORCHX_MAX_RETRIES=2", "TORCHX_MAX_RETRIES=0")
     before = copy.deepcopy(asked := [*CONTAINERS[:2], container("judge", 0, 512, 0)])
     yours = {k: (slurm[1], docker[1]) for k, (slurm, docker) in both(script, asked).items()}

@@ -232,7 +232,7 @@ def test_a_sum_can_be_added_to_again() -> None:
 
 
 def test_a_sum_has_gradients() -> None:
-    """Both get one, back to the dense values."""
+    """Gradients of a sum reach the dense values of both tensors."""
     leaves = [numbers(6, 2, seed=seed).requires_grad_() for seed in (3, 4)]
     x, y = (nested_tensor_from_jagged(leaf, OFFSETS.clone()) for leaf in leaves)
     total: Any = add(x, y)

@@ -66,7 +66,7 @@ def test_every_scene_has_two_answers() -> None:
 
     assert {*rows} == {*SCENES}, f"yours has rows {sorted(rows)}, expected {sorted(SCENES)}"
     odd = [name for name, row in rows.items() if [type(each) for each in row] != [tuple] * 2]
-    assert not odd, f"expected two tuples in each row, but your rows {odd} have others"
+    assert not odd, f"expected two tuples in each row, but your rows {odd} hold something else"
 
 
 @pytest.mark.parametrize("name", SCENES)

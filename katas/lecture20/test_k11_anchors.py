@@ -159,7 +159,7 @@ def test_a_log_size_is_cut() -> None:
 
 @given(seed=st.integers(0, 1000), n=st.integers(1, 5))
 def test_decode_brings_the_box_back(seed: int, n: int) -> None:
-    """Decoding returns every box at most 62.5 times as wide and as high as its anchor."""
+    """Decoding brings back each box that is at most 62.5 times as wide and high as its anchor."""
     boxes, at = some_boxes(n, seed), some_boxes(n, seed + 5000)
     codes = encode(boxes, at)
     keep = (codes[:, 2:] < 5 * CLIP).all(1)

@@ -105,7 +105,7 @@ def test_what_comes_down() -> None:
         yours = pyramid([fine, coarse], [nothing, nothing], [nothing, nothing])
     shapes = [[*y.shape] for y in yours]
     assert shapes == [[1, 1, 4, 4], [1, 1, 2, 2]], (
-        f"maps of 4 and 2 pixels: your shapes are {shapes}, expected the finer map first"
+        f"maps of 4 and 2 pixels: your shapes are {shapes}, expected [1, 1, 4, 4], [1, 1, 2, 2]"
     )
     expected = coarse.repeat_interleave(2, 2).repeat_interleave(2, 3)
     close(yours[0], expected, "a map of zeros, with the coarse map added")

@@ -61,7 +61,7 @@ def test_between_two_neighbours() -> None:
 
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_interpolate_agrees(*, align_corners: bool) -> None:
-    """Sizes may be any, larger or smaller."""
+    """Resizing agrees with PyTorch from any size to any other, larger or smaller."""
     for size in range(1, 9):
         x = torch.linspace(1, 3, size).double().sqrt().sin()
         for length in range(1, 12):

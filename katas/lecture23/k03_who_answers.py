@@ -36,7 +36,7 @@ class Names(TorchDispatchMode):
 
 
 def answer(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **options: Any) -> str:
-    """Return the full name of the operator that ran with "scaled_dot_product" in it, or "math".
+    """Return the full name of the "...scaled_dot_product..." operator that ran, or "math".
 
     Inference mode is excluded: there the function is not decomposed.
     """

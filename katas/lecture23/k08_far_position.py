@@ -5,7 +5,7 @@ float32. Then the model moved to bfloat16, prompts grew to 4,096 tokens, and fou
 
     table     "On long documents the bfloat16 model mixes up neighbours. Float32 does not."
     grid      "Training is worse under autocast, but only on long inputs."
-    rotate    "Our cache is twice as large as planned, and SDPA refuses our q and v."
+    rotate    "Our cache is twice as large as planned, and SDPA refuses q and v together."
     Rotary    "We call model.bfloat16() before serving. Since then it loses distant tokens,
                and model.float() does not bring them back."
 

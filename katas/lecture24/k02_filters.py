@@ -8,7 +8,7 @@ equal logits, or no token left. A filter returns the logits with -inf for droppe
     top_p(0.8)            0.4   0.3   0.2    .      0.4 + 0.3 do not reach 0.8
     top_p(0.3)            0.4    .     .     .
 
-1. `top_k`: keep tokens that equal the last of the k.
+1. `top_k`: keep the k largest, and all tokens that equal the last of these.
 2. `top_p`: keep the fewest most probable tokens whose probabilities add up to at least p; the rest
    get -inf.
 3. `filtered`: temperature, top-k and top-p, in this order; top-p sees only what top-k kept.
@@ -44,7 +44,7 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
-    """Return logits [..., n], and -inf for all but the fewest tokens that reach p, 0 < p < 1.
+    """Return logits [..., n] with -inf for all but the fewest tokens that reach p, 0 < p < 1.
 
     Among equal tokens, the one with the smaller index comes first.
     """

@@ -72,7 +72,7 @@ def test_nothing_changes_at_first() -> None:
         f"your LoRA has scale {lora.scale} and rank {lora.A.shape[0]}, expected {SCALE} and 2"
     )
     assert layer.parametrizations.weight[0] is lora, (
-        "the layer's LoRA is not the object that `adapt` returned: return that one"
+        "`adapt` returned an object that is not the layer's LoRA: return the one you registered"
     )
     equal = torch.equal(layer(x).detach(), before)
     assert equal, "B is 0, but the adapted layer returns a different result"

@@ -54,7 +54,7 @@ def sharded(table: nn.Embedding, mesh: Any) -> nn.Module:
 def backward_mean(
     table: nn.Module, head: nn.Module, ids: torch.Tensor, target: torch.Tensor
 ) -> float:
-    """Give both modules the gradient of the mean squared error of all ranks' examples in ``.grad``.
+    """Give both modules the gradient of the mean squared error over all ranks, in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
     All ranks have the same number of examples. Return the mean squared error of this rank's own.

@@ -145,8 +145,8 @@ def test_bags_are_shared_among_threads(extension: Extension) -> None:
     made = extension.op("chunks")()
     assert made == [0, 4, 4, 8, 8, 10], (
         f"10 bags: your code asks parallel_for for the chunks {made} (first, last, ...), expected"
-        " [0, 4, 4, 8, 8, 10]: share the bags among threads, with GRAIN as the grain. If they share"
-        " the ids, two threads may add to the same row"
+        " [0, 4, 4, 8, 8, 10]: share the bags among threads, with GRAIN as the grain. If threads"
+        " share the ids, two of them may add to the same row"
     )
 
 

@@ -82,7 +82,7 @@ def stack(batches: Sequence[Batch], dim: int = 0) -> Batch:
 
 def flatten(batch: Batch) -> tuple[list[Any], Any]:
     """Return the values, nested Batches unchanged, and whatever else `unflatten` needs."""
-    # TODO: the names, and a number of the first value's dims that holds if a batch dim is hidden.
+    # TODO: the names, and what still holds for the first value's dims when a batch dim is hidden.
     raise NotImplementedError("flatten")
 
 

@@ -65,8 +65,8 @@ def reinforce(
 ) -> torch.Tensor:
     """Return a loss whose gradient makes actions that pay more likely.
 
-    `pays` returns the reward of each action. Add `bonus` times the entropy of each step to the
-    reward.
+    `pays` returns the reward of each action. Subtract `bonus` times the mean entropy of the
+    steps from the loss.
     """
     choice = Categorical(logits=policy(seen))
     reward = pays(choice.sample())

@@ -90,7 +90,7 @@ def test_one_slot_alone() -> None:
 
 
 def test_several_slots() -> None:
-    """Slots may be in any order, share a parent, or be empty."""
+    """Slots may be in any order and share a parent, and an update may have no slots."""
     leaves = irrational(16)
     tree = grown(leaves.tolist())
     check_sums(tree, leaves, "all 16")

@@ -12,7 +12,7 @@ waiting thread has ``acquire`` in its stack, and ``self`` in that frame is the l
 
 Write two functions, about 20 lines.
 
-- `waiting`: find each thread's lock. Walk up the stack with ``frame.f_back``.
+- `waiting`: find the lock that each thread waits for. Walk up the stack with ``frame.f_back``.
 - `cycle`: find threads that wait for each other. A thread outside the ring is only a victim.
 
 Begin on paper: in the picture, which thread owns the lock that thread 1 waits for, and what does

@@ -153,7 +153,7 @@ def test_a_thread_that_does_not_wait() -> None:
             thread.join()
     assert not yours, (
         f"your code says that {len(yours)} threads wait, expected 0: one has its lock, two are in"
-        " other classes' methods of that name, which have different code"
+        " other classes' methods called acquire, which have different code"
     )
 
 

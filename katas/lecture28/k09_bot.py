@@ -56,9 +56,9 @@ def subscriptions(text: str) -> dict[str, list[str]]:
 def react(event: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
     r"""Return ``{"body": the new text}``, or None if there is nothing to do.
 
-    Answer only events with the action "labeled". Its "issue" or "pull_request" was just fetched and
-    contains ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and more. `wanted`
-    is the result of `subscriptions`.
+    Answer only an event with the action "labeled". Its "issue" or "pull_request" was just fetched
+    and contains ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and more.
+    `wanted` is the result of `subscriptions`.
 
     If there is a line that matches `CC`, append the new users to it; otherwise add such a line at
     the end, after a blank line if there is text before it. Name no user twice in it, and do not add

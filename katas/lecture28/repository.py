@@ -224,7 +224,7 @@ def environment(home: Path, clock: int = 0) -> dict[str, str]:
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
-        # Without HOME, Python would not find packages installed by the user.
+        # With this HOME, Python would not find packages installed by the user.
         "PYTHONUSERBASE": site.getuserbase(),
         "LC_ALL": "C",
         "TMPDIR": str(home),

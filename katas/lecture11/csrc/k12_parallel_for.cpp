@@ -23,7 +23,7 @@
 // Afterwards compare Parallel-inl.h and ParallelOpenMP.h in torch/include/ATen. Without OpenMP, the
 // threads are in aten/src/ATen/ParallelNative.cpp.
 //
-// Real life differs: OpenMP reuses its threads, and rethrows the first exception.
+// Real life differs: OpenMP reuses its threads, and PyTorch rethrows the first exception.
 //
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>

@@ -39,8 +39,8 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 # Each function gets the known values, the node's attributes by name, and its inputs. An input whose
-# name is "" is None; an omitted input at the end may not be passed at all. Each returns an array,
-# or a tuple with one array for each output.
+# name is "" is None; an omitted input at the end may also be left out of the call. Each returns an
+# array, or a tuple with one array for each output.
 
 
 def evaluate(graph: onnx.GraphProto, known: Values) -> list[Array]:

@@ -18,7 +18,7 @@ def embed(tower: nn.Module, x: torch.Tensor, chunk: int) -> tuple[torch.Tensor, 
     """Return the embeddings of all rows, without a graph, and the RNG's state before each chunk.
 
     The tower sees at most `chunk` rows at a time, in order; the last chunk may be smaller. Do not
-    change its mode. The RNG is the CPU's.
+    change the tower's mode. The RNG is the CPU's.
     """
     parts, states = [], []
     with torch.no_grad():

@@ -24,7 +24,7 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
-    """Return logits [..., n], and -inf for all but the fewest tokens that reach p, 0 < p < 1.
+    """Return logits [..., n] with -inf for all but the fewest tokens that reach p, 0 < p < 1.
 
     Among equal tokens, the one with the smaller index comes first.
     """

@@ -49,7 +49,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
 }
 
 // Refuses tensors with dtypes or dims other than those named at bag_cpu, offsets that do not begin at 0
-// or that decrease, and ids beyond the table.
+// or that decrease, and ids that are not rows of the table.
 void check(const Tensor& table, const Tensor& ids, const Tensor& offsets, int64_t mode);
 
 // ---- the exercise ------------------------------------------------------------------------
