@@ -148,5 +148,5 @@ def test_this_process_has_them() -> None:
     own = [name for name in kata.closure(kata.EXTENSION, needed) if kata.path_of(name).is_file()]
     missing = [name for name in own if f"/{name}" not in maps]
 
-    assert len(own) >= 4, f"your list is {own}, expected the four layers of PyTorch at least"
+    assert len(own) >= 4, f"your list is {own}, expected at least 4 of PyTorch's libraries"
     assert missing == [], f"your list contains {missing}, but this process has not loaded them"

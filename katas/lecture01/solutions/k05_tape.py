@@ -66,8 +66,7 @@ class Tape:
         """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
         ``rule(grad)`` returns a gradient for each input, possibly the same tensor for two of them.
-        A Variable on which `result` does not depend keeps grad None. Do not remove entries from the
-        tape.
+        A Variable on which `result` does not depend keeps grad None. Do not change the tape.
         """
         result.grad = torch.ones_like(result.data)
         for output, inputs, rule in reversed(self.entries):
