@@ -58,8 +58,8 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
     """Return the images with `count` channels of zeros appended, in the same dtype.
 
-    Keep channels-last images channels-last, row-major ones row-major, and slices of either as they
-    are; `count` is 1 or more.
+    Keep channels-last images channels-last and row-major ones row-major, even if they are slices;
+    `count` is 1 or more.
     """
     n, _, h, w = images.shape
     zeros = torch.zeros(n, count, h, w, dtype=images.dtype, device=images.device)

@@ -218,4 +218,6 @@ def test_no_tensor_is_made() -> None:
             fresh.is_strides_like_channels_last((2, 3, 4, 5), strides),
         )
 
-    assert (True, True) == yours, f"both questions about a new channels-last tensor: yours {yours}"
+    assert (True, True) == yours, (
+        f"both questions about a new channels-last tensor: yours {yours}, expected True twice"
+    )

@@ -169,7 +169,7 @@ def test_the_naive_loop_scatters_at_every_step() -> None:
         naive(x, 0.9)
 
     assert 50 <= len(scattered.names), (
-        f"counted only {len(scattered.names)} scattered operators, expected 50"
+        f"counted only {len(scattered.names)} scattered operators, expected 50 or more"
     )
 
 
