@@ -66,7 +66,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """For each gradient, append its norm divided by the norm that `tensor` has at this call."""
+    """Append each gradient's norm, divided by the norm of `tensor` when `watch` was called."""
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / tensor.norm())))
 
 

@@ -223,7 +223,7 @@ def test_backward_works_once(name: str) -> None:
 
     yours = error_of(lambda: backward(torch.ones(2)))
     assert "backward through the graph a second time" in yours, (
-        f"a second backward must raise, since the first releases what it saved; yours: {yours}"
+        f"a second backward must raise, since the first releases what was saved; yours: {yours}"
     )
 
 

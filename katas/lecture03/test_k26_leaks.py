@@ -195,7 +195,7 @@ def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
 
 
 def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
-    """Take the norm in `watch`: a step may have changed the tensor when the gradient arrives."""
+    """Take the norm in `watch`: a step may change the tensor before the gradient arrives."""
     log: list[float] = []
     watch(x, log)
     norm = float(x.detach().norm())

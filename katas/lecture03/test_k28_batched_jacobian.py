@@ -213,7 +213,7 @@ def one_thread() -> Iterator[None]:
 
 
 def speedup(candidate: Callable[..., torch.Tensor]) -> float:
-    """Return how many times faster than row by row it is: medians of interleaved runs."""
+    """Return how many times faster than row by row `candidate` is: medians of interleaved runs."""
     function, x = net(), torch.randn(16)
     # The first call of each pays for imports and caches.
     torch.testing.assert_close(candidate(function, x), row_by_row(function, x))

@@ -42,7 +42,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """For each gradient, append its norm divided by the norm that `tensor` has at this call."""
+    """Append each gradient's norm, divided by the norm of `tensor` when `watch` was called."""
     # The closure owns a number, not the tensor that owns the hook.
     norm = tensor.detach().norm()
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / norm)))
