@@ -102,9 +102,7 @@ def test_a_mode_is_left() -> None:
 
     compare(mode(), torch.inference_mode(), "a mode made of another")
 
-    assert seen == ["entered", "left"], (
-        f"your code has {seen} the mode, expected entered, then left"
-    )
+    assert seen == ["entered", "left"], f"the mode was {seen}, expected entered, then left"
 
     @contextmanager
     def another() -> Iterator[None]:

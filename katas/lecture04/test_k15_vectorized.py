@@ -161,7 +161,7 @@ def test_the_largest_element(extension: Extension) -> None:
 
 
 def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:
-    """Any lane of any vector may hold it, or the rest, even if a step takes several vectors."""
+    """The largest may be in any lane of any vector or in the rest, even if a step takes several."""
     for n in (2 * width(extension) + 3, 16 * width(extension) + 3):
         for i in range(n):
             x = torch.zeros(n)
