@@ -40,11 +40,11 @@ class Module:
         """Put `value` where it belongs, so that its name is in one place only.
 
         Put a Parameter or a Module into its drawer, and remove the name from other drawers and
-        ``__dict__``. A value that replaces another of its kind keeps its position. Any other value
-        for a name in a drawer goes there too if it is None or of the drawer's kind (Parameter,
-        torch.Tensor, Module); else raise ``refused(name, value)``. Everything else is a plain
-        attribute, which may be set before ``__init__``; for drawer values `drawers` then raises.
-        (PyTorch also refuses a Module for a Parameter's name; this is not required here.)
+        ``__dict__``. A value that replaces another of its kind takes over its position. Any other
+        value for a name in a drawer goes there too if it is None or of the drawer's kind
+        (Parameter, torch.Tensor, Module); else raise ``refused(name, value)``. Everything else is a
+        plain attribute, which may be set before ``__init__``; for drawer values `drawers` then
+        raises. (PyTorch also refuses a Module for a Parameter's name; this is not required here.)
         """
         kinds = (Parameter, torch.Tensor, Module)
         home = {Parameter: 0, Module: 2}

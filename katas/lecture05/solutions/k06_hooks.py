@@ -57,7 +57,7 @@ class Hooked:
         A pre-hook may return new arguments: a tuple, or a single one. A hook after `forward` may
         return a new output. None changes nothing. List the hooks of each kind when their turn
         comes. So a hook that registers or removes one of its own kind affects the next call, but a
-        pre-hook that registers or removes a hook after `forward` affects this call.
+        pre-hook that changes the hooks after `forward` affects this call.
         """
         for hook in [*self.before.values()]:
             found = hook(self, args)

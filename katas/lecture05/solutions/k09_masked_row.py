@@ -54,7 +54,7 @@ def module_without_weights(v: torch.Tensor) -> torch.Tensor:
 
 
 def module_gradient(v: torch.Tensor) -> torch.Tensor:
-    """Return the gradient of the sum of both rows, with weights, with respect to the values."""
+    """Return the gradient of the sum of `module_with_weights` with respect to the values."""
     v = v.clone().requires_grad_()
     return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
 
