@@ -34,8 +34,8 @@ def shuffled(source: Iterable[T], size: int, generator: torch.Generator) -> Iter
     """Yield each item of `source` once, through a buffer of `size` items.
 
     First fill the buffer. For each new item, draw a place uniformly with `generator`, yield the
-    item in that place, and put the new one there. At the end, draw the order of the
-    rest, too.
+    item in that place, and put the new one there. At the end, yield the rest in an
+    order that is also drawn.
     """
     # TODO: fill the buffer, exchange items, empty the buffer.
     raise NotImplementedError("shuffled")

@@ -1,4 +1,4 @@
-"""Stop in mid-epoch, and resume bit for bit.
+"""Stop mid-epoch, and resume bit for bit.
 
 The job is killed after batch 2. A checkpoint contains the model, but what about the data? You need
 the order, the position in it, and the generator that draws crops and flips. And there is a trap,

@@ -1,4 +1,4 @@
-"""Stop in mid-epoch, and resume bit for bit."""
+"""Stop mid-epoch, and resume bit for bit."""
 
 from __future__ import annotations
 
