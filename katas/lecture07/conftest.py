@@ -161,9 +161,9 @@ class Stream:
 class Gpu:
     """A model of a device: streams, and a host whose time is `now`.
 
-    Work always takes the same time: everything that may run at once does so, at full speed. There
-    is no memory and no data, so no ``record_stream`` and no races; no limit on queued launches, no
-    priorities, no streams of other libraries, and no blocking streams.
+    A piece of work always takes the same time: everything that may run at once does so, at full
+    speed. There is no memory and no data, so no ``record_stream`` and no races; no limit on queued
+    launches, no priorities, no streams of other libraries, and no blocking streams.
     """
 
     def __init__(self) -> None:

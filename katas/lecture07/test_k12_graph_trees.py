@@ -116,7 +116,7 @@ def test_results_are_placed_in_their_order() -> None:
 
 
 def test_which_results_are_alive() -> None:
-    """A recording fits only the results it was made for: one made while a was held overwrites b."""
+    """A recording fits the live results it was made for: one made while a was held overwrites b."""
     tree, found = Tree(), []
     for alive in ("a", "b", "a"):
         tree.restart()
