@@ -95,8 +95,8 @@ def check(condition: Condition) -> None:
 def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
     """Return the sum of the first `count` elements of a vector; raise if there are fewer.
 
-    `count` is an int64 tensor without dims; it is never negative, so you need not check that. The
-    message of your check appears only in Python: the artefact has its own.
+    `count` is an int64 tensor without dims; it is never negative, so you need not promise that. A
+    promise's message appears only in Python: the artefact has its own.
     """
     n = count.item()
     # TODO: this branch does not export.
