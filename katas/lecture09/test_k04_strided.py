@@ -124,7 +124,7 @@ def test_every_other_element(extension: CudaExtension, device: str) -> None:
 
 
 def test_part_of_a_matrix(extension: CudaExtension, device: str) -> None:
-    """A slice of both dims keeps the row stride of the whole matrix."""
+    """The row stride of a slice comes from the whole matrix, not from the width of the slice."""
     x, y = numbers(9, 10, device=device), numbers(4, 8, device=device)
     check(extension, x[2:8:2, 3:9], y[1:, 1:7])
     # Equal strides do not imply contiguous tensors.
@@ -219,7 +219,7 @@ def test_special_values_are_subtracted_like_others(extension: CudaExtension, dev
 def test_a_thread_goes_on_to_further_elements(
     extension: CudaExtension, device: str, rows: int
 ) -> None:
-    """With more elements than threads, the loop goes on in steps of the whole grid."""
+    """With as many elements as threads, or more, the loop goes on in steps of the whole grid."""
     x = numbers(256, rows, device=device).t()
     check(extension, x, numbers(rows, 1, device=device))
     check(extension, numbers(70_000, device=device), numbers(1, device=device))

@@ -82,7 +82,7 @@ def one_launch(extension: CudaExtension) -> Launch:
 
 @pytest.mark.parametrize("n", [4, 400, 1020, 1028, 2044, 5000])
 def test_the_grid_reaches_the_last_vector(extension: CudaExtension, device: str, n: int) -> None:
-    """Scale: the vectors are whole, but do not fill a block."""
+    """Scale: all vectors are whole, but the last block of them is not full."""
     check_scale(extension, n, device)
 
 

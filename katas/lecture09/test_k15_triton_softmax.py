@@ -286,7 +286,7 @@ class Refused(TorchFunctionMode):
 
 @step_three
 def test_a_block_keeps_its_length() -> None:
-    """With 5 of 8 lanes seen, do not call PyTorch's softmax, nor index a block of 5 by the mask."""
+    """With 5 of 8 lanes seen, neither call PyTorch's softmax nor make a block of 5 by the mask."""
     loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
     with forbids(kata, *SOFTMAXES, operators=RUN) as fresh, Refused() as refused:
         fresh.softmax_block(loaded, mask, 2.0)

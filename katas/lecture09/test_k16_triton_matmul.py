@@ -85,7 +85,7 @@ def same(what: str, expected: torch.Tensor, found: torch.Tensor, mask: torch.Ten
     if wrong := ((expected != found) & inside).nonzero().tolist():
         a, b = wrong[0]
         raise AssertionError(
-            f"{what}[{a}][{b}] is place {int(found[a, b])}, expected {int(expected[a, b])};"
+            f"{what}[{a}][{b}] is offset {int(found[a, b])}, expected {int(expected[a, b])};"
             f" {len(wrong)} of {int(inside.sum())} are wrong"
         )
 

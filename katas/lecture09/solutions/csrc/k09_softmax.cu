@@ -8,9 +8,9 @@ constexpr int WARP = 32;
 constexpr int THREADS = 256;
 constexpr unsigned ALL = 0xffffffffu;
 
-// What is known about some of a row's elements. It begins with the lowest finite number,
-// because -inf - (-inf) is NaN: then the sum of no elements is 0, and so is that of elements that
-// are all -inf.
+// What is known about some of a row's elements. It begins with the lowest finite number, not
+// with -inf, because -inf - (-inf) is NaN. So the sum of no elements is 0, and so is that of
+// elements that are all -inf.
 struct Partial {
     float largest = -FLT_MAX;
     float sum = 0.0f;
