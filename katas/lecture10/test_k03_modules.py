@@ -211,7 +211,7 @@ def test_the_root_is_run_though_it_is_a_leaf() -> None:
 
 
 def test_a_subclass_of_a_leaf_is_run() -> None:
-    """A module is a leaf if PyTorch defines its class: nobody knows what your own class does."""
+    """A module is a leaf only if ``torch.nn`` defines its class; nobody knows what yours does."""
 
     class Own(nn.Linear):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

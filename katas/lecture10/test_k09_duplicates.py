@@ -157,7 +157,7 @@ def test_the_order_of_keywords_does_not_matter() -> None:
 
 
 def test_equal_literals_are_not_the_same() -> None:
-    """``1 == 1.0 == True`` and ``0.0 == -0.0`` in Python, not in an int64 tensor."""
+    """``1 == 1.0 == True`` and ``0.0 == -0.0`` in Python, but calls with them are not the same."""
     add, div = aten.add.Tensor, aten.div.Tensor
     numbers = torch.tensor([1, 2])
 

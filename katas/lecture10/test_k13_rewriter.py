@@ -266,7 +266,7 @@ def test_placeholders_are_counted() -> None:
             message = "no ValueError"
         assert "placeholders" in message, (
             "expected a ValueError about the numbers of placeholders, before anything is changed; "
-            f"your message is {message}"
+            f"yours: {message}"
         )
     assert before == graph_text(gm.graph), (
         "a refused replacement must leave the graph as it is: compare the placeholders first"

@@ -137,7 +137,7 @@ return (sub, mul_1)""",
 
 
 def test_an_input_gets_its_last_value_at_the_end() -> None:
-    """The input gets its last value once, however often it is written to; it is returned itself."""
+    """An input gets its last value once, however often it is written to, and is itself returned."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         x.add_(y)
@@ -211,7 +211,7 @@ def test_a_sister_sees_a_write_to_the_other_view() -> None:
 
 
 def test_what_a_write_returns_is_the_tensor_itself() -> None:
-    """A view is not just the current value: later writes to either one show in the other."""
+    """What a write returns is not just a value: later writes to it or to its base show in both."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * 1

@@ -298,7 +298,7 @@ def test_items_are_saved_instead_of_tuples() -> None:
 
 
 def test_values_are_saved_in_the_order_of_the_joint_graph() -> None:
-    """Saved values may be a primal, an item, an output, or a value in between."""
+    """A saved value may be a primal, an item, an output, or a value in between."""
 
     def function(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = torch.native_dropout(x, 0.5, True)[0] * w  # noqa: FBT003 - as above

@@ -97,7 +97,7 @@ def test_nan_spreads_as_it_did(name: str) -> None:
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_it_is_one_graph_for_all_data(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each compiles once, without a break, from PyTorch's operators, for data of either branch."""
+    """Each function is one unbroken graph of PyTorch's operators, for data of either branch."""
     whole = getattr(kata, f"whole_{name}")
     whole(INPUTS["large"])
     capsys.readouterr()
