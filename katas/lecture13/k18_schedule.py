@@ -7,7 +7,7 @@ two slots:
     stage 1   .  F0 F1 .  .  B0 B0 F2 ...
     stage 2   .  .  F0 B0 B0 F1 B1 B1 ...
 
-A stage first runs one forward for each later stage, then alternates forwards and backwards.
+A stage warms up with one forward for each later stage, then alternates forwards and backwards.
 
 Write `one_f_one_b`, 5 lines; the tests draw it.
 

@@ -15,7 +15,7 @@ Write `exchange_tokens`, about 12 lines: ``dist.all_to_all_single`` three times.
 Begin with the example: which three numbers does rank 1 need before it can allocate?
 Afterwards read ``all_to_all_single`` in ``torch/distributed/distributed_c10d.py``, and its
 ``input_split_sizes``.
-In practice, experts have a capacity, and tokens beyond it are dropped.
+Real life differs: experts have a capacity, and tokens beyond it are dropped.
 """
 
 from __future__ import annotations

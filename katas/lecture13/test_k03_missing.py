@@ -62,7 +62,7 @@ def test_it_is_a_barrier() -> None:
 
 
 def test_who_has_not_come_is_named() -> None:
-    """Every rank that has arrived names the missing ranks in order, and so does rank 0."""
+    """Every rank that has arrived names the missing ranks in order; rank 0 is not special."""
     for absent in ((1,), (0,), (1, 3, 10), tuple(range(1, 12))):
         for rank, missing in enumerate(Turns().run(of_ranks(comes, 12, 12, absent))):
             same(missing, list(absent), f"who is missing of 12, says rank {rank}")
@@ -105,7 +105,7 @@ def test_all_ranks_agree() -> None:
     for first, more in product(range(10), range(10)):
         results = Turns(switching(first, first + more)).run(of_ranks(comes, 2, 2))
         assert results[0] == results[1], (
-            f"your ranks name {results} as missing, expected the same. Rank 0 runs {first}"
+            f"your ranks name {results} as missing, expected both to agree. Rank 0 runs {first}"
             f" operations, rank 1 then {more}, rank 0 the rest: they must obey one verdict"
         )
 

@@ -53,7 +53,7 @@ def swapped() -> tuple[list[float], list[str]]:
 
 
 def test_one_message_goes_out_while_one_comes_in(world: World) -> None:
-    """A rank sends to the next one and receives from the previous one; both begin at once."""
+    """A rank sends to the next and receives from the previous; both begin before it waits."""
     results = world(swapped, 3, timeout=SOON)
     for rank, (came, log) in enumerate(results):
         same(came, [(rank - 1) % 3] * 2, f"what arrives at rank {rank} of 3, from the one before")

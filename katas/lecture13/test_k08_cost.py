@@ -47,7 +47,7 @@ def test_a_ring_step_by_step() -> None:
 
 
 def test_a_tree_round_by_round() -> None:
-    """The number of ranks that have the tensor doubles until all have it; then the same again."""
+    """A broadcast doubles the ranks that have the tensor each round; a reduction takes as long."""
     for link in LINKS:
         for n in (1, 2, 3, 5, 8, 9, 16):
             rounds = next(rounds for rounds in range(9) if 2**rounds >= n)
