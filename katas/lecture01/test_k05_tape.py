@@ -160,7 +160,7 @@ def test_the_tape_is_not_used_up() -> None:
 
     assert before == tape.entries, (
         f"after backward the tape has {len(tape.entries)} entries, before it {len(before)}:"
-        " read the entries without removing them"
+        " read the entries, and neither remove nor reorder them"
     )
 
 
