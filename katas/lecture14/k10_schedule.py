@@ -5,7 +5,7 @@ stages 0 and 4, out of 4 ranks:
 
     0F0 0F1 0F2 0F3 4F0 4F1 4F2 4F3 0F4 0F5 0F6 4B0 0F7 4B1 4F4 4B2 ...
 
-Micro-batches go in rounds, one micro-batch for each rank: 0 to 3 through stage 0, the same through
+With 4 ranks, micro-batches go in rounds of 4: 0 to 3 through stage 0, the same through
 stage 4, then 4 to 7. A rank begins with a lead of forwards, then alternates one forward and one
 backward, and ends with the remaining backwards.
 

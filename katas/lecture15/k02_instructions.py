@@ -63,7 +63,7 @@ class Call:
 
 @dataclass
 class Plan:
-    """A program: shape and dtype of each value, which are constants or inputs, then the calls."""
+    """A program: values (shape, dtype), which of them are constants or inputs, and the calls."""
 
     values: list[tuple[tuple[int, ...], torch.dtype]] = field(default_factory=list)
     constants: dict[int, str] = field(default_factory=dict)

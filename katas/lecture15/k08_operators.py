@@ -8,7 +8,7 @@ The app is built with the kernels on a list. Nobody writes that list by hand: `n
     recorder.needs          # {"aten::addmm": {"float32"}, "aten::t": {"float32"}}
 
 A witness knows only what it saw. Months later, the phone lacks the kernel for a branch not taken,
-a dtype that did not occur, a Dropout in eval mode. So merge several runs.
+a dtype not seen, a Dropout skipped in eval mode. So merge several runs.
 
 1. `Recorder.__torch_dispatch__`: record the operator and the dtypes of the tensors it reads.
 2. `merged`: the needs of several runs or models, as one.

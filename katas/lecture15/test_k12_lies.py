@@ -84,7 +84,7 @@ def refuses(call: Callable[[], object], what: str) -> None:
     except ValueError as error:
         reason = str(error)
     else:
-        raise AssertionError(f"{what}: your phone answers {yours}, expected a ValueError")
+        raise AssertionError(f"{what}: your code returns {yours}, expected a ValueError")
     assert reason, f"{what}: your code raises a ValueError that does not say why"
 
 

@@ -1,6 +1,6 @@
 """Ship it: export, check, open, compare, with the real API.
 
-One function, called for each release, does everything that this lecture did in pieces. If the file
+One function, called for each release, puts pieces of this lecture together. If the file
 does not answer as the model does, the function raises, before a caller notices:
 
     model --export--> model.onnx --check and open--> session --compare--> session or ValueError

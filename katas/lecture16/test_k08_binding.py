@@ -117,7 +117,7 @@ def test_x_is_read_where_it_is() -> None:
     """Contiguous memory is not copied, and a view of some rows is contiguous."""
     for x in (X, X[1:]):
         _, spy = into(x)
-        assert spy.read == [x.data_ptr()], "the session copies x, although x is contiguous"
+        assert spy.read == [x.data_ptr()], "the session reads a copy of x, although x is contiguous"
 
 
 def test_other_strides() -> None:
@@ -136,7 +136,7 @@ def test_a_gradient_is_no_obstacle() -> None:
     x = X.clone().requires_grad_()
     _, spy = into(x)
 
-    assert spy.read == [x.data_ptr()], "the session copies x, although x is contiguous"
+    assert spy.read == [x.data_ptr()], "the session reads a copy of x, although x is contiguous"
 
 
 def test_earlier_answers_stay() -> None:

@@ -68,8 +68,8 @@ def call(component: Callable[..., Any], words: Sequence[str]) -> Any:
 
     - An option is spelled like its parameter, ``--num_replicas``; a one-letter option also as
       ``-n``. It may be ``-h``, so only ``--help`` prints the descriptions, which may contain ``%``.
-    - Types are int, float, str, bool (true for the text true, in any case, else false) and lists of
-      the first three (``1,2``, perhaps with spaces). An omitted option has its default.
+    - Types are int, float, str, bool (true for the text true, in any letter case, else false) and
+      lists of the first three (``1,2``, perhaps with spaces). An omitted option has its default.
     - Everything after the first ``--`` goes to ``*args: str``, word for word. For a component
       without ``*args``, words after ``--`` are an error, like an unknown option.
     """

@@ -97,7 +97,7 @@ def test_the_length_of_a_row_does_not_count() -> None:
 
 
 def gathered() -> tuple[torch.Tensor | None, torch.Tensor]:
-    """Return the gradient of this rank's rows if rank r weights all by r + 1, and its input."""
+    """Return the gradients of this rank's rows and of all rows, if rank r weights all by r + 1."""
     rank, size = dist.get_rank(), dist.get_world_size()
     rows = numbers(2 * size, 3)[2 * rank : 2 * rank + 2].requires_grad_()
     found, came = Gather.apply(rows), list[torch.Tensor]()

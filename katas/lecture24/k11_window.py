@@ -1,7 +1,7 @@
 """Change the width of a window, and compile nothing.
 
-The layers of a model alternate between narrow and wide windows, and each width is compiled. How
-often? A backend is a function, so it can count its calls:
+The layers of a model alternate between narrow and wide windows, and their attention is
+compiled. How often? A backend is a function, so it can count its calls:
 
     print(compilations(by_int, [1, 2, 3, 4]), compilations(by_int, [4, 4, 4]))
 

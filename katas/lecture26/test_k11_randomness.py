@@ -76,7 +76,7 @@ def test_policies_meet_the_same_noise() -> None:
 
 
 def test_the_difference_is_without_noise() -> None:
-    """Without noise, each of 3 numbers adds 1 * 0.5 + 1 to the difference."""
+    """Equal noise cancels: each of 3 numbers adds 1 * 0.5 + 1 to the difference."""
     policies = torch.stack([POLICY, POLICY + torch.tensor([0, 1]).double()])
     yours = fair(Noisy(), policies, torch.randn(6, 3).double())
     found = (yours[1] - yours[0]).tolist()

@@ -17,7 +17,7 @@ def grad_cam(
     """Return the signed cam [rows, height, width] of each row's class, without a graph.
 
     `layer` runs once in ``model(x)`` and returns [rows, maps, height, width]. Leave no hook
-    behind, fill no ``.grad``, and work under ``torch.no_grad()``.
+    behind and fill no ``.grad``; the caller may be under ``torch.no_grad()``.
     """
     kept: list[torch.Tensor] = []
 

@@ -20,7 +20,7 @@ def rank_correlation(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def cascade(model: nn.Module, seed: int = 0) -> list[tuple[str, nn.Module]]:
-    """Return copies with the last 1, 2, ... layers randomized, each with the latest layer's name.
+    """Return copies with the last 1, 2, ... layers random, each named for the one randomized last.
 
     A layer is a module that has ``reset_parameters``; their order is that of ``named_modules``. Set
     the seed only once: two layers of the same shape get different weights. A layer randomized in

@@ -32,7 +32,7 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
 
 
 def attention(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return the softmax of each row where the mask is True, and 0 elsewhere.
+    """Return the softmax of each row over the elements where the mask is True, and 0 elsewhere.
 
     A row without a True is all 0, and its scores have gradient 0.
     """
