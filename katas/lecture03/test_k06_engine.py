@@ -66,7 +66,7 @@ def in_turns(nodes: Sequence[Node]) -> list[set[Node]]:
 
 @pytest.mark.step(1, "count the edges")
 def test_a_chain_has_one_edge_to_each_node() -> None:
-    """One edge leads from the root to exp, and one from exp to the node of the leaf."""
+    """One edge, the root, leads to exp, and one leads from exp to the node of the leaf."""
     y = leaf(1.0).exp()
     dependencies = count_dependencies(edges(y))
 
