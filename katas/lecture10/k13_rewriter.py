@@ -38,8 +38,8 @@ def replace_pattern(gm: fx.GraphModule, pattern: fx.Graph, replacement: fx.Graph
 
     For each match of the graph as it was: put a copy of the replacement's calls
     (``Graph.graph_copy``) right before the match's result, with what the pattern's placeholders
-    stood for in place of its own placeholders. Let all users of the result use the copy's result,
-    and erase only the calls of the match. Do not search the replacements again.
+    stood for in place of its own placeholders, in order. Let all users of the result use the copy's
+    result, and erase only the calls of the match. Do not search the replacements again.
 
     The replacement may be just one of its placeholders. Leave `pattern` and `replacement` as they
     are. Recompile at the end. If the two have different numbers of placeholders, raise a ValueError

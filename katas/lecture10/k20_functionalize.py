@@ -54,7 +54,7 @@ class Program:
         raise NotImplementedError("read")
 
     def write(self, node: fx.Node, value: fx.Node) -> None:
-        """Record `value` for a tensor, and for everything that shares its memory.
+        """Give a tensor `value` from now on; all that shares its memory sees the write.
 
         To write to a view, write the result of `put_back` to the tensor that it views, and so on
         down to the base (`base_of`). The base keeps the value; every view of it is then out of

@@ -339,7 +339,7 @@ def test_what_is_no_match_takes_no_calls() -> None:
 
     assert 1 == count(function, twice), (
         "expected one match: the first two negs do not match, since the first is returned, but the "
-        "last two are"
+        "last two do"
     )
 
 

@@ -101,7 +101,7 @@ def bytes_of(saved: Iterable[fx.Node]) -> int:
 
 
 def walk(graph: fx.Graph, saved: Iterable[fx.Node]) -> tuple[list[fx.Node], set[fx.Node]]:
-    """Return the operators that backward runs if `saved` is saved, and which of those it uses."""
+    """Return the operators that backward runs if `saved` is saved, and which of `saved` it uses."""
     saved, used, run = set(saved), set(), set()
     gradients = next(iter(reversed(graph.nodes))).args[0][1:]
     waiting = [node for node in gradients if node is not None]
@@ -530,7 +530,9 @@ def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
         bytes_of(choice) for choice in subsets(calls) if is_enough(graph, (*choice, *values[:2]))
     )
 
-    assert is_enough(graph, saved), "backward cannot be computed from the tensors you save"
+    assert is_enough(graph, saved), (
+        "backward cannot run from what you save, or only by running an expensive operator again"
+    )
     assert best == bytes_of(saved), (
         f"you save {[str(node) for node in saved]}, {bytes_of(saved)} bytes, but {best} are enough"
     )

@@ -284,7 +284,7 @@ def test_other_loops_than_the_reduction_s_do_not_fit() -> None:
 
 
 def test_all_nodes_of_a_kernel_count() -> None:
-    """A kernel of rows takes no reduction along another dim, whichever node has the rows."""
+    """Whether a loop fits a kernel depends on all of the kernel's nodes, not only on the first."""
     a = node("a", {"x": ROWS}, (N,))
     total = node("total", {"y": FULL}, (N,), (M,))
     wide = node("wide", {"z": FULL}, (N, 7))

@@ -74,7 +74,7 @@ def tensor_of(node: fx.Node) -> fx.Node:
 
 
 def base_of(node: fx.Node) -> fx.Node:
-    """Return the tensor that a node views, directly or through other views, or the node itself."""
+    """Follow views down to the tensor that is no view, possibly the node itself, and return it."""
     node = tensor_of(node)
     while is_view(node):
         node = tensor_of(node.args[0])

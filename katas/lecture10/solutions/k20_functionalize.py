@@ -32,7 +32,7 @@ class Program:
         return self.current[node]
 
     def write(self, node: fx.Node, value: fx.Node) -> None:
-        """Record a new value for a tensor, and for everything that shares its memory."""
+        """Give a tensor a new value; all that shares its memory sees the write."""
         node = tensor_of(node)
         if is_view(node):
             viewed = node.args[0]
