@@ -21,7 +21,7 @@ def masked(rows: torch.Tensor, p: float, keys: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_mask_belongs_to_its_key() -> None:
-    """A mask depends neither on the row's position nor on earlier draws or other generators."""
+    """A mask depends on neither the row's position nor earlier draws; no other generator moves."""
     x = torch.randn(5, 40).double()
     keys = torch.tensor([7, 3, 7, 2**40, 0])
     with unchanged(x=x, keys=keys):

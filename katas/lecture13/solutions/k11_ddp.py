@@ -103,7 +103,7 @@ class DDP(nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Let gradients accumulate inside the block, and send nothing. Given."""
+        """Let the gradients of forwards inside the block accumulate, and send nothing. Given."""
         before, self.syncs = self.syncs, False
         try:
             yield

@@ -10,7 +10,7 @@ def averages(batches: list[torch.Tensor], zero: torch.Tensor) -> list[torch.Tens
     """For each step, return the average over the batches of the ranks that still have one.
 
     The number of batches differs from rank to rank, and may be 0; all ranks return the averages
-    of all steps. `zero` is a tensor of zeros with the shape of a batch.
+    of all steps. `zero` is a tensor of zeros with the shape and dtype of a batch.
     """
     steps = torch.tensor(len(batches))
     dist.all_reduce(steps, dist.ReduceOp.MAX)
