@@ -62,6 +62,6 @@ def weights(size: int, length: int, kernel: Filter) -> torch.Tensor:
 
 
 def shrink(image: torch.Tensor, height: int, width: int, kernel: Filter) -> torch.Tensor:
-    """Shrink an image [..., h, w] to [..., height, width], differentiably, and keep its dtype."""
+    """Resize an image [..., h, w] to [..., height, width], differentiably, and keep its dtype."""
     # TODO
     raise NotImplementedError("shrink")

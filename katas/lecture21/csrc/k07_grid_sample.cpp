@@ -211,7 +211,7 @@ struct GridSample : torch::autograd::Function<GridSample> {
 
   // One gradient comes in; one for each argument of forward goes out, Tensor() for padding.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    // TODO: compute the same two gradients in one of two ways.
+    // TODO: two ways to compute the same two gradients: when is each of them needed?
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: GridSample::backward");
   }
 };

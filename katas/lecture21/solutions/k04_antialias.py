@@ -39,7 +39,7 @@ def weights(size: int, length: int, kernel: Filter) -> torch.Tensor:
 
 
 def shrink(image: torch.Tensor, height: int, width: int, kernel: Filter) -> torch.Tensor:
-    """Shrink an image [..., h, w] to [..., height, width], differentiably, and keep its dtype."""
+    """Resize an image [..., h, w] to [..., height, width], differentiably, and keep its dtype."""
     down = weights(image.shape[-2], height, kernel).to(image.dtype)
     across = weights(image.shape[-1], width, kernel).to(image.dtype)
     return down @ image @ across.T
