@@ -193,7 +193,7 @@ def test_the_lines_that_break_the_program(trace: Path) -> None:
 
 @pytest.mark.backend("tlparse")
 def test_tlparse(trace: Path, tmp_path: Path) -> None:
-    """The page of tlparse lists graph breaks for the same compile ids."""
+    """The program tlparse writes a graph break page for the same compile ids."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     tool = shutil.which("tlparse", path=path)
     assert tool, "tlparse is not on the PATH"
