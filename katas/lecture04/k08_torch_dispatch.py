@@ -17,7 +17,7 @@ operator called there. Your mode logs them:
     $3: float32[6] = aten.view.default($2, [6])  # alias of $2
 
 1. `number`: a tensor that is new to the log gets the next number, starting from 0.
-2. ``__torch_dispatch__``: log a line for each new input, run it, log a line for the call. About 20
+2. ``__torch_dispatch__``: log a line for each new input, make the call, log a line for it. About 20
    lines, including the first step; the format of arguments is given.
 
 - The log keeps no tensor alive, and never reuses a dead tensor's number.

@@ -199,7 +199,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
     )
     found = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert [id(decay), id(x)] == [id(leaf) for leaf in found], (
-        f"its inputs are {found}, expected decay and x"
+        f"the inputs of the node are {found}, expected decay and x"
     )
     with torch.no_grad():
         assert linear_scan(decay, x).grad_fn is None, "the output has a graph under no_grad"

@@ -245,7 +245,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
         node.keep(x)
         watch = weakref.ref(x)
         del x
-        assert watch() is not None, "the kept tensor died, although the node owns it"
+        assert watch() is not None, "the kept tensor died: the node must own it"
         node.keep(replacement)
         assert watch() is None, f"after keep({replacement}) the previous tensor is still alive"
         assert node.kept() is replacement, f"yours {node.kept()}, expected {replacement}"

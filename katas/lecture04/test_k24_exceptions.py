@@ -193,7 +193,7 @@ def test_an_error_with_context_keeps_its_type(
     found, message = failure(extension.op("elements"), x, [5])
 
     assert message.endswith("(at position 0 of indices)"), (
-        f"the message does not end with its position: {message}"
+        f"the message does not end with the position in indices: {message}"
     )
     assert expected == found, (
         f"yours {found}, expected {expected}: a bare `throw;` rethrows the exception itself"
