@@ -473,7 +473,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
     before = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert "BiasGelu" in node.name(), f"expected a node of BiasGelu, yours is {node.name()}"
     assert [id(x), id(bias)] == [id(leaf) for leaf in before], (
-        f"expected the leaves x and bias before it, yours: {node.next_functions}"
+        f"expected the leaves x and bias before the node, yours: {node.next_functions}"
     )
     with torch.no_grad():
         assert bias_gelu(x, bias).grad_fn is None, (

@@ -86,7 +86,7 @@ def test_the_longest_rows(extension: CudaExtension, device: str, columns: int) -
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 1), (5, 32), (4, 100)])
 def test_each_row_by_itself(extension: CudaExtension, device: str, rows: int, columns: int) -> None:
-    """A row begins at the index of its block, and adds nothing from the row before."""
+    """A block's index selects its row, and nothing is added from the row before."""
     check(extension, rows, columns, device)
 
 

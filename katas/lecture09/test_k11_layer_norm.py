@@ -154,7 +154,7 @@ def test_a_long_row(extension: CudaExtension, device: str, dtype: torch.dtype) -
 def test_infinity_and_nan_spread_over_the_row(
     extension: CudaExtension, device: str, special: float
 ) -> None:
-    """A row with NaN has no mean and no variance: the whole row is NaN, and no other."""
+    """A row with infinity or NaN has no variance: the whole row is NaN, and no other."""
     x = torch.randn(4, 300, device=device)
     x[0, 0] = x[1, 131] = x[3, -1] = special
     forward(extension, x, only_out=True)

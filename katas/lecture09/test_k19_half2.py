@@ -105,7 +105,7 @@ def test_a_product_that_is_too_large(extension: CudaExtension, device: str) -> N
 
 
 def test_a_sum_that_does_not_stop_in_float(extension: CudaExtension, device: str) -> None:
-    """Slightly less than halfway between two halves, float32 rounds to a tie."""
+    """The sum is slightly less than halfway between two halves; float32 rounds it to a tie."""
     a, b = halves([1 + STEP, 0, 1023 * STEP / 2048, 0]), halves([1, 0, 1 + STEP, 0])
     check(extension, a, b, device)
 

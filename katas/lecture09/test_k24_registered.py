@@ -1,4 +1,4 @@
-"""Tests of k24_registered: compared with what the dispatcher says, key by key."""
+"""Tests of k24_registered: your keys are compared with the dispatcher's answers, key by key."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@
 
 constexpr int THREADS = 4;
 
-// Stores its own index in each of n elements. Each thread stores one element, or none.
+// Sets each of n elements to its index. Each thread stores one element, or none.
 __global__ void number(int n, int* out) {
     // TODO: the thread's index in the grid; then store it, if there is such an element
 }

@@ -4,7 +4,7 @@
 
 constexpr int THREADS = 4;
 
-// Stores its own index in each of n elements. Each thread stores one element, or none.
+// Sets each of n elements to its index. Each thread stores one element, or none.
 __global__ void number(int n, int* out) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = i;
