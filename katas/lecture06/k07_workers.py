@@ -92,7 +92,7 @@ class Loader:
         - While batch k is awaited or in use, tasks up to k + ahead * workers - 1 have been sent:
           enough to keep each worker busy, but no more.
         - For a Failure, raise RuntimeError with its text, after the batches before it.
-        - For a dead worker, raise one with "DataLoader worker (pid(s) 7) exited unexpectedly".
+        - Do the same for a dead worker, with "DataLoader worker (pid(s) 7) exited unexpectedly".
         - However this generator ends, end and join its workers. You may terminate one that is
           still computing.
         """

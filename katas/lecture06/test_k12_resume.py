@@ -144,7 +144,7 @@ def test_a_state_is_a_snapshot() -> None:
 
     assert rest == list(used), "loading a state into a loader mid-epoch gives different batches"
     assert rest == yours, (
-        "loading an old state into a loader that has moved on gives different batches"
+        "loading a state after its own loader has moved on gives different batches"
     )
     assert yours == list(again), "loading a state and continuing changed the state"
 
