@@ -69,6 +69,6 @@ def hessian(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return a function that maps x to J, by columns or by rows, whichever there are fewer of."""
+    """Return a function that maps x to J, by columns or rows: the fewer, or either on a tie."""
     # TODO: count the elements of x, and those of y.
     raise NotImplementedError("jacobian")

@@ -58,7 +58,7 @@ def hessian(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return a function that maps x to J, by columns or by rows, whichever there are fewer of."""
+    """Return a function that maps x to J, by columns or rows: the fewer, or either on a tie."""
 
     def at(x: Tensor) -> Tensor:
         way = jacrev if f(x).numel() < x.numel() else jacfwd
