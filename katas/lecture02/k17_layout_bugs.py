@@ -8,8 +8,8 @@ or right but slow. Square images, one-column predictions and in-place writes thr
 such bugs. Images are (N, C, H, W). One or two lines fix each function; its docstring says what it
 should do.
 
-Begin with `squared_error`: print the shape of the difference. Then write the shapes below each
-other, flush right, before you trust a line.
+Begin with `squared_error`: print the shape of the difference. Then write the shapes one above
+the other, right-aligned, before you trust a line.
 Afterwards read ``infer_size_impl`` in PyTorch's ``aten/src/ATen/ExpandUtils.cpp``.
 """
 

@@ -6,7 +6,7 @@ has the same problem with its own kernels. Its solution: the backward is an oper
 
     Cube        x         ->  x^3             cube_kernel
     CubeGrad    grad, x   ->  3 x^2 grad      cube_grad_kernel
-    backward    gradgrad  ->  by grad, by x   torch operators, differentiable at will
+    backward    gradgrad  ->  by grad, by x   torch operators, differentiable again
 
 About 11 lines:
 

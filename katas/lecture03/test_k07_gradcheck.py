@@ -130,7 +130,8 @@ def test_the_input_is_the_same_afterwards() -> None:
     assert torch.equal(before, x), f"x was {before.tolist()}; after your call it is {x.tolist()}"
     firsts = [call[0].item() for call in seen[2:]]
     assert all(0.1 == first for first in firsts), (
-        f"x[0] is 0.1; while others were nudged, fn saw {firsts}: restore it exactly"
+        f"x[0] is 0.1, but while other elements were nudged, fn saw {firsts} as x[0]: restore it "
+        "exactly"
     )
 
 

@@ -66,7 +66,7 @@ def test_every_backward_has_its_number() -> None:
         "whose handles are in log.handles"
     )
     assert [4.0, 4.0] == x.grad.tolist(), (
-        f"hooks must not change gradients, but that of x is {x.grad.tolist()}"
+        f"hooks must not change gradients, but x.grad is {x.grad.tolist()}"
     )
 
 

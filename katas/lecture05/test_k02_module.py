@@ -298,7 +298,7 @@ def test_named_modules_of_a_tree() -> None:
     mine.late, real.late = YOURS.Norm(2), PYTORCHS.Norm(2)
     yours = [name for name, _ in mine.named_modules()]
     expected = [name for name, _ in real.named_modules()]
-    assert expected == yours, f"after one more: yours {yours}\nPyTorch's {expected}"
+    assert expected == yours, f"after adding a module: yours {yours}\nPyTorch's {expected}"
 
 
 @two

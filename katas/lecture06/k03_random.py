@@ -6,7 +6,7 @@ the last one's; thousands of projects had this bug. Is it still there? This one 
     self.own = numpy.random.default_rng(0)      # made in the dataset's __init__
 
 A dataset is copied into each worker, and each epoch starts new workers. For each pipeline say what
-differs. The tests run PyTorch; your rows cannot.
+differs. The tests call torch; your rows cannot.
 
 Begin with `own`: what is copied, and when?
 Afterwards find ``base_seed`` in ``torch/utils/data/_utils/worker.py``, in site-packages.

@@ -258,7 +258,7 @@ def test_an_error_of_the_trainer_ends_the_thread() -> None:
             _ = 1 // number
     left = threads() - before
 
-    assert not left, f"the loop was left, but your thread is still running: {lines_of(left)}"
+    assert not left, f"an error ended the loop, but your thread still runs: {lines_of(left)}"
 
 
 class Batch:

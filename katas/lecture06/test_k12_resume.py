@@ -189,8 +189,8 @@ def test_an_epoch_that_was_left_goes_on() -> None:
     yours = [first, *mine]
 
     assert whole == yours, (
-        f"left after one batch, your loader continues with {indices(yours[1:])}, expected"
-        f" {indices(whole[1:])}"
+        f"after a break at the first batch, your loader continues with {indices(yours[1:])},"
+        f" expected {indices(whole[1:])}"
     )
 
 

@@ -62,10 +62,10 @@ def test_another_liveness_is_another_recording() -> None:
         f"B replayed: yours {found}, expected a replay from the third run on"
     )
     assert places[0] == places[2] == {"a": (0, 4), "b": (4, 7)}, (
-        f"with a alive: yours {places[0]}, then {places[2]}, expected b after a"
+        f"if `a` is alive: yours {places[0]}, then {places[2]}, expected b after a"
     )
     assert places[1] == places[3] == {"b": (0, 3)}, (
-        f"with a dead: yours {places[1]}, then {places[3]}, expected b at 0"
+        f"if `a` is dead: yours {places[1]}, then {places[3]}, expected b at 0"
     )
 
 
@@ -123,7 +123,8 @@ def test_which_results_are_alive() -> None:
         tree.run("A", {"a": 1, "b": 1}, NONE)
         found.append(tree.run("B", {"c": 1}, frozenset(alive)))
     assert found == [False, False, True], (
-        f"B replayed: yours {found}, expected only the third time: a is alive, then b, then a"
+        f"B replayed: yours {found}, expected a replay only in the third run: a is alive, then b, "
+        "then a again"
     )
 
 
@@ -162,7 +163,8 @@ def test_what_is_alive_survives(iterations: list[list[tuple[str, int, set[int]]]
             path += ((name_and_count, alive),)
             replayed = tree.run(name_and_count, results, alive)
             assert replayed == (path in known), (
-                f"{path}: yours {'replays' if replayed else 'records'} it"
+                f"your tree {'replays' if replayed else 'records'} the path {path}; expected a "
+                "replay only of a path that was recorded before"
             )
             known.add(path)
             places = tree.current.places

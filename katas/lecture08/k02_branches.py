@@ -59,8 +59,8 @@ PROGRAMS = {function.__name__: function for function in (sign, total, mean, leng
 def predictions() -> dict[str, tuple[float, float]]:
     """For each program, return what its trace returns for y, and what its script returns.
 
-    Add one more row, "mixed": first the result of a traced function that calls the script of
-    `sign`, then that of a scripted one that calls the trace of `sign`.
+    Add one more row, "mixed": first the result of a traced function that calls the scripted
+    `sign`, then the result of a scripted function that calls the traced `sign`.
     """
     # TODO: return {"sign": (..., ...), ..., "mixed": (..., ...)}
     raise NotImplementedError("predictions")

@@ -1,4 +1,4 @@
-"""Perf: the first answer of a package, without any import beyond ``import torch``.
+"""Perf: the first answer from a package, without any import beyond ``import torch``.
 
 A service that scales to zero pays for its imports at every start. Modules in a fresh process, with
 torch 2.13:

@@ -113,7 +113,8 @@ def test_a_pickled_module_needs_its_class(files: dict[str, bytes], tmp_path: Pat
     unsafe = torch.serialization.get_unsafe_globals_in_checkpoint(tmp_path / "net.pt")
     right = {name for name in unsafe if not name.startswith("torch.")}
     assert yours == right, (
-        f"needed: yours {yours}, expected PyTorch's unsafe globals without its own names {right}"
+        f"needed: yours {yours}, expected {right}: the unsafe globals that PyTorch reports, "
+        "without the names from torch itself"
     )
 
 

@@ -168,7 +168,8 @@ def test_shared_memory_holds_one_float_per_warp(extension: CudaExtension, column
     )
     assert stored <= MOST_STORED * warps, (
         f"your kernel stores {stored} values in shared memory in {warps} warps, at most"
-        f" {MOST_STORED * warps} are allowed: read registers by shuffles\n{launch.table()}"
+        f" {MOST_STORED * warps} are allowed: use shuffles to read other lanes' registers\n"
+        f"{launch.table()}"
     )
 
 

@@ -192,7 +192,8 @@ def test_a_block_adds_to_the_total_once(extension: CudaExtension) -> None:
     launch = launched(extension, "sum")
     inside = launch.count("shared", "atomic").accesses
     assert 0 == inside, (
-        f"{inside} atomics on shared memory: halve, and wait after each halving\n{launch.table()}"
+        f"{inside} atomics on shared memory, expected none: halve the number of active threads in"
+        f" each step, and synchronize between steps\n{launch.table()}"
     )
     found = launch.count("global", "atomic").accesses
     assert found <= launch.grid[0], (

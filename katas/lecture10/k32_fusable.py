@@ -34,8 +34,8 @@ def needs(kernels: Sequence[Kernel]) -> list[set[int]]:
     """Return a set for each kernel: the positions of all kernels that must run before it.
 
     Those are the kernels that write what it reads, and whatever they need in turn. A kernel is a
-    tuple of nodes and comes after all kernels that it reads from. What no kernel writes is an input
-    of the graph.
+    tuple of nodes and comes after all kernels that it reads from. A buffer that no kernel writes
+    is an input of the graph.
     """
     # TODO: collect the kernels it reads from, and what those need.
     raise NotImplementedError("needs")
@@ -52,8 +52,8 @@ def can_fuse(kernels: Sequence[Kernel], first: int, second: int) -> bool:
 
     1. Neither has an `extern` node (a library call).
     2. Their loops are the same (`same_loops` is given).
-    3. Each read in second of a buffer that first writes is equal to that write (``node.write``).
-    4. No third kernel is needed by second and itself needs first.
+    3. Where second reads a buffer that first writes, the read equals the write (``node.write``).
+    4. No third kernel needs first and is itself needed by second.
     """
     # TODO: check the four conditions.
     raise NotImplementedError("can_fuse")

@@ -407,7 +407,7 @@ def test_other_inputs_pass_through() -> None:
         f"each tensor in it"
     )
     assert () == rows[1].shapes, (
-        f"your row has shapes {rows[1].shapes} for the input 2, expected (): a number has no shape"
+        f"your row for the number 2 has shapes {rows[1].shapes}, expected (): a number has no shape"
     )
     assert ((5,),) == rows[-1].shapes, (
         f"your row has shapes {rows[-1].shapes} for the output, expected ((5,),): the None next to "

@@ -141,8 +141,8 @@ def test_a_skip_connection_costs_where_it_ends() -> None:
         "expected two calls plus 10 for mul: the skip connection bypasses this stage"
     )
     assert 2 + 3000 + 10 == stage_cost([add, last], one, size), (
-        "expected two calls plus 3000 for relu, from the stage before, and 10 for mul, over the "
-        "skip connection"
+        "expected two calls plus what they receive: 3000 for relu, from the stage before, and 10 "
+        "for mul, over the skip connection"
     )
 
 

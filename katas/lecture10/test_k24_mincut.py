@@ -321,7 +321,7 @@ def test_the_flow_is_the_least_cut(edges: dict[tuple[str, str], int]) -> None:
     """All cuts are tried; of several minimum cuts, the one with the smallest source side wins."""
     assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t"), (
         f"you return {max_flow(edges, 's', 't')}, expected {least_cut(edges, 's', 't')}: the "
-        f"greatest flow, and the minimum cut nearest to the source"
+        f"maximum flow, and the minimum cut nearest the source"
     )
 
 
@@ -367,8 +367,8 @@ def test_an_expensive_value_is_saved() -> None:
     sine = build.cheap(product)
 
     assert ["slow"] == build.choose(sine, build.back(build.cheap(sine)), None), (
-        "expected only the product: it must not run twice, and backward computes both sines from "
-        "it, so it uses no primal"
+        "expected only the product to be saved: it must not be computed twice, and backward needs "
+        "no primal, because it computes both sines from the product"
     )
 
 

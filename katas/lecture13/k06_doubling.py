@@ -10,7 +10,7 @@ Write `all_reduce`, about 8 lines, with ``isend`` and ``recv``.
 
 Begin in binary: who is the partner of rank 5 of 8 in each round?
 Afterwards count: how many bytes does a rank send here, and in a ring? Then read ``all_reduce`` in
-``torch/distributed/distributed_c10d.py``: which of them gloo uses is not decided there.
+``torch/distributed/distributed_c10d.py``: it does not decide which algorithm gloo uses.
 """
 
 from __future__ import annotations

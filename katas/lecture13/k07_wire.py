@@ -50,7 +50,7 @@ class Wire(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Record an operator of ``c10d``; run any operator, and return its result."""
+        """Run the operator and return its result; if it belongs to ``c10d``, record it as well."""
         # TODO: func.namespace, func._schema.name, func._schema.arguments; tree_leaves(args).
         raise NotImplementedError("Wire.__torch_dispatch__")
 

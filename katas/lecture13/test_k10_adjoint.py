@@ -122,7 +122,7 @@ def test_gradcheck_goes_through_the_world(world: World, name: str) -> None:
     for rank, told in enumerate(world(checked, 2, name, 2, timeout=2 * SOON)):
         assert not told, (
             f"{name}.backward on rank {rank}: the losses of all ranks depend on this rank's x.\n"
-            f"yours is `analytical`, a difference quotient `numerical`:\n{told}"
+            f"`analytical` is your gradient, `numerical` a finite difference:\n{told}"
         )
 
 

@@ -574,8 +574,9 @@ def test_the_forward_decides_whether_backward_sends(world: World) -> None:
             if found[where] != count
         }
         assert not wrong, (
-            f"all-reduces until then: {sorted(wrong)}. A backward of the module alone sends "
-            f"nothing, unless a DDP forward waits: then it counts as that forward's"
+            f"wrong number of all-reduces so far: {sorted(wrong)}. A backward of the module alone "
+            "sends nothing, unless a DDP forward still waits for its backward: then it counts as "
+            "that backward"
         )
 
 

@@ -63,7 +63,8 @@ class Machine:
         running = [worker.name for worker in self.workers if worker.end is None]
         group, rank = int(environment["TORCHELASTIC_RESTART_COUNT"]), int(environment["RANK"])
         assert not [name for name in running if not name.startswith(f"{group}.")], (
-            f"{running} of an earlier group still run when rank {rank} of group {group} starts"
+            f"{running} of an earlier group are still running when rank {rank} of group {group}"
+            " starts"
         )
         self.environments.append(environment)
         self.log.append(f"start {group}.{rank}")

@@ -6,7 +6,7 @@ Shard a layer over two ranks: ``weight.shape`` stays the same, yet each rank use
     before       (5, 3)          5 rows, 60 B      5 rows, 60 B
     after        (5, 3)          3 rows, 36 B      2 rows, ? B
 
-Write `held`, about 6 lines: shard the model over all ranks, then look behind each parameter.
+Write `held`, about 6 lines: shard the model over all ranks, then inspect each parameter's shard.
 
 Begin in a script that torchrun starts (README, exploration 2): print ``p.placements`` and
 ``p.to_local()`` of one parameter.

@@ -164,7 +164,8 @@ def test_it_is_called_one_time(world: World) -> None:
     """Call the operator once, since a call may send gigabytes; judge by what that call does."""
     for rank, (yours, verdicts, alone) in enumerate(world(calls, 2)):
         assert [1, 1] == yours, (
-            f"rank {rank}: operands in each call of yours: {yours}, expected [1, 1], one call each"
+            f"rank {rank}: operands in each of your calls: {yours}, expected [1, 1], one call"
+            " for each function"
         )
         found = [(each.kind, each.messages) for each in verdicts]
         assert [("parts", 2 * alone), ("raises", 2 * alone)] == found, (

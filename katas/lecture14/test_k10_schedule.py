@@ -65,9 +65,9 @@ def test_what_comes_from_other_ranks_is_what_pytorch_receives(size: tuple[int, i
         for action in actions:
             yours = {each for each in needs(action, stages) if each[1] != action[1]}
             assert yours == theirs.get(action, set()), (
-                f"{told([action])} of {stages} stages: PyTorch's receives "
-                f"{told(sorted(theirs.get(action, set()))) or 'nothing'}, your code waits for "
-                f"{told(sorted(yours)) or 'no other stage'}; {SEES}"
+                f"{told([action])} of {stages} stages: in PyTorch this action receives "
+                f"{told(sorted(theirs.get(action, set()))) or 'nothing'}, in your code it waits "
+                f"for {told(sorted(yours)) or 'no other stage'}; {SEES}"
             )
 
 
@@ -146,8 +146,8 @@ def test_a_smaller_bubble_costs_memory() -> None:
     assert 2 * waits[0] == waits[1], f"idle slots: yours {waits[0]}, expected half of {waits[1]}"
     stored, plain = peak(halves[0]) / 2, pipes.peak(whole[0])
     assert stored > plain, (
-        f"your rank 0 stores the layers of {stored} micro-batches, 1F1B's {plain}: expected "
-        "more, since its lead is longer"
+        f"your rank 0 stores the layers of {stored} micro-batches, rank 0 of 1F1B those of {plain};"
+        " expected yours to store more, since it runs further ahead"
     )
 
 

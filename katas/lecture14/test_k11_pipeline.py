@@ -173,7 +173,7 @@ def test_stages_go_round_the_ranks(ranks: int, chunks: int) -> None:
         f"layers stage by stage: yours {order}, expected 0 to 4 in order, each once"
     )
     assert sizes == sorted(sizes, reverse=True), (
-        f"your stages have lengths {sizes}, expected longer first"
+        f"your stages have lengths {sizes}, expected the longer stages first"
     )
     assert max(sizes) - min(sizes) <= 1, (
         f"your stages have lengths {sizes}, expected a difference of at most 1"

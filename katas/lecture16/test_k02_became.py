@@ -165,5 +165,6 @@ def test_without_optimisation() -> None:
     gone = [name for name, made in yours.items() if not made and not name.startswith("getitem")]
 
     assert not gone, (
-        f"without optimisation only getitem leaves nothing, but in your result {gone} do too"
+        f"without optimisation only getitem leaves no node in the file, but in your result {gone} "
+        "leave none either"
     )

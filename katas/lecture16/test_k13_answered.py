@@ -294,8 +294,8 @@ def test_what_the_client_is_told(tmp_path: Path) -> None:
 
     expected = [200, 409, 500, 200]
     assert [status for status, _ in found] == expected, (
-        f"the server answers {found}, expected {expected}: a ValueError from the model is not a"
-        " reused id"
+        f"the server answers {found}, expected {expected}: do not report a ValueError from"
+        " the model as a reused id"
     )
 
 

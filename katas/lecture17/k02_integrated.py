@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def rule(method: str, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return points and weights of "midpoint" or "gauss" on [0, 1], each float64 of [steps]."""
+    """Return points and weights of "midpoint" or "gauss" on [0, 1], float64 of shape [steps]."""
     # TODO: leggauss(steps) returns points and weights on [-1, 1], as NumPy arrays.
     raise NotImplementedError("rule")
 

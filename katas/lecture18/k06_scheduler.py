@@ -131,7 +131,7 @@ class Stubborn(Scheduler):
         return DescribeAppResponse(app_id=app_id, state=state, num_restarts=restarts)
 
     def end(self, app_id: str, state: AppState) -> None:
-        """Kill an app's running tasks; its state is `state` from now on."""
+        """Kill an app's running tasks, and set its state to `state`."""
         self.states[app_id] = state
         for task in self.apps[app_id]:
             task.kill()

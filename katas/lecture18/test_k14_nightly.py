@@ -109,7 +109,7 @@ def test_run_waits() -> None:
     """When `run` returns, the job has ended."""
     kata.run(job("sleep 0.3; echo 1 > done"), "local_cwd")
     assert Path("done").exists(), (
-        "the job writes a file at its end, but your code has not waited for it"
+        "the job writes a file when it finishes, but your code has not waited for it"
     )
 
 

@@ -44,7 +44,10 @@ BACKWARD = "(Tensor grad, Tensor rois, SymInt[] shape, float scale) -> Tensor"
 def along(
     first: torch.Tensor, last: torch.Tensor, bins: int, pixels: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Given: return pixels and weights along one side, [boxes, bins, 4]: two points, two each."""
+    """Given: return pixels and weights along one side, both [boxes, bins, 4].
+
+    Each bin has two sample points along the side, and each point reads two pixels.
+    """
     parts = (torch.arange(2 * bins, dtype=first.dtype, device=first.device) + 0.5) / (2 * bins)
     at = first[:, None] - 0.5 + (last - first)[:, None] * parts
     inside = (at >= -1) & (at <= pixels)

@@ -62,7 +62,7 @@ def rotate(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
 
 
 class Rotary(nn.Module):
-    """Rotates queries or keys by position, equally well after ``.bfloat16()`` or ``.half()``.
+    """Rotates queries or keys by position, just as accurately after ``.bfloat16()`` or ``.half()``.
 
     The module computes on the device of x, and adds nothing to a state dict. x and positions are
     on the same device.

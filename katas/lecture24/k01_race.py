@@ -7,8 +7,8 @@ time drawn from Exp(1), divided by its probability, and the first to arrive wins
     (p / times).argmax()                                           # the fastest
 
 1. `one`: what ``multinomial(p, 1)`` returns.
-2. `several`: without replacement, in order of arrival. First see what PyTorch does when
-   asked for 3 of 2.
+2. `several`: without replacement, in order of arrival. First ask PyTorch for 3 tokens
+   when only 2 are possible.
 3. `chance`: the probability of an order.
 
 Afterwards read ``multinomial`` in ``aten/src/ATen/native/Distributions.cpp``, in PyTorch's

@@ -63,9 +63,10 @@ def document(ids: torch.Tensor) -> Mask:
 
 
 def alibi(slopes: torch.Tensor) -> Score:
-    """Return the score minus ``slopes[h]`` times the distance of query and key, to either side.
+    """Return the score minus ``slopes[h]`` times the distance between query and key.
 
-    A score function is called with the score, b, h, q and k.
+    A key may be on either side of the query. A score function is called with the score, b, h, q
+    and k.
     """
     # TODO
     raise NotImplementedError("alibi")

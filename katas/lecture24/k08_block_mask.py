@@ -56,7 +56,7 @@ def indices(which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def block_mask(
     mask_mod: Callable[..., torch.Tensor], queries: int, keys: int, size: int
 ) -> BlockMask:
-    """Return what ``create_block_mask`` would return, built from your blocks: given."""
+    """Return what ``create_block_mask`` would return, built from your blocks. Given."""
     partial, full = (
         [each[None, None] for each in indices(which)]
         for which in blocks(mask_mod, queries, keys, size)
@@ -67,6 +67,6 @@ def block_mask(
 
 
 def show(partial: torch.Tensor, full: torch.Tensor) -> str:
-    """Return a picture of blocks: given."""
+    """Return a picture of blocks. Given."""
     kinds = (partial + 2 * full.to(torch.int64)).tolist()
     return "\n".join(" ".join(".+#?"[kind] for kind in row) for row in kinds)

@@ -57,7 +57,8 @@ def backward_mean(
     """Give both modules the gradient of the mean squared error over all ranks, in ``.grad``.
 
     `table` comes from `sharded`, `head` is a DistributedDataParallel; neither has a gradient yet.
-    All ranks have the same number of examples. Return the mean squared error of this rank's own.
+    All ranks have the same number of examples. Return the mean squared error over this rank's
+    examples.
     """
     loss = F.mse_loss(head(table(ids).sum(1)), target)
     loss.backward()

@@ -232,9 +232,9 @@ def _shared(launch: Launch, kind: str) -> None:
     __tracebackhide__ = True
     count = launch.count("global", kind)
     assert count.accesses >= 8 * count.requests, (
-        f"{launch.kernel}: your code makes {count.accesses} accesses ({kind}) by threads, and"
-        f" {count.requests} by warps: fewer than 8 threads at a time, expected up to 32: a block's"
-        f" threads share the columns, thread 0 takes c = 0, 32, ...\n{launch.table()}"
+        f"{launch.kernel}: your threads make {count.accesses} accesses ({kind}) in {count.requests}"
+        " warp requests, fewer than 8 threads per request; expected up to 32: a block's"
+        f" threads share the columns, so thread 0 takes c = 0, 32, ...\n{launch.table()}"
     )
 
 

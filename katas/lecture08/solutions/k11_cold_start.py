@@ -1,4 +1,4 @@
-"""Perf: the first answer of a package, without any import beyond ``import torch``."""
+"""Perf: the first answer from a package, without any import beyond ``import torch``."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Wire(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Record an operator of ``c10d``; run any operator, and return its result."""
+        """Run the operator and return its result; if it belongs to ``c10d``, record it as well."""
         if func.namespace == "c10d":
             name = func._schema.name.removeprefix("c10d::").rstrip("_")  # noqa: SLF001 - its name
             size = sum(x.nbytes for x in tree_leaves(args) if isinstance(x, torch.Tensor))

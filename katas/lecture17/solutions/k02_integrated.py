@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rule(method: str, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return points and weights of "midpoint" or "gauss" on [0, 1], each float64 of [steps]."""
+    """Return points and weights of "midpoint" or "gauss" on [0, 1], float64 of shape [steps]."""
     if method == "midpoint":
         points = (torch.arange(steps, dtype=torch.float64) + 0.5) / steps
         return points, torch.full_like(points, 1 / steps)

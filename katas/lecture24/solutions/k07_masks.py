@@ -41,9 +41,10 @@ def document(ids: torch.Tensor) -> Mask:
 
 
 def alibi(slopes: torch.Tensor) -> Score:
-    """Return the score minus ``slopes[h]`` times the distance of query and key, to either side.
+    """Return the score minus ``slopes[h]`` times the distance between query and key.
 
-    A score function is called with the score, b, h, q and k.
+    A key may be on either side of the query. A score function is called with the score, b, h, q
+    and k.
     """
     return lambda score, _b, h, q, k: score - slopes[h] * (q - k).abs()
 

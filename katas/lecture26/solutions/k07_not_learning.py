@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def record(policy: nn.Module, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw actions from the policy; return them and their log-probabilities, for later updates.
 
-    The policy returns logits. The record stays as it was when the actions were drawn.
+    The policy returns logits. The returned log-probabilities stay as they were when the actions
+    were drawn.
     """
     choice = Categorical(logits=policy(seen))
     action = choice.sample()
