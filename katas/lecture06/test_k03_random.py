@@ -20,7 +20,7 @@ from katas.lecture06.k03_random import PIPELINES
 from plugins.kit import forbids
 
 
-# The rule behind each pipeline. The answer itself is not stored: PyTorch computes it.
+# The rule behind each pipeline. Answers are not stored here: PyTorch computes them.
 RULES = {
     "numpy": "the global generators of random, NumPy and torch are seeded in each worker",
     "own": "a generator of your own is copied into each worker, and seeded by no one",

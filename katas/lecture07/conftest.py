@@ -123,7 +123,7 @@ class Event:
 
 
 class Stream:
-    """A queue of work. `free` is when everything launched or waited for so far will be done."""
+    """A queue of work. `free` is the time when all work so far, and all waits, will be done."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu

@@ -276,7 +276,7 @@ def test_their_plan_has_no_conflict(kind: str) -> None:
 
 
 def test_a_plan_that_is_wrong() -> None:
-    """With all values at offset 0, exactly those alive at the same time are in conflict."""
+    """With all values at offset 0, exactly those that are alive at once conflict."""
     plan = copy.deepcopy(shipped("portable").executorch_program.execution_plan[0])
     for number in placed(plan):
         plan.values[number].val.allocation_info.memory_offset_low = 0

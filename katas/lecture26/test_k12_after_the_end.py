@@ -1,4 +1,4 @@
-"""Tests of k12_after_the_end: rows of corridors, by hand and by a loop."""
+"""Tests of k12_after_the_end: compare rows from corridors with rows by hand and by a loop."""
 
 from __future__ import annotations
 

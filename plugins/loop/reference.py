@@ -28,6 +28,7 @@ from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import wrap_line
 from plugins.progress.map import format_why
 from plugins.progress.map import why_away
+from plugins.progress.store import current_state
 from plugins.progress.store import read_standing
 from plugins.tools.showing import configured
 
@@ -73,7 +74,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         kata = require_kata("--solution", config, arguments)
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         standing = read_standing(root, kata)
-        if value != NOW and standing.state(content_of(kata)) != SOLVED:
+        if value != NOW and current_state(kata, standing) != SOLVED:
             for line in explain_unsolved(kata, standing, name_for_pytest(kata, start)):
                 reporter.line(line)
             return int(pytest.ExitCode.TESTS_FAILED)

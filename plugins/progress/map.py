@@ -11,11 +11,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugins.course.files import content_of
 from plugins.course.names import name_for_pytest
 from plugins.progress.order import core_path
 from plugins.progress.order import order_katas
 from plugins.progress.standing import DONE
+from plugins.progress.store import current_state
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_standings
@@ -103,8 +103,7 @@ def places_of(root: Path, course: Course) -> list[Place]:
     return [
         Place(
             kata,
-            # Of an untouched kata no content is known, so none need be read.
-            standing.state(content_of(kata) if standing.states else ""),
+            current_state(kata, standing),
             standing,
             hints.get(kata.id, 0),
             skipped.get(kata.id, ()),

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import TypeVar
@@ -65,12 +66,17 @@ def is_solved(root: Path, kata: Kata) -> bool:
 
 def state_of(root: Path, kata: Kata) -> State:
     """Return what is known about the current exercise."""
-    return _state(kata, read_standing(root, kata))
+    return current_state(kata, read_standing(root, kata))
+
+
+def current_state(kata: Kata, standing: Standing) -> State:
+    """Return the state of the current exercise; of one that has never run it need not be read."""
+    return standing.state(content_of(kata) if standing.states else "")
 
 
 def states_of(root: Path, katas: Iterable[Kata]) -> dict[str, State]:
     """Return what is known about the current exercises of `katas`, by their ids."""
-    return {kata.id: _state(kata, standing) for kata, standing in read_standings(root, katas)}
+    return {kata.id: current_state(kata, known) for kata, known in read_standings(root, katas)}
 
 
 def solved_among(root: Path, katas: Iterable[Kata]) -> set[str]:
@@ -80,10 +86,12 @@ def solved_among(root: Path, katas: Iterable[Kata]) -> set[str]:
 
 def read_standings(root: Path, katas: Iterable[Kata]) -> Iterator[tuple[Kata, Standing]]:
     """Return what is remembered about each of `katas`, of most of which nothing may be."""
-    stored = {f"{file.parent.name}/{file.stem}" for file in (root / FOLDER).glob("*/*.json")}
-    found = read_last_run(root).found
+    katas = [*katas]
+    folders = {root / FOLDER / kata.lecture for kata in katas}
+    stored = {f"{each.name}/{file.stem}" for each in folders for file in each.glob("*.json")}
+    found = cache(lambda: read_last_run(root).found)
     for kata in katas:
-        yield kata, _judged(root, kata, lambda: found) if kata.id in stored else Standing()
+        yield kata, _judged(root, kata, found) if kata.id in stored else Standing()
 
 
 def change_standing(root: Path, kata: Kata, change: Callable[[Standing], Standing]) -> None:
@@ -215,11 +223,6 @@ def _judged(root: Path, kata: Kata, found: Callable[[], Collection[str]]) -> Sta
     known = _read(standing_file(root, kata), Standing.from_data, Standing())
     # Of a kata that has not run there is nothing to leave out.
     return known.judged(kata.extra).without(found()) if known.results.tests else known
-
-
-def _state(kata: Kata, standing: Standing) -> State:
-    """Return the state of the current exercise; of one that has never run it need not be read."""
-    return standing.state(content_of(kata) if standing.states else "")
 
 
 def _read(file: Path, parse: Callable[[Any], T], default: T) -> T:

@@ -35,6 +35,7 @@ from plugins.progress.store import read_counts
 from plugins.progress.store import read_last_run
 from plugins.progress.store import read_standing
 from plugins.progress.store import read_standings
+from plugins.progress.store import solved_among
 from plugins.progress.store import standing_file
 
 
@@ -97,6 +98,24 @@ def test_a_map_opens_the_files_that_are_there(
         standing.seconds for _, standing in read_standings(tmp_path, katas)
     ]
     assert [FIRST] == asked
+
+
+def test_the_folder_of_another_lecture_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command for one lecture asks after every save, and often after no kata at all."""
+    monkeypatch.setattr("plugins.progress.store.read_last_run", lambda _: 1 // 0)
+    looked: list[str] = []
+
+    def glob(folder: Path, _: str) -> list[Path]:
+        looked.append(folder.name)
+        return []
+
+    monkeypatch.setattr(Path, "glob", glob)
+
+    assert set() == solved_among(tmp_path, [])
+    assert set() == solved_among(tmp_path, [KATA])
+    assert [KATA.lecture] == looked
 
 
 def test_the_format_of_the_files(tmp_path: Path) -> None:
